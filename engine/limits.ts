@@ -1,0 +1,38 @@
+/**
+ * Every bound of the engine in one table, units in the names. A bound that a caller may need to know
+ * is documented in docs/protocol.md; nothing else in the engine grows with traffic.
+ */
+export const limits = {
+  /** Nesting of request JSON; deeper overflows encoders (JSON.parse itself takes 200,000). */
+  jsonDepth: 16,
+  /** A request body, in bytes, by what it carries. */
+  bodyBytes: 64 * 1024,
+  proposalBytes: 2 * 1024 * 1024,
+  memeFileBytes: 1024 * 1024,
+  /** All meme files of one agent together. */
+  memeQuotaBytes: 64 * 1024 * 1024,
+  openBlocks: 8,
+  activeAlliancesPerAgent: 5,
+  allianceInvitationMs: 60_000,
+  /** How long a discussion or alliance request is remembered, in engine time. */
+  requestMemoryMs: 600_000,
+  metricsIntervalMs: 5_000,
+  throughputWindowMs: 60_000,
+  /** Electorates of closed blocks kept at hand, so that a late vote costs no decoding. */
+  electorateCache: 16,
+  /** Signatures waiting for a verifier; beyond, the caller is told that the queue is full. */
+  verifyQueue: 65_536,
+  /** Signatures in one batch for a worker. */
+  verifyBatch: 256,
+  /** Of these, how many may come from requests larger than this many signatures themselves. */
+  verifyBulk: 64,
+  /** How often a batch whose worker died is tried again. */
+  verifyRetries: 3,
+  /** Entries and bytes applied but not yet durable; beyond, the caller is told that the queue is full. */
+  pendingEntries: 16_384,
+  pendingBytes: 64 * 1024 * 1024,
+  /** Free space below which writes are refused, because LMDB does not survive a full disk. */
+  freeSpaceBytes: 256 * 1024 * 1024,
+  /** Rows per page of the added list reads. */
+  pageRows: 1_000,
+} as const;

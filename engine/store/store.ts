@@ -1,0 +1,103 @@
+/**
+ * The one interface behind which a network is kept: LMDB on disk, or memory. A store keeps bytes;
+ * what they mean is decided above it. Values of records are canonical JSON text.
+ */
+
+/** A key inside a table: a string, an integer, or a tuple of integers and strings. */
+export type RecordKey = string | number | readonly (string | number)[];
+
+/** A record that one batch changed; `null` deletes. */
+export interface RecordChange {
+  table: string;
+  key: RecordKey;
+  /** Canonical JSON, or null to delete. */
+  json: string | null;
+}
+
+/** Everything that one commit makes durable, together or not at all. */
+export interface Batch {
+  /** Encoded log entries, ascending from the end of the log. */
+  entries: { seq: number; bytes: Uint8Array }[];
+  /** Events as canonical JSON, ascending from the end of the history. */
+  events: { seq: number; json: string }[];
+  changes: RecordChange[];
+  /** Files by the hex sha256 of their content. */
+  blobs: { hash: string; bytes: Uint8Array }[];
+  /** Replaces the stored meta. */
+  meta: StoreMeta;
+}
+
+/** Where the log ends, and what folder this is. */
+export interface StoreMeta {
+  schema_version: number;
+  network_id: string;
+  /** Drawn once per folder by the host; outside every digest. */
+  epoch: string;
+  /** Sequence and time of the last entry. */
+  seq: number;
+  at: number;
+  /** Sequence of the last event. */
+  event_seq: number;
+  /** Hex; of the last entry. */
+  log_digest: string;
+  digest: string;
+}
+
+export interface RangeOptions {
+  /** First key, inclusive. */
+  from?: RecordKey;
+  /** Last key, exclusive. */
+  to?: RecordKey;
+  /** Descending from `to` instead of ascending from `from`. */
+  reverse?: boolean;
+  limit?: number;
+}
+
+export interface Store {
+  readonly kind: 'lmdb' | 'memory';
+  /** Commits that became durable since the store was opened. */
+  readonly commits: number;
+  /** The stored meta, or null in a new store. */
+  meta(): StoreMeta | null;
+  /** Canonical JSON of a record. */
+  get(table: string, key: RecordKey): string | undefined;
+  range(table: string, options?: RangeOptions): Iterable<{ key: RecordKey; json: string }>;
+  entry(seq: number): Uint8Array | undefined;
+  /** Entries from `from` to `to`, both inclusive, ascending. */
+  entries(from: number, to: number): Iterable<{ seq: number; bytes: Uint8Array }>;
+  event(seq: number): string | undefined;
+  /** Events from `from` to `to`, both inclusive, ascending. */
+  events(from: number, to: number): Iterable<{ seq: number; json: string }>;
+  blob(hash: string): Uint8Array | undefined;
+  /**
+   * Resolves when the batch is durable. One at a time.
+   * @throws {StoreError} `FULL` before anything was written; `FAILED` when the outcome is unknown,
+   * after which the process must end.
+   */
+  commit(batch: Batch): Promise<void>;
+  /** Whether there is room for another batch; false below the free-space mark. */
+  hasRoom(): boolean;
+  close(): Promise<void>;
+}
+
+export type StoreErrorCode =
+  | 'LOCKED'
+  | 'OTHER_NETWORK'
+  | 'NEWER_SCHEMA'
+  | 'MISSING'
+  | 'UNREADABLE'
+  | 'CORRUPT'
+  | 'FULL'
+  | 'FAILED';
+
+/** What happened, what was expected, and which folder. */
+export class StoreError extends Error {
+  override name = 'StoreError';
+  constructor(
+    readonly code: StoreErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** Tests run the built package through its own doors: `npm run build` comes first. */
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+  },
+});
