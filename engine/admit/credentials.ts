@@ -1,0 +1,77 @@
+/** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
+import {
+  carriage,
+  type Refusal,
+  type RequestBody,
+  refuse,
+  type SignedRequest,
+} from '../schema/index.js';
+import { httpInput, memeInput, proposalInput, sha256Hex, voteInput } from '../signing.js';
+import { parseInstant } from '../time.js';
+
+const KEY = /^[0-9a-fA-F]{64}$/;
+const SIGNATURE = /^[0-9a-fA-F]{128}$/;
+
+/** Bytes of hex that has been checked: Buffer.from would silently cut bad hex short. */
+export function hexBytes(hex: string): Uint8Array {
+  return Buffer.from(hex, 'hex');
+}
+
+export function signatureProblem(signature: unknown): Refusal | null {
+  if (signature === undefined || signature === '') {
+    return refuse('MISSING', 'the signature is missing');
+  }
+  if (typeof signature === 'string' && SIGNATURE.test(signature)) return null;
+  return refuse('MALFORMED', 'a signature is 128 hex characters');
+}
+
+/** A missing or malformed X-Timestamp is a failed signature. */
+export function badTimestampHeader(timestamp: string): Refusal {
+  return timestamp === ''
+    ? refuse('MISSING', 'the header X-Timestamp is missing')
+    : refuse('MALFORMED', `X-Timestamp is not an RFC 3339 timestamp: ${timestamp.slice(0, 64)}`);
+}
+
+export interface Credentials {
+  /** Lower case. */
+  publicKey: string;
+  signature: string;
+}
+
+/** Key and signature of a request, or why it has none. */
+export function credentialsOf(
+  request: SignedRequest,
+  raw: Readonly<Record<string, unknown>>,
+): Credentials | { refusal: Refusal } {
+  const { signed } = carriage[request.kind];
+  const key = request.public_key || (request.kind === 'register' ? String(raw.public_key) : '');
+  if (key === '') return { refusal: refuse('MISSING', 'the header X-Agent-Public-Key is missing') };
+  if (!KEY.test(key)) return { refusal: refuse('MALFORMED', 'a public key is 64 hex characters') };
+  const publicKey = key.toLowerCase();
+  if (request.kind === 'register' && String(raw.public_key).toLowerCase() !== publicKey) {
+    const message = 'the key in the header is not the one in the body';
+    return { refusal: refuse('MISMATCH', message, { pointer: '/public_key' }) };
+  }
+  if (signed !== 'body' && parseInstant(request.timestamp) === null) {
+    return { refusal: badTimestampHeader(request.timestamp) };
+  }
+  const signature = signed === 'body' ? raw.signature : request.signature;
+  const refusal = signatureProblem(signature);
+  return refusal ? { refusal } : { publicKey, signature: String(signature) };
+}
+
+/** The text that the request's signature covers. */
+export function signingInput(
+  request: SignedRequest,
+  raw: Readonly<Record<string, unknown>>,
+): string {
+  if (request.kind === 'vote') return voteInput(raw);
+  if (request.kind === 'propose') return proposalInput(raw);
+  const { timestamp, target } = request;
+  if (request.kind === 'meme') {
+    const { caption, content_sha256, tags } = raw as RequestBody['meme'];
+    return memeInput({ caption, content_sha256, tags, timestamp });
+  }
+  const { method } = carriage[request.kind];
+  return httpInput({ method, target, timestamp, bodySha256: sha256Hex(request.body) });
+}

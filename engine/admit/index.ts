@@ -1,0 +1,128 @@
+/**
+ * Admission: raw bytes become a command and the signatures to verify, or a refusal. Pure but for
+ * nothing: the same request gives the same command, live, simulated and in replay.
+ */
+import type { VerifyJob } from '../crypto/verifier.js';
+import { type JsonResult, parseJson } from '../json.js';
+import { limits } from '../limits.js';
+import {
+  bodyProblem,
+  type Command,
+  type CommandKind,
+  carriage,
+  type Refusal,
+  type RequestBody,
+  refuse,
+  type SignedRequest,
+  targetId,
+} from '../schema/index.js';
+import { sha256Hex } from '../signing.js';
+import { draftRegister, draftStatus } from './agents.js';
+import { draftDiscuss, draftPropose, draftVote } from './consensus.js';
+import { type Media, sniff } from './content.js';
+import { credentialsOf, hexBytes, signingInput } from './credentials.js';
+import { type Around, type Drafted, type Drafter, refused, type Signer } from './draft.js';
+import {
+  draftAllianceLeave,
+  draftAlliancePropose,
+  draftAllianceRespond,
+  draftMeme,
+} from './social.js';
+
+/** A request that is well-formed in every respect but not verified yet. */
+export interface Admitted {
+  request: SignedRequest;
+  command: Command;
+  /** The request's own signature first, then those of a proposal's transactions. */
+  jobs: VerifyJob[];
+  /** sha256 of the text that the request's signature covers, for whoever must explain it. */
+  inputSha256(): string;
+}
+
+export type Admission = Admitted | { refusal: Refusal };
+
+const drafters: { [K in CommandKind]: Drafter<K> } = {
+  register: draftRegister,
+  status: draftStatus,
+  vote: draftVote,
+  propose: draftPropose,
+  meme: draftMeme,
+  discuss: draftDiscuss,
+  alliance_propose: draftAlliancePropose,
+  alliance_respond: draftAllianceRespond,
+  alliance_leave: draftAllianceLeave,
+};
+
+/** Admits a request of any kind. Only a meme waits: its file is looked into. */
+export async function admit(request: SignedRequest, networkId: string): Promise<Admission> {
+  const tooLarge = sizeProblem(request);
+  if (tooLarge) return { refusal: tooLarge };
+  const media = request.file ? await sniff(request.file) : null;
+  return admitNow(request, networkId, media);
+}
+
+/** Admits a request whose file, if it has one, is known already. */
+export function admitNow(
+  request: SignedRequest,
+  networkId: string,
+  media: Media | null = null,
+): Admission {
+  const parsed = parse(request);
+  if ('message' in parsed) return refused('BAD_JSON', parsed.message, parsed.pointer);
+  const { kind } = request;
+  const problem = bodyProblem(kind, parsed.value);
+  if (problem) {
+    const where = problem.pointer || 'the body';
+    return refused('SCHEMA', `${where} ${problem.message}`, problem.pointer);
+  }
+  const raw = parsed.value as Record<string, unknown>;
+  const id = targetId(kind, request.target) ?? '';
+  const { timestamp, file } = request;
+  const drafted = draft(kind, raw, { networkId, id, timestamp, raw, file, media });
+  return 'refusal' in drafted ? drafted : sign(request, raw, drafted);
+}
+
+function sign(
+  request: SignedRequest,
+  raw: Record<string, unknown>,
+  drafted: Exclude<Drafted, { refusal: Refusal }>,
+): Admission {
+  const credentials = credentialsOf(request, raw);
+  if ('refusal' in credentials) return credentials;
+  const { publicKey, signature } = credentials;
+  const input = signingInput(request, raw);
+  const inputSha256 = () => sha256Hex(input);
+  const signer: Signer = { publicKey, inputSha256 };
+  const own: VerifyJob = {
+    publicKey: hexBytes(publicKey),
+    message: Buffer.from(input),
+    signature: hexBytes(signature),
+  };
+  const jobs = drafted.jobs ? [own, ...drafted.jobs(signer)] : [own];
+  return { request, command: drafted.command(signer), jobs, inputSha256 };
+}
+
+function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): Drafted {
+  if (carriage[kind].path.includes('{id}') && around.id === '') {
+    const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
+    return refused(unknown, 'the path names nothing that can exist');
+  }
+  return drafters[kind](body as RequestBody[K], around);
+}
+
+function parse(request: SignedRequest): JsonResult {
+  if (request.kind === 'alliance_leave' && request.body.length === 0) return { value: {} };
+  return parseJson(request.body);
+}
+
+function sizeProblem({ kind, body, file }: SignedRequest): Refusal | null {
+  const most = kind === 'propose' ? limits.proposalBytes : limits.bodyBytes;
+  if (body.length > most) {
+    return refuse('TOO_LARGE', `the body has ${body.length} bytes, the limit is ${most}`);
+  }
+  if (file && file.length > limits.memeFileBytes) {
+    const message = `the file has ${file.length} bytes, the limit is ${limits.memeFileBytes}`;
+    return refuse('TOO_LARGE', message, { pointer: '/meme_file' });
+  }
+  return null;
+}

@@ -1,0 +1,35 @@
+/** The state diff of a proposal: at most 1,000 keys, each in one member, values of 4 KiB. */
+import { type Refusal, type RequestBody, refuse } from '../schema/index.js';
+import { jcs } from '../signing.js';
+
+type StateDiff = RequestBody['propose']['state_diff'];
+
+const KEYS = 1_000;
+const VALUE_BYTES = 4 * 1024;
+
+export function diffProblem(diff: StateDiff): Refusal | null {
+  const additions = diff?.additions ?? {};
+  const deletions = diff?.deletions ?? {};
+  const count = Object.keys(additions).length + Object.keys(deletions).length;
+  if (count > KEYS) return problem(`has ${count} keys, the limit is ${KEYS}`, '');
+  for (const [key, value] of Object.entries(additions)) {
+    const pointer = `/additions/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (Object.hasOwn(deletions, key)) return problem('is both added and deleted', pointer);
+    if (Buffer.byteLength(jcs(value)) > VALUE_BYTES) {
+      return problem(`is larger than ${VALUE_BYTES} bytes of JSON`, pointer);
+    }
+  }
+  return null;
+}
+
+function problem(message: string, below: string): Refusal {
+  const pointer = `/state_diff${below}`;
+  return refuse('SCHEMA', `${pointer} ${message}`, { pointer });
+}
+
+export function changesOf(diff: StateDiff) {
+  return {
+    additions: diff?.additions ?? {},
+    deletions: Object.keys(diff?.deletions ?? {}).sort(),
+  };
+}

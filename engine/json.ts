@@ -1,0 +1,57 @@
+/** The one reader of request JSON: strict UTF-8, bounded depth, safe numbers and member names. */
+import { limits } from './limits.js';
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
+
+export type JsonResult = { value: unknown } | { pointer: string; message: string };
+
+/** Parses bytes, or says where and why they are refused. */
+export function parseJson(bytes: Uint8Array): JsonResult {
+  let value: unknown;
+  try {
+    value = JSON.parse(decoder.decode(bytes));
+  } catch (error) {
+    const why = error instanceof SyntaxError ? error.message : 'the bytes are not UTF-8';
+    return { pointer: '', message: `not JSON: ${why}` };
+  }
+  return problemIn(value, 1) ?? { value };
+}
+
+type Problem = { pointer: string; message: string };
+
+/** Pointers are built on the way out: a good value costs no text. */
+function problemIn(value: unknown, depth: number): Problem | null {
+  if (typeof value === 'string') {
+    // A lone surrogate cannot be written as UTF-8, so it could not be signed.
+    return value.isWellFormed() ? null : here('holds a lone surrogate');
+  }
+  if (typeof value === 'number') return numberProblem(value);
+  if (typeof value !== 'object' || value === null) return null;
+  if (depth > limits.jsonDepth) return here(`is nested deeper than ${limits.jsonDepth}`);
+  const named = !Array.isArray(value);
+  for (const key of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[key];
+    const problem = (named ? nameProblem(key) : null) ?? problemIn(member, depth + 1);
+    if (problem) {
+      const step = key.replaceAll('~', '~0').replaceAll('/', '~1');
+      return { pointer: `/${step}${problem.pointer}`, message: problem.message };
+    }
+  }
+  return null;
+}
+
+const here = (message: string): Problem => ({ pointer: '', message });
+
+function nameProblem(key: string): Problem | null {
+  if (forbidden.has(key)) return here('has a name that is refused');
+  return key.isWellFormed() ? null : here('has a lone surrogate in its name');
+}
+
+function numberProblem(value: number): Problem | null {
+  if (!Number.isFinite(value)) return here('is not a finite number');
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    return here('is an integer beyond 2^53-1');
+  }
+  return null;
+}

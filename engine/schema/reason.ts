@@ -1,0 +1,75 @@
+/** The one table of refusals: reason, error code, HTTP status, and what it tells the caller. */
+
+export type ErrorCode =
+  | 'INVALID_SIGNATURE'
+  | 'RATE_LIMITED'
+  | 'INVALID_AGENT'
+  | 'INVALID_REQUEST'
+  | 'NETWORK_ERROR';
+
+const row = (code: ErrorCode, status: number, meaning: string) => ({ code, status, meaning });
+
+export const reasons = {
+  MISSING: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is absent'),
+  MALFORMED: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is not well-formed'),
+  MISMATCH: row('INVALID_SIGNATURE', 401, 'the signature does not fit key and content'),
+  REPLAYED: row('INVALID_SIGNATURE', 401, 'not later than the last accepted status update'),
+  UNKNOWN_KEY: row('INVALID_AGENT', 401, 'the signing key is not registered'),
+  UNKNOWN_AGENT: row('INVALID_AGENT', 404, 'no agent has this id'),
+  NOT_OWNER: row('INVALID_AGENT', 403, 'the signer is another agent'),
+  NOT_VALIDATOR: row('INVALID_AGENT', 403, 'the agent has no validator capability'),
+  NOT_PRODUCER: row('INVALID_AGENT', 403, 'the agent has no producer capability'),
+  NOT_IN_ELECTORATE: row('INVALID_AGENT', 403, "the agent is not in the block's electorate"),
+  NOT_ACTIVE: row('INVALID_AGENT', 403, 'the agent is not active'),
+  NOT_INVITED: row('INVALID_AGENT', 403, 'the agent was not invited to this alliance'),
+  NOT_MEMBER: row('INVALID_AGENT', 403, 'the agent is not a member of this alliance'),
+  BAD_JSON: row('INVALID_REQUEST', 400, 'the body is not acceptable JSON'),
+  SCHEMA: row('INVALID_REQUEST', 400, 'a member is absent, of the wrong type or out of bounds'),
+  HASH_MISMATCH: row('INVALID_REQUEST', 400, 'a hash is not that of the content beside it'),
+  UNKNOWN_BLOCK: row('INVALID_REQUEST', 404, 'no block has this hash'),
+  UNKNOWN_MEME: row('INVALID_REQUEST', 404, 'no meme has this id'),
+  UNKNOWN_ALLIANCE: row('INVALID_REQUEST', 404, 'no alliance has this id'),
+  UNKNOWN_TARGET: row('INVALID_REQUEST', 404, 'an invited agent is not registered'),
+  AGENT_EXISTS: row('INVALID_REQUEST', 409, 'the key is registered with other data'),
+  ALREADY_VOTED: row('INVALID_REQUEST', 409, 'the agent voted otherwise; the first vote counts'),
+  VOTING_CLOSED: row('INVALID_REQUEST', 409, 'the block is no longer in voting'),
+  STALE_PARENT: row('INVALID_REQUEST', 409, 'the parent is not the head'),
+  OPEN_BLOCK: row('INVALID_REQUEST', 409, 'the producer has a block in voting already'),
+  TOO_MANY_OPEN: row('INVALID_REQUEST', 409, 'too many blocks are in voting'),
+  NO_VALIDATORS: row('INVALID_REQUEST', 409, 'there are too few validators to decide'),
+  DUPLICATE_TX: row('INVALID_REQUEST', 409, 'a transaction is there twice or already final'),
+  QUOTA: row('INVALID_REQUEST', 409, "the agent's meme files would exceed their quota"),
+  ALLIANCE_CLOSED: row('INVALID_REQUEST', 409, 'the alliance is over'),
+  NOT_FORMED: row('INVALID_REQUEST', 409, 'the alliance is not active yet'),
+  ALREADY_ANSWERED: row('INVALID_REQUEST', 409, 'the agent has answered this invitation'),
+  TOO_MANY_ALLIANCES: row('INVALID_REQUEST', 409, 'the agent has too many alliances'),
+  TOO_LARGE: row('INVALID_REQUEST', 413, 'the body or file is too large'),
+  MEDIA_TYPE: row('INVALID_REQUEST', 415, 'the content is of no accepted type'),
+  QUEUE_FULL: row('NETWORK_ERROR', 503, 'too much is waiting; try again'),
+  DISK_FULL: row('NETWORK_ERROR', 503, 'too little free space to write'),
+  STOPPING: row('NETWORK_ERROR', 503, 'the network is closing'),
+} as const;
+
+export type Reason = keyof typeof reasons;
+
+/** Why a command was not done: a value, never an exception. */
+export interface Refusal {
+  code: ErrorCode;
+  status: number;
+  reason: Reason;
+  message: string;
+  /** The offending field, as a JSON Pointer into the body. */
+  pointer?: string;
+  /** What helps the caller to go on. */
+  details?: Record<string, unknown>;
+}
+
+/** Builds a refusal out of the table; `message` says what happened and what was expected. */
+export function refuse(
+  reason: Reason,
+  message: string,
+  more: { pointer?: string; details?: Record<string, unknown> } = {},
+): Refusal {
+  const { code, status } = reasons[reason];
+  return { code, status, reason, message, ...more };
+}

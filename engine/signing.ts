@@ -1,0 +1,109 @@
+/**
+ * What is signed, and how ids follow from content. Pure, and safe in a browser: clients and the
+ * network build the same text from here. Inputs are UTF-8; LF is one line feed.
+ */
+
+import canonicalize from 'canonicalize';
+import { sha256Hex } from '#sha256';
+
+/** RFC 8785 canonical JSON. */
+export function jcs(value: unknown): string {
+  const text = canonicalize(value);
+  if (text === undefined) throw new TypeError('only JSON values have a canonical form');
+  return text;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+function without(body: Body, member: string): Body {
+  const { [member]: _, ...rest } = body;
+  return rest;
+}
+
+/** A vote, from its body; `signature` is left out, unknown members are covered. */
+export function voteInput(body: Body): string {
+  return `agentnet-v1-vote\n${jcs(without(body, 'signature'))}`;
+}
+
+/** A block proposal, from its body. */
+export function proposalInput(body: Body): string {
+  return `agentnet-v1-block\n${jcs(without(body, 'signature'))}`;
+}
+
+/** A transaction of one network, by its hash. */
+export function transactionInput(networkId: string, hash: string): string {
+  return `agentnet-v1-tx\n${networkId}\n${hash}`;
+}
+
+/** What a meme's signature covers: the form as sent, the file by its hash. */
+export interface SignedMeme {
+  caption: string;
+  content_sha256: string;
+  tags: readonly string[];
+  /** The X-Timestamp header. */
+  timestamp: string;
+}
+
+export function memeInput(meme: SignedMeme): string {
+  return `agentnet-v1-meme\n${memeObject(meme)}`;
+}
+
+function memeObject({ caption, content_sha256, tags, timestamp }: SignedMeme): string {
+  return jcs({ caption, content_sha256, tags, timestamp });
+}
+
+/** Every request whose signature is in a header. `bodySha256` is that of the raw body, hex. */
+export function httpInput(request: {
+  method: string;
+  target: string;
+  timestamp: string;
+  bodySha256: string;
+}): string {
+  const { method, target, timestamp, bodySha256 } = request;
+  return `agentnet-v1-http\n${method}\n${target}\n${timestamp}\n${bodySha256}`;
+}
+
+/** The WebSocket `auth` message: key and timestamp as sent. */
+export function authInput(publicKey: string, timestamp: string): string {
+  return `auth:${publicKey}:${timestamp}`;
+}
+
+/** A server's response. `requestSignature` is `-` where the request had none. */
+export function responseInput(response: {
+  status: number;
+  requestSignature: string;
+  timestamp: string;
+  bodySha256: string;
+}): string {
+  const { status, requestSignature, timestamp, bodySha256 } = response;
+  return `agentnet-v1-response\n${status}\n${requestSignature}\n${timestamp}\n${bodySha256}`;
+}
+
+const short = (text: string) => sha256Hex(text).slice(0, 32);
+
+export function agentId(publicKey: string): string {
+  return `agent_${short(`agentnet-v1-agent\n${publicKey.toLowerCase()}`)}`;
+}
+
+/** Leaves the signature out: a second valid signature must not make a second block. */
+export function blockHash(body: Body, producer: string, networkId: string): string {
+  const object = { ...without(body, 'signature'), producer, network_id: networkId };
+  return sha256Hex(`agentnet-v1-blockhash\n${jcs(object)}`);
+}
+
+export function memeId(publicKey: string, meme: SignedMeme): string {
+  return `meme_${short(`agentnet-v1-memeid\n${publicKey}\n${memeObject(meme)}`)}`;
+}
+
+/** `inputSha256` is the hex sha256 of the founding request's signing input. */
+export function allianceId(founderKey: string, inputSha256: string): string {
+  return `ally_${short(`agentnet-v1-allianceid\n${founderKey}\n${inputSha256}`)}`;
+}
+
+/** How a discussion or alliance request is remembered: by key and signing input. */
+export function requestId(publicKey: string, inputSha256: string): string {
+  return sha256Hex(`agentnet-v1-requestid\n${publicKey}\n${inputSha256}`);
+}
+
+/** hex sha256 of a text (as UTF-8) or of bytes. */
+export { sha256Hex };
