@@ -1,0 +1,38 @@
+/** The one place where a verifier is chosen by name. */
+import { createInlineVerifier } from './inline.js';
+import { sodium } from './libsodium.js';
+import { createOffVerifier } from './off.js';
+import { createPoolVerifier } from './pool.js';
+import { createReferenceVerifier } from './reference.js';
+import type { Verifier } from './verifier.js';
+
+export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
+
+export interface VerifierOptions {
+  /** Worker threads of `pool`, 2 by default. */
+  threads?: number;
+  /** Gets the one line of warning, if there is one; standard error by default. */
+  warn?: (line: string) => void;
+}
+
+/**
+ * Where libsodium does not load, `pool` and `inline` verify with the reference, which gives the
+ * same verdicts, and `warn` is told once.
+ */
+export function createVerifier(kind: VerifierKind, options: VerifierOptions = {}): Verifier {
+  const usesSodium = kind === 'pool' || kind === 'inline';
+  if (usesSodium && sodium === null) {
+    const warn = options.warn ?? ((line: string) => void process.stderr.write(`${line}\n`));
+    warn('sodium-native did not load: signatures are verified in JavaScript, 30 times slower');
+  }
+  switch (kind) {
+    case 'pool':
+      return createPoolVerifier(options.threads === undefined ? {} : { threads: options.threads });
+    case 'inline':
+      return createInlineVerifier();
+    case 'reference':
+      return createReferenceVerifier();
+    case 'off':
+      return createOffVerifier();
+  }
+}

@@ -1,0 +1,32 @@
+/** A verifier that checks on the calling thread, at once, with whatever function it is given. */
+import type { Verifier, VerifyJob } from './verifier.js';
+
+/**
+ * @param verifyOne throws a RangeError on wrong lengths; that rejects the whole call.
+ * A call counts as one batch. There is no queue, so it is never busy.
+ */
+export function createDirectVerifier(
+  name: string,
+  verifyOne: (job: VerifyJob) => boolean,
+): Verifier {
+  const stats = { verified: 0, rejected: 0, batches: 0 };
+  let closed = false;
+  return {
+    name,
+    stats,
+    async verify(jobs) {
+      if (closed) throw new Error(`verifier ${name} is closed`);
+      if (jobs.length === 0) return [];
+      const verdicts = jobs.map(verifyOne);
+      for (const valid of verdicts) {
+        if (valid) stats.verified += 1;
+        else stats.rejected += 1;
+      }
+      stats.batches += 1;
+      return verdicts;
+    },
+    async close() {
+      closed = true;
+    },
+  };
+}

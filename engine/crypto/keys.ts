@@ -1,0 +1,49 @@
+/** Key pairs and signing. Seeds come from the caller or the system's generator; none is kept. */
+import { randomBytes } from 'node:crypto';
+import { publicKeyBytes, signatureBytes } from './job.js';
+import { sodium } from './libsodium.js';
+import { etc, getPublicKey, sign as nobleSign } from './noble.js';
+
+const seedBytes = 32;
+
+export interface KeyPair {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** 64 lower-case hex digits. */
+  readonly publicKeyHex: string;
+  /** 64 bytes, as libsodium has it: the seed, then the public key. Never log it. */
+  readonly secretKey: Uint8Array;
+}
+
+/**
+ * The key pair of a 32-byte seed (the secret key of RFC 8032).
+ * @throws {RangeError} on another length.
+ */
+export function keyPairFromSeed(seed: Uint8Array): KeyPair {
+  if (seed.length !== seedBytes) {
+    throw new RangeError(`seed: expected 32 bytes, got ${seed.length}`);
+  }
+  const publicKey = new Uint8Array(publicKeyBytes);
+  const secretKey = new Uint8Array(seedBytes + publicKeyBytes);
+  if (sodium === null) {
+    publicKey.set(getPublicKey(seed));
+    secretKey.set(seed);
+    secretKey.set(publicKey, seedBytes);
+  } else {
+    sodium.crypto_sign_seed_keypair(publicKey, secretKey, seed);
+  }
+  return { publicKey, publicKeyHex: etc.bytesToHex(publicKey), secretKey };
+}
+
+/** A fresh key pair. Not for simulations, whose keys come from the seed of the run. */
+export function generateKeyPair(): KeyPair {
+  return keyPairFromSeed(randomBytes(seedBytes));
+}
+
+/** The 64-byte Ed25519 signature of a message; the same one on every call (RFC 8032, 5.1.6). */
+export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
+  if (sodium === null) return nobleSign(message, keyPair.secretKey.subarray(0, seedBytes));
+  const signature = new Uint8Array(signatureBytes);
+  sodium.crypto_sign_detached(signature, message, keyPair.secretKey);
+  return signature;
+}

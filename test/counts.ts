@@ -1,0 +1,20 @@
+/** How often the random tests run: `quick` by default, `full` with FOLKMOOT_TEST_COUNTS=full. */
+
+const full = process.env.FOLKMOOT_TEST_COUNTS === 'full';
+
+function pick(row: { quick: number; full: number }): number {
+  return full ? row.full : row.quick;
+}
+
+export const counts = {
+  /** Cases per differential property; the reference checks some 900 signatures a second. */
+  fuzzSignatures: pick({ quick: 250, full: 5_000 }),
+  /** Inputs on which the two SHA-256 implementations are compared. */
+  fuzzHashes: pick({ quick: 500, full: 10_000 }),
+  /** Random command sequences, and how long each is. */
+  commandSequences: pick({ quick: 40, full: 1_000 }),
+  commandsPerSequence: pick({ quick: 120, full: 250 }),
+  /** Runs that are killed with SIGKILL: at each named point, and at random. */
+  killsAtPoints: pick({ quick: 1, full: 3 }),
+  killsAtRandom: pick({ quick: 2, full: 20 }),
+};
