@@ -2,9 +2,9 @@
  * The one interface behind which a network is kept: LMDB on disk, or memory. A store keeps bytes;
  * what they mean is decided above it. Values of records are canonical JSON text.
  */
+import type { RecordKey } from '../schema/record.js';
 
-/** A key inside a table: a string, an integer, or a tuple of integers and strings. */
-export type RecordKey = string | number | readonly (string | number)[];
+export type { RecordKey };
 
 /** A record that one batch changed; `null` deletes. */
 export interface RecordChange {

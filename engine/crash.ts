@@ -1,0 +1,50 @@
+/**
+ * Named points between durable steps at which a test can kill the process. Without the environment
+ * variable `FOLKMOOT_CRASH_AT` a point does nothing; it must never do anything but kill.
+ */
+
+/** What is durable, and what was told, when the process dies at each point. */
+export const crashPoints = [
+  /** The store's folder is locked, checked and open; nothing was written in this run. */
+  'store.opened',
+  /** The next batch is applied in memory; nothing of it is on disk. */
+  'commit.before',
+  /** The batch is durable; nobody has been told. */
+  'commit.after',
+  /** The batch is durable and its callers were answered. */
+  'tell.after',
+  /** A run has ended and its store is closed; no results were written. */
+  'run.closed',
+  /** Results are computed; the file that will hold them was not touched. */
+  'output.before',
+] as const;
+
+export type CrashPoint = (typeof crashPoints)[number];
+
+interface Plan {
+  point: CrashPoint;
+  passesLeft: number;
+}
+
+const plan = parsePlan(process.env.FOLKMOOT_CRASH_AT);
+
+/** Kills this process with SIGKILL when it was told to die here, else returns at once. */
+export function crashPoint(name: CrashPoint): void {
+  if (plan === null || plan.point !== name) return;
+  plan.passesLeft -= 1;
+  if (plan.passesLeft === 0) process.kill(process.pid, 'SIGKILL');
+}
+
+/** `name` or `name:N`; a misspelt plan throws, since a test that never crashes proves nothing. */
+function parsePlan(text: string | undefined): Plan | null {
+  if (text === undefined || text === '') return null;
+  const [name, passes = '1'] = text.split(':');
+  const point = crashPoints.find((known) => known === name);
+  if (point === undefined || !/^[1-9][0-9]{0,8}$/.test(passes)) {
+    throw new Error(
+      `FOLKMOOT_CRASH_AT is '${text}'; expected a name or name:N, the name one of: ` +
+        crashPoints.join(', '),
+    );
+  }
+  return { point, passesLeft: Number(passes) };
+}

@@ -1,0 +1,55 @@
+/** The folder of a store, checked as plain files before LMDB sees it, and the room on its disk. */
+import { accessSync, constants, existsSync, mkdirSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkDataFile } from './header.js';
+import { StoreError } from './store.js';
+
+const dataFileName = 'data.mdb';
+
+/** Whether the folder holds data. @throws {StoreError} `UNREADABLE` */
+function hasData(folder: string, readOnly: boolean): boolean {
+  const file = join(folder, dataFileName);
+  if (!existsSync(file)) return false;
+  accessSync(file, readOnly ? constants.R_OK : constants.R_OK | constants.W_OK);
+  return true;
+}
+
+/**
+ * Makes sure that the folder is there, or may be made.
+ * @throws {StoreError} `MISSING` or `UNREADABLE`.
+ */
+export function prepareFolder(
+  folder: string,
+  options: { create: boolean; readOnly: boolean },
+): void {
+  try {
+    if (options.create && !options.readOnly) mkdirSync(folder, { recursive: true });
+    else if (!hasData(folder, options.readOnly)) {
+      throw new StoreError('MISSING', `${folder}: no network is stored here`);
+    }
+  } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
+    throw unreadable(folder, cause);
+  }
+}
+
+/** @throws {StoreError} `CORRUPT` or `UNREADABLE`. */
+export function checkFolder(folder: string, readOnly: boolean): void {
+  try {
+    if (hasData(folder, readOnly)) checkDataFile(join(folder, dataFileName));
+  } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
+    throw unreadable(folder, cause);
+  }
+}
+
+/** Bytes that this process may still write on the folder's file system. */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+function unreadable(folder: string, cause: unknown): StoreError {
+  const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
+  return new StoreError('UNREADABLE', `${folder}: cannot be opened (${code})`, { cause });
+}

@@ -1,0 +1,14 @@
+/** Where a network is kept: one interface, on disk or in memory. */
+export { keysUnder } from './keys.js';
+export { type LmdbStoreOptions, openLmdbStore } from './lmdb.js';
+export { createMemoryStore } from './memory.js';
+export {
+  type Batch,
+  type RangeOptions,
+  type RecordChange,
+  type RecordKey,
+  type Store,
+  StoreError,
+  type StoreErrorCode,
+  type StoreMeta,
+} from './store.js';

@@ -1,0 +1,147 @@
+/**
+ * A network kept in one LMDB environment: the only importer of lmdb. One transaction makes a batch
+ * durable; a reader takes no lock and sees whole batches.
+ *
+ * Relied on of lmdb 3.5.6: with `overlappingSync: false` a transaction's promise resolves after the
+ * flush to disk; a callback that throws does not roll back, so everything is encoded before.
+ */
+import { open, type RootDatabase } from 'lmdb';
+import { crashPoint } from '../crash.js';
+import { limits } from '../limits.js';
+import { createDiskStore } from './disk.js';
+import { type Database, type Environment, emptyDatabase, readMeta } from './environment.js';
+import { checkFolder, prepareFolder } from './folder.js';
+import { lockFolder, noteReader } from './lock.js';
+import { assertExpected } from './meta.js';
+import { type Store, StoreError } from './store.js';
+
+export interface LmdbStoreOptions {
+  /** The store's folder; made when missing, unless `create` is false or `readOnly` is set. */
+  path: string;
+  /** Names of all tables of records. */
+  tables: readonly string[];
+  /** Newest layout this program reads. */
+  schemaVersion: number;
+  /** The network that the folder must hold, if it holds one. */
+  networkId?: string;
+  /** Reads beside a writer; takes no writer lock, and `commit` throws. */
+  readOnly?: boolean;
+  create?: boolean;
+  /** Free space on the disk below which `commit` refuses. */
+  freeSpaceBytes?: number;
+}
+
+/**
+ * Of 4, 8 and 16 KiB: appended entries of 520 bytes leave less of a larger page empty (1,108, 1,052
+ * and 1,042 bytes of disk a vote, in batches of 64), but each small commit rewrites whole pages.
+ */
+const pageSize = 8192;
+
+/** Databases besides the tables: log, events, blobs, meta. */
+const ownDatabases = 4;
+
+/**
+ * Opens or makes the store in a folder.
+ * @throws {StoreError} `MISSING`, `UNREADABLE`, `LOCKED`, `CORRUPT`, `NEWER_SCHEMA` or
+ * `OTHER_NETWORK`; the folder is then not locked. One process may read beside its own writer,
+ * but a writer that comes after a reader of the same process is `LOCKED` too.
+ */
+export function openLmdbStore(options: LmdbStoreOptions): Store {
+  const { path: folder, tables, readOnly = false, create = true } = options;
+  const { schemaVersion, networkId, freeSpaceBytes = limits.freeSpaceBytes } = options;
+  prepareFolder(folder, { create, readOnly });
+  const release = readOnly ? noteReader(folder) : lockFolder(folder);
+  let environment: Environment | undefined;
+  try {
+    checkFolder(folder, readOnly);
+    environment = openEnvironment(folder, tables, readOnly, release);
+    const meta = readMeta(environment);
+    if (meta !== null) assertExpected(meta, { folder, schemaVersion, networkId });
+  } catch (error) {
+    // The environment's own close releases; it is not awaited, so the lock goes first.
+    release();
+    void environment?.close();
+    throw error;
+  }
+  if (!readOnly) crashPoint('store.opened');
+  return createDiskStore(environment, { readOnly, freeSpaceBytes });
+}
+
+function openEnvironment(
+  folder: string,
+  tables: readonly string[],
+  readOnly: boolean,
+  release: () => void,
+): Environment {
+  let root: RootDatabase<Uint8Array, string> | undefined;
+  try {
+    root = open<Uint8Array, string>({
+      path: folder,
+      // lmdb takes a path with a dot in it for a file otherwise.
+      noSubdir: false,
+      overlappingSync: false,
+      // A turn's batch is a second promise that rejects, unseen, when a commit fails.
+      eventTurnBatching: false,
+      encoding: 'binary',
+      maxDbs: tables.length + ownDatabases,
+      pageSize,
+      readOnly,
+    });
+    return { folder, ...openDatabases(root, tables, readOnly), ...lifecycle(root, release) };
+  } catch (cause) {
+    void root?.close();
+    const text = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreError('CORRUPT', `${folder}: LMDB cannot open the data: ${text}`, { cause });
+  }
+}
+
+type Databases = Pick<Environment, 'log' | 'history' | 'blobs' | 'meta' | 'tables'>;
+
+/** All at once: opening a database later would end the iterations that are under way. */
+function openDatabases(
+  root: RootDatabase<Uint8Array, string>,
+  tables: readonly string[],
+  readOnly: boolean,
+): Databases {
+  const database = (name: string, encoding: 'binary' | 'string') =>
+    // A reader gets undefined for what no writer has made yet; lmdb's types do not say so.
+    (root.openDB(name, { encoding }) as unknown) ?? emptyDatabase;
+  const openAll = (): Databases => ({
+    log: database('log', 'binary') as Database<Uint8Array>,
+    history: database('events', 'string') as Database<string>,
+    blobs: database('blobs', 'binary') as Database<Uint8Array>,
+    meta: database('meta', 'string') as Database<string>,
+    tables: new Map(
+      tables.map((name) => [name, database(`records/${name}`, 'string') as Database<string>]),
+    ),
+  });
+  // Inside a transaction all new databases cost one commit.
+  return readOnly ? openAll() : root.transactionSync(openAll, 2);
+}
+
+function lifecycle(
+  root: RootDatabase<Uint8Array, string>,
+  release: () => void,
+): Pick<Environment, 'refresh' | 'transaction' | 'close'> {
+  return {
+    refresh: () => root.resetReadTxn(),
+    async transaction(write) {
+      try {
+        await root.transaction(() => {
+          write();
+        });
+      } catch (error) {
+        // lmdb rejects a second promise with the cause; unhandled, it would end the process first.
+        const { commitError } = error as { commitError?: Promise<never> };
+        throw await Promise.race([commitError, undefined]).then(
+          () => error,
+          (cause: unknown) => cause,
+        );
+      }
+    },
+    async close() {
+      await root.close();
+      release();
+    },
+  };
+}

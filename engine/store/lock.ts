@@ -1,0 +1,64 @@
+/**
+ * One writer per folder: an exclusive lock on an open file. The kernel drops it when its holder
+ * dies, however it dies, so there is no stale state to clean up and the file stays empty.
+ */
+import { closeSync, openSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { tryLock, unlock } from 'fs-native-extensions';
+import { StoreError } from './store.js';
+
+/** Name of the lock file in a store's folder. */
+export const lockFileName = 'writer.lock';
+
+/**
+ * Folders that this process has open for reading. lmdb gives one process one environment a file, so
+ * a writer that came after a reader would be handed an environment it cannot write to.
+ */
+const readersHere = new Map<string, number>();
+
+/** Notes a reader in this process; returns what ends it, which may be called twice. */
+export function noteReader(folder: string): () => void {
+  const path = realpathSync(folder);
+  readersHere.set(path, (readersHere.get(path) ?? 0) + 1);
+  let counted = true;
+  return () => {
+    if (!counted) return;
+    counted = false;
+    readersHere.set(path, (readersHere.get(path) ?? 1) - 1);
+  };
+}
+
+/**
+ * Locks the folder for this writer and returns what releases it; releasing twice is harmless.
+ * Another writer in the same process is refused too.
+ * @throws {StoreError} `LOCKED`, or `UNREADABLE` when the folder takes no lock.
+ */
+export function lockFolder(folder: string): () => void {
+  if ((readersHere.get(realpathSync(folder)) ?? 0) > 0) {
+    const text = 'this process has the folder open for reading; close that first';
+    throw new StoreError('LOCKED', `${folder}: ${text}`);
+  }
+  let fd: number | undefined;
+  let granted = false;
+  try {
+    fd = openSync(join(folder, lockFileName), 'a+', 0o644);
+    granted = tryLock(fd);
+  } catch (cause) {
+    if (fd !== undefined) closeSync(fd);
+    throw new StoreError('UNREADABLE', `${folder}: cannot lock the folder for writing`, { cause });
+  }
+  if (!granted) {
+    closeSync(fd);
+    throw new StoreError(
+      'LOCKED',
+      `${folder}: another writer has this folder open; a folder takes one writer at a time`,
+    );
+  }
+  let held: number | null = fd;
+  return () => {
+    if (held === null) return;
+    unlock(held);
+    closeSync(held);
+    held = null;
+  };
+}

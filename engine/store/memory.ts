@@ -1,0 +1,145 @@
+/**
+ * A network kept in memory: for simulations and tests, and the model the store on disk is held
+ * against. Nothing outlives the process.
+ */
+
+import { assertBatch } from './batch.js';
+import { assertRange, compareKeys, keyId } from './keys.js';
+import type { Batch, RangeOptions, RecordKey, Store, StoreMeta } from './store.js';
+
+interface Slot {
+  key: RecordKey;
+  /** Null once deleted, until the slot is swept or the key comes back. */
+  json: string | null;
+}
+
+/** Records by key, and the same slots in key order, brought up to date when a range needs it. */
+interface Table {
+  slots: Map<string, Slot>;
+  sorted: Slot[];
+  added: Slot[];
+  deleted: number;
+}
+
+/** Inserting one by one moves the tail each time; beyond this many, sorting all is cheaper. */
+const insertAtMost = 64;
+
+/** A new empty store; see {@link Store}. Bytes are kept as handed over: never change them. */
+export function createMemoryStore(): Store {
+  const tables = new Map<string, Table>();
+  const log = new Map<number, Uint8Array>();
+  const history = new Map<number, string>();
+  const blobs = new Map<string, Uint8Array>();
+  let meta: StoreMeta | null = null;
+  let commits = 0;
+
+  async function commit(batch: Batch): Promise<void> {
+    assertBatch(batch, meta);
+    for (const { seq, bytes } of batch.entries) log.set(seq, bytes);
+    for (const { seq, json } of batch.events) history.set(seq, json);
+    for (const { hash, bytes } of batch.blobs) blobs.set(hash, bytes);
+    for (const { table, key, json } of batch.changes) change(tableOf(tables, table), key, json);
+    meta = { ...batch.meta };
+    commits += 1;
+  }
+
+  return {
+    kind: 'memory',
+    get commits() {
+      return commits;
+    },
+    meta: () => (meta === null ? null : { ...meta }),
+    get: (table, key) => tables.get(table)?.slots.get(keyId(key))?.json ?? undefined,
+    range: (table, options = {}) => select(table, tableOf(tables, table), options),
+    entry: (seq) => log.get(seq),
+    *entries(from, to) {
+      for (const [seq, bytes] of run(log, from, to)) yield { seq, bytes };
+    },
+    event: (seq) => history.get(seq),
+    *events(from, to) {
+      for (const [seq, json] of run(history, from, to)) yield { seq, json };
+    },
+    blob: (hash) => blobs.get(hash),
+    commit,
+    hasRoom: () => true,
+    close: async () => undefined,
+  };
+}
+
+function tableOf(tables: Map<string, Table>, name: string): Table {
+  const existing = tables.get(name);
+  if (existing !== undefined) return existing;
+  const created: Table = { slots: new Map(), sorted: [], added: [], deleted: 0 };
+  tables.set(name, created);
+  return created;
+}
+
+function* run<Value>(from: Map<number, Value>, first: number, last: number) {
+  const oldest = from.keys().next().value ?? 0;
+  for (let seq = Math.max(first, oldest); seq <= last; seq += 1) {
+    const value = from.get(seq);
+    if (value === undefined) return;
+    yield [seq, value] as const;
+  }
+}
+
+function change(table: Table, key: RecordKey, json: string | null): void {
+  const id = keyId(key);
+  const slot = table.slots.get(id);
+  if (slot === undefined) {
+    if (json === null) return;
+    const added = { key: typeof key === 'object' ? [...key] : key, json };
+    table.slots.set(id, added);
+    table.added.push(added);
+    return;
+  }
+  if ((slot.json === null) !== (json === null)) table.deleted += json === null ? 1 : -1;
+  slot.json = json;
+}
+
+/** The records at the time of the call: a commit during the iteration changes nothing in it. */
+function select(name: string, table: Table, options: RangeOptions) {
+  assertRange(name, options);
+  const sorted = settle(table);
+  const { from, to, reverse = false, limit = Number.POSITIVE_INFINITY } = options;
+  const first = from === undefined ? 0 : position(sorted, from);
+  const end = to === undefined ? sorted.length : position(sorted, to);
+  const found: { key: RecordKey; json: string }[] = [];
+  for (let step = 0; step < end - first && found.length < limit; step += 1) {
+    const { key, json } = sorted[reverse ? end - 1 - step : first + step]!;
+    if (json !== null) found.push({ key, json });
+  }
+  return found;
+}
+
+function settle(table: Table): Slot[] {
+  if (table.deleted > 64 && table.deleted * 2 > table.slots.size) sweep(table);
+  const { sorted, added } = table;
+  table.added = [];
+  if (added.length > insertAtMost) {
+    for (const slot of added) sorted.push(slot);
+    sorted.sort((a, b) => compareKeys(a.key, b.key));
+    return sorted;
+  }
+  for (const slot of added) sorted.splice(position(sorted, slot.key), 0, slot);
+  return sorted;
+}
+
+function sweep(table: Table): void {
+  for (const [id, slot] of table.slots) if (slot.json === null) table.slots.delete(id);
+  table.sorted = table.sorted.filter((slot) => slot.json !== null);
+  table.added = table.added.filter((slot) => slot.json !== null);
+  table.deleted = 0;
+}
+
+/** Index of the first slot whose key is not before `key`. */
+function position(sorted: readonly Slot[], key: RecordKey): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareKeys(sorted[middle]!.key, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
