@@ -1,0 +1,107 @@
+/** What happens when a block leaves voting: siblings, records, metrics, reputation, attendance. */
+import { type BlockStatus, formatInstant } from '../schema/index.js';
+import { blockContext, blockStatus, type OpenBlock } from './blocks.js';
+import { settle } from './reputation.js';
+import { METRICS, type State } from './state.js';
+import { tpsAt } from './throughput.js';
+
+/** Finishes a block whose machine has just left voting. Its block_status is said already. */
+export function closeBlock(state: State, block: OpenBlock): void {
+  const outcome = blockStatus(block);
+  retire(state, block, outcome);
+  if (outcome === 'finalized') {
+    finalize(state, block);
+    for (const sibling of state.blocks.open()) {
+      sibling.actor.send({ type: 'orphan', at: state.now });
+      retire(state, sibling, 'orphaned');
+    }
+  }
+  sayMetrics(state);
+  if (outcome === 'finalized' || outcome === 'rejected') settle(state, block, outcome);
+  if (outcome === 'expired') countAbsences(state, block);
+}
+
+/** How an agent's absence from expired blocks makes it dormant, and what ends that. */
+function countAbsences(state: State, { ballots }: OpenBlock): void {
+  const after = state.genesis.dormant_after;
+  if (after === 0) return;
+  for (const [position, ordinal] of ballots.electorate.agents.entries()) {
+    const missed = state.standings.get(ordinal, 'missed');
+    if (ballots.choice(position) !== null) {
+      if (missed !== 0) state.standings.set(ordinal, 'missed', 0);
+      continue;
+    }
+    if (missed < after) state.standings.set(ordinal, 'missed', missed + 1);
+    if (missed + 1 >= after) sleep(state, ordinal);
+  }
+}
+
+function sleep(state: State, ordinal: number): void {
+  const agent = state.agents.at(ordinal);
+  if (agent.actor.getSnapshot().context.dormant) return;
+  state.agents.send(agent, { type: 'slept' });
+  state.electorates.electorsChanged();
+}
+
+function retire(state: State, block: OpenBlock, status: BlockStatus): void {
+  state.blocks.drop(block.hash);
+  state.deadlines.remove(deadlineId(block.hash));
+  state.changes.drop('open', ['block', block.hash]);
+  state.changes.put('blocks', block.hash, { state: status, context: blockContext(block) });
+}
+
+export const deadlineId = (blockHash: string): string => `block_${blockHash}`;
+
+function finalize(state: State, block: OpenBlock): void {
+  const { height, producer } = blockContext(block);
+  const { proposal, hash } = block;
+  state.height = height;
+  state.headHash = hash;
+  state.changes.put('heights', height, { block_hash: hash });
+  for (const [index, transaction] of proposal.transactions.entries()) {
+    const key = [transaction.hash, transaction.signer];
+    state.changes.put('transactions', key, { block_hash: hash, height, index });
+  }
+  for (const key of Object.keys(proposal.additions).sort()) {
+    const value = proposal.additions[key];
+    state.changes.put('state', key, { value, block_hash: hash });
+  }
+  for (const key of proposal.deletions) state.changes.drop('state', key);
+  state.agents.send(state.agents.byId(producer)!, { type: 'produced' });
+  state.throughput.add(state.now, proposal.transactions.length);
+  scheduleMetrics(state, state.now);
+}
+
+/** `from` is the first instant that may carry a report. */
+function scheduleMetrics(state: State, from: number): void {
+  state.metricsAt = state.throughput.nextReport(from);
+  if (state.metricsAt === 0) state.deadlines.remove(METRICS);
+  else state.deadlines.set(METRICS, state.metricsAt);
+}
+
+/** The periodic report: the last one says that the rate has become zero. */
+export function reportMetrics(state: State): void {
+  sayMetrics(state);
+  scheduleMetrics(state, state.now + 1);
+}
+
+function sayMetrics(state: State): void {
+  const data = {
+    ...metricsOf(state, state.now),
+    head_hash: state.headHash,
+    timestamp: formatInstant(state.now),
+  };
+  state.outbox.say({ type: 'network_metrics', data });
+}
+
+/** The figures of network_metrics and of the network state. */
+export function metricsOf(state: State, now: number) {
+  const pending = state.blocks.open().reduce((sum, b) => sum + b.proposal.transactions.length, 0);
+  return {
+    block_height: state.height,
+    tps: tpsAt(state.throughput.recent, now),
+    active_validators: state.agents.activeValidators,
+    active_producers: state.agents.activeProducers,
+    pending_transactions: pending,
+  };
+}

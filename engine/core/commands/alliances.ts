@@ -1,0 +1,134 @@
+/** Alliances: founded by invitation, joined by answer, left at will. */
+import { limits } from '../../limits.js';
+import type {
+  AllianceContext,
+  AllianceLeaveCommand,
+  AllianceProposeCommand,
+  AllianceRespondCommand,
+} from '../../schema/index.js';
+import type { Agent } from '../agents.js';
+import type { StoredAlliance } from '../alliances.js';
+import { accepted, again, type Finding, no, type Rule } from '../finding.js';
+import { allianceData } from '../machines/alliance.js';
+import type { State } from '../state.js';
+import { notActive } from './common.js';
+import { remember, remembered } from './requests.js';
+
+const shown = ({ state, context }: StoredAlliance) => allianceData(state, context);
+
+export const alliancePropose: Rule<AllianceProposeCommand, Agent> = {
+  check(state, command) {
+    const known = allianceNow(state, command.alliance_id);
+    // An alliance's id covers its request, so it stays a repeat for ever.
+    if (known) return again(shown(known));
+    const agent = state.agents.byKey(command.public_key)!;
+    return (
+      notActive(agent) ??
+      badTarget(state, agent, command.target_ids) ??
+      tooMany(state, agent) ?? { plan: agent }
+    );
+  },
+
+  effect(state, command, agent) {
+    const { alliance_id, purpose, duration, duration_ms, target_ids } = command;
+    const context: AllianceContext = {
+      alliance_id,
+      purpose,
+      duration,
+      duration_ms,
+      founder: agent.id,
+      members: [agent.id],
+      invited: target_ids,
+      gone: [],
+      proposed_at: state.now,
+      deadline: state.now + limits.allianceInvitationMs,
+      changed_at: state.now,
+    };
+    remember(state, command.request_id);
+    return accepted(shown(state.alliances.propose(context, state.changes)));
+  },
+};
+
+export const allianceRespond: Rule<AllianceRespondCommand, Agent> = {
+  check(state, command) {
+    const agent = state.agents.byKey(command.public_key)!;
+    const known = allianceNow(state, command.alliance_id);
+    if (!known) return unknownAlliance(command.alliance_id);
+    if (remembered(state, command.request_id)) return again(shown(known));
+    const { members, invited, gone } = known.context;
+    if (members.includes(agent.id) || gone.includes(agent.id)) {
+      return no('ALREADY_ANSWERED', `agent ${agent.id} has answered; an answer is given once`);
+    }
+    if (!invited.includes(agent.id)) return no('NOT_INVITED', `agent ${agent.id} was not invited`);
+    const problem = over(known) ?? notActive(agent);
+    return problem ?? (command.accepted ? tooMany(state, agent) : null) ?? { plan: agent };
+  },
+
+  effect(state, command, agent) {
+    const type = command.accepted ? 'accept' : 'decline';
+    return turn(state, command, { type, agent: agent.id, at: state.now });
+  },
+};
+
+export const allianceLeave: Rule<AllianceLeaveCommand, Agent> = {
+  check(state, command) {
+    const agent = state.agents.byKey(command.public_key)!;
+    const known = allianceNow(state, command.alliance_id);
+    if (!known) return unknownAlliance(command.alliance_id);
+    if (remembered(state, command.request_id)) return again(shown(known));
+    const member = known.context.members.includes(agent.id);
+    if (!member) return no('NOT_MEMBER', `agent ${agent.id} is not a member of this alliance`);
+    if (known.state === 'proposed') {
+      return no('NOT_FORMED', 'nobody has joined this alliance yet; without answers it lapses');
+    }
+    return over(known) ?? notActive(agent) ?? { plan: agent };
+  },
+
+  effect(state, command, agent) {
+    return turn(state, command, { type: 'leave', agent: agent.id, at: state.now });
+  },
+};
+
+/** Sends an answer to the alliance and shows what became of it. */
+function turn(
+  state: State,
+  command: AllianceRespondCommand | AllianceLeaveCommand,
+  event: { type: 'accept' | 'decline' | 'leave'; agent: string; at: number },
+) {
+  remember(state, command.request_id);
+  const after = state.alliances.send(command.alliance_id, event, state.changes);
+  state.electorates.alliancesChanged();
+  return accepted(shown(after));
+}
+
+function allianceNow(state: State, id: string): StoredAlliance | undefined {
+  return state.alliances.get(id) ?? state.reader.read('alliances', id);
+}
+
+function unknownAlliance(id: string): Finding<never> {
+  return no('UNKNOWN_ALLIANCE', `no alliance has the id ${id}`);
+}
+
+function over({ state }: StoredAlliance): Finding<never> | null {
+  if (state === 'proposed' || state === 'active') return null;
+  return no('ALLIANCE_CLOSED', `the alliance is ${state}`, { details: { status: state } });
+}
+
+function tooMany(state: State, agent: Agent): Finding<never> | null {
+  const count = state.alliances.countOf(agent.id);
+  if (count < limits.activeAlliancesPerAgent) return null;
+  const message = `agent ${agent.id} is in ${count} alliances, which is the limit`;
+  return no('TOO_MANY_ALLIANCES', message);
+}
+
+function badTarget(state: State, agent: Agent, targets: readonly string[]): Finding<never> | null {
+  for (const [index, id] of targets.entries()) {
+    const pointer = `/target_ids/${index}`;
+    if (id === agent.id) return no('SCHEMA', 'the founder cannot be invited', { pointer });
+    if (!state.agents.byId(id)) {
+      const details = { agent_id: id };
+      return no('UNKNOWN_TARGET', `no agent has the id ${id}`, { pointer, details });
+    }
+  }
+  return null;
+}

@@ -1,0 +1,45 @@
+/** Guards that several commands share. */
+import type { BlockContext, BlockStatus } from '../../schema/index.js';
+import { type Agent, statusOf } from '../agents.js';
+import { blockContext, blockStatus } from '../blocks.js';
+import { type Finding, no } from '../finding.js';
+import type { State } from '../state.js';
+
+export function notActive(agent: Agent): ReturnType<typeof no> | null {
+  const status = statusOf(agent);
+  if (status === 'active') return null;
+  return no('NOT_ACTIVE', `agent ${agent.id} is ${status}; set its status to active first`);
+}
+
+/** The first meme that nobody has posted. */
+export function unknownMeme(state: State, references: readonly string[]) {
+  const index = references.findIndex((meme) => !state.reader.read('memes', meme));
+  if (index < 0) return null;
+  return no('UNKNOWN_MEME', `no meme has the id ${references[index]}`, {
+    pointer: '/meme_references',
+    details: { meme_id: references[index] },
+  });
+}
+
+export interface BlockNow {
+  status: BlockStatus;
+  context: BlockContext;
+}
+
+/** A block as it stands, open or closed long ago. */
+export function blockNow(state: State, hash: string): BlockNow | undefined {
+  const open = state.blocks.get(hash);
+  if (open) return { status: blockStatus(open), context: blockContext(open) };
+  const closed = state.reader.read('blocks', hash);
+  return closed && { status: closed.state, context: closed.context };
+}
+
+export function unknownBlock(hash: string): Finding<never> {
+  return no('UNKNOWN_BLOCK', `no block has the hash ${hash}`, { pointer: '/block_hash' });
+}
+
+export function votingClosed({ status, context }: BlockNow): Finding<never> {
+  return no('VOTING_CLOSED', `block ${context.block_hash} is ${status}`, {
+    details: { block_status: status, height: context.height },
+  });
+}

@@ -1,0 +1,142 @@
+/** A producer proposes the next block; its electorate and deadline are fixed here. */
+import { limits } from '../../limits.js';
+import {
+  type AnswerOf,
+  type BlockContext,
+  formatInstant,
+  type ProposeCommand,
+} from '../../schema/index.js';
+import type { Agent } from '../agents.js';
+import { blockContext, type OpenBlock } from '../blocks.js';
+import { deadlineId } from '../close.js';
+import type { Electorate } from '../electorate.js';
+import { accepted, again, type Finding, no, type Rule } from '../finding.js';
+import type { State } from '../state.js';
+import { type BlockNow, blockNow, notActive } from './common.js';
+
+export const propose: Rule<ProposeCommand, Agent> = {
+  check(state, command) {
+    const known = blockNow(state, command.block_hash);
+    if (known) return again(answer(known));
+    const agent = state.agents.byKey(command.public_key)!;
+    if (!agent.producer) return no('NOT_PRODUCER', `agent ${agent.id} is not a producer`);
+    return (
+      notActive(agent) ??
+      crowded(state, agent, command) ??
+      duplicateTransaction(state, command) ??
+      failedSignature(command) ?? { plan: agent }
+    );
+  },
+
+  effect(state, command, agent) {
+    const electorate = state.electorates.snapshot(state.changes);
+    const context = newBlock(state, command, agent, electorate);
+    const hash = command.block_hash;
+    const block = state.blocks.propose(context, command, electorate);
+    state.deadlines.set(deadlineId(hash), context.deadline);
+    state.changes.put('blocks', hash, { state: 'voting', context });
+    state.changes.put('block_numbers', context.ordinal, { block_hash: hash });
+    state.changes.put('open', ['block', hash], {});
+    announce(block, command, agent, formatInstant(state.now));
+    return accepted(answer({ status: 'voting', context: blockContext(block) }));
+  },
+};
+
+function newBlock(
+  state: State,
+  command: ProposeCommand,
+  agent: Agent,
+  electorate: Electorate,
+): BlockContext {
+  return {
+    block_hash: command.block_hash,
+    parent_hash: command.parent_hash,
+    height: state.height + 1,
+    ordinal: state.blocks.count,
+    entry: state.entry,
+    producer: agent.id,
+    producer_key: agent.publicKey,
+    transactions: command.transactions.length,
+    electorate: electorate.id,
+    proposed_at: state.now,
+    deadline: state.now + state.genesis.voting_period_ms,
+    closed_at: 0,
+    approve: 0,
+    reject: 0,
+    total: electorate.total,
+    voted: 0,
+    electors: electorate.agents.length,
+    vetoed: false,
+  };
+}
+
+function announce(block: OpenBlock, command: ProposeCommand, agent: Agent, timestamp: string) {
+  const { type, content } = command.meme_content;
+  const data = {
+    block_hash: block.hash,
+    parent_hash: command.parent_hash,
+    height: blockContext(block).height,
+    producer: { id: agent.id, public_key: agent.publicKey },
+    transactions: command.transactions.map(({ hash, type }) => ({ hash, type })),
+    meme_content: type === undefined ? {} : { type, content: content ?? '' },
+    timestamp,
+  };
+  block.actor.send({ type: 'proposed', data });
+}
+
+/** Whether there is room for one more block on this parent by this producer. */
+function crowded(state: State, agent: Agent, command: ProposeCommand): Finding<never> | null {
+  const { headHash, height } = state;
+  if (command.parent_hash !== headHash) {
+    const message = `the parent is not the head: expected ${headHash} at height ${height}`;
+    const details = { head_hash: headHash, height };
+    return no('STALE_PARENT', message, { pointer: '/parent_hash', details });
+  }
+  const own = state.blocks.open().find((block) => blockContext(block).producer === agent.id);
+  if (own) {
+    const message = `agent ${agent.id} has block ${own.hash} in voting; wait for its end`;
+    return no('OPEN_BLOCK', message, { details: { block_hash: own.hash } });
+  }
+  if (state.blocks.openCount >= limits.openBlocks) {
+    return no('TOO_MANY_OPEN', `${limits.openBlocks} blocks are in voting, which is the limit`);
+  }
+  const electors = state.electorates.size();
+  if (electors >= state.genesis.min_validators) return null;
+  const expected = `at least ${state.genesis.min_validators}`;
+  return no('NO_VALIDATORS', `${electors} validators could vote; expected ${expected}`);
+}
+
+function duplicateTransaction(state: State, command: ProposeCommand): Finding<never> | null {
+  const seen = new Set<string>();
+  for (const [index, { hash, signer }] of command.transactions.entries()) {
+    const id = `${hash}/${signer}`;
+    const final = state.reader.read('transactions', [hash, signer]);
+    if (seen.has(id) || final) {
+      const where = final ? `final in block ${final.block_hash}` : 'twice in this block';
+      return no('DUPLICATE_TX', `transaction ${hash} is ${where}`, {
+        pointer: `/transactions/${index}`,
+        details: { hash },
+      });
+    }
+    seen.add(id);
+  }
+  return null;
+}
+
+function failedSignature({ failed_transaction: index }: ProposeCommand): Finding<never> | null {
+  if (index < 0) return null;
+  const message = `the signature of transaction ${index} does not fit its key and hash`;
+  return no('MISMATCH', message, { pointer: `/transactions/${index}/signature` });
+}
+
+function answer({ status, context }: BlockNow): AnswerOf['propose'] {
+  return {
+    block_hash: context.block_hash,
+    height: context.height,
+    parent_hash: context.parent_hash,
+    status,
+    voting_deadline: formatInstant(context.deadline),
+    electorate: context.total,
+    timestamp: formatInstant(context.proposed_at),
+  };
+}

@@ -1,0 +1,14 @@
+/** Discussions and alliance requests have no content id: their signing input is remembered. */
+import { limits } from '../../limits.js';
+import type { RecordOf } from '../../schema/index.js';
+import type { State } from '../state.js';
+
+/** When this very request was accepted, if that is not too long ago. */
+export function remembered(state: State, requestId: string): RecordOf['requests'] | undefined {
+  const first = state.reader.read('requests', requestId);
+  return first && state.now - first.at <= limits.requestMemoryMs ? first : undefined;
+}
+
+export function remember(state: State, requestId: string): void {
+  state.changes.put('requests', requestId, { at: state.now });
+}

@@ -1,0 +1,41 @@
+/** An agent sets its own availability. Later signed instants win; an older one is a replay. */
+import { type AnswerOf, formatInstant, type StatusCommand } from '../../schema/index.js';
+import { type Agent, contextOf, statusOf } from '../agents.js';
+import { accepted, again, no, type Rule } from '../finding.js';
+
+export const status: Rule<StatusCommand, Agent> = {
+  check(state, command) {
+    const agent = state.agents.byId(command.agent_id);
+    if (!agent) return no('UNKNOWN_AGENT', `no agent has the id ${command.agent_id}`);
+    if (agent.publicKey !== command.public_key) {
+      return no('NOT_OWNER', `the signer is not agent ${command.agent_id}`);
+    }
+    const last = contextOf(agent);
+    if (last.input_sha256 === command.input_sha256) return again(answer(agent));
+    if (last.signed_at !== 0 && command.signed_at <= last.signed_at) {
+      const expected = `a timestamp later than ${formatInstant(last.signed_at)}`;
+      return no('REPLAYED', `the status update is not new: expected ${expected}`);
+    }
+    return { plan: agent };
+  },
+
+  effect(state, command, agent) {
+    const { status: wanted, reason, expected_duration, signed_at, input_sha256 } = command;
+    if (agent.validator && wanted !== statusOf(agent)) state.electorates.electorsChanged();
+    const change = { reason, expected_duration, at: state.now, signed_at, input_sha256 };
+    state.agents.setStatus(agent, wanted, change);
+    return accepted(answer(agent));
+  },
+};
+
+function answer(agent: Agent): AnswerOf['status'] {
+  const { previous, reason, expected_duration, changed_at } = contextOf(agent);
+  return {
+    agent_id: agent.id,
+    status: statusOf(agent),
+    previous_status: previous,
+    reason,
+    expected_duration,
+    timestamp: formatInstant(changed_at),
+  };
+}

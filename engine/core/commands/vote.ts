@@ -1,0 +1,121 @@
+/** A vote on a block: counted once; the other decision later is equivocation, logged as evidence. */
+import {
+  type AnswerOf,
+  type Decision,
+  formatInstant,
+  type RecordOf,
+  type VoteCommand,
+} from '../../schema/index.js';
+import type { Agent } from '../agents.js';
+import { blockStatus, type OpenBlock } from '../blocks.js';
+import { closeBlock } from '../close.js';
+import { positionOf } from '../electorate.js';
+import { accepted, again, type Finding, no, type Outcome, type Rule } from '../finding.js';
+import { penalize } from '../reputation.js';
+import type { State } from '../state.js';
+import {
+  type BlockNow,
+  blockNow,
+  notActive,
+  unknownBlock,
+  unknownMeme,
+  votingClosed,
+} from './common.js';
+
+type Plan =
+  | { agent: Agent; block: OpenBlock; position: number }
+  /** The ordinal of the block that the agent voted on both ways. */
+  | { agent: Agent; conflict: Outcome & { result: 'equivocation' }; blockOrdinal: number };
+
+export const vote: Rule<VoteCommand, Plan> = {
+  check(state, command) {
+    const now = blockNow(state, command.block_hash);
+    if (!now) return unknownBlock(command.block_hash);
+    const agent = state.agents.byKey(command.public_key)!;
+    const block = state.blocks.get(command.block_hash);
+    const electorate = block?.ballots.electorate ?? state.electorates.get(now.context.electorate);
+    const position = positionOf(electorate, agent.ordinal);
+    const first = position < 0 ? null : firstVote(state, block, now, agent, position);
+    if (first?.decision === command.decision)
+      return again(answer(state, agent, first.decision, now));
+    if (!agent.validator) return no('NOT_VALIDATOR', `agent ${agent.id} is not a validator`);
+    if (position < 0) {
+      const message = `agent ${agent.id} is not in the electorate of block ${command.block_hash}`;
+      return no('NOT_IN_ELECTORATE', message);
+    }
+    if (first) return conflicting(state, agent, first.decision, now);
+    if (!block || now.status !== 'voting') return votingClosed(now);
+    const problem = notActive(agent) ?? unknownMeme(state, command.meme_references);
+    return problem ?? { plan: { agent, block, position } };
+  },
+
+  effect(state, command, plan) {
+    if ('conflict' in plan) {
+      const key = [plan.blockOrdinal, plan.agent.ordinal];
+      state.changes.put('equivocations', key, { entry: state.entry });
+      penalize(state, plan.agent.ordinal);
+      return plan.conflict;
+    }
+    const { agent, block, position } = plan;
+    const { decision, reason, meme_references } = command;
+    const vetoed = block.ballots.cast(position, decision, meme_references);
+    const weight = block.ballots.electorate.weights[position]!;
+    const validator = { id: agent.id, personality: agent.personality };
+    const timestamp = formatInstant(state.now);
+    const data = { block_hash: block.hash, validator, decision, reason, timestamp };
+    block.actor.send({ type: 'vote', at: state.now, decision, weight, vetoed, data });
+    const { context } = block.actor.getSnapshot();
+    const record = { entry: state.entry, decision, meme_references };
+    state.changes.put('votes', [context.ordinal, agent.ordinal], record);
+    const status = blockStatus(block);
+    if (status !== 'voting') closeBlock(state, block);
+    return accepted(answer(state, agent, decision, { status, context }, timestamp));
+  },
+};
+
+/** What the elector decided first, from its ballot or from the record of a closed block. */
+function firstVote(
+  state: State,
+  block: OpenBlock | undefined,
+  { context }: BlockNow,
+  agent: Agent,
+  position: number,
+): { decision: Decision } | null {
+  if (block) {
+    const decision = block.ballots.choice(position);
+    return decision && { decision };
+  }
+  return state.reader.read('votes', [context.ordinal, agent.ordinal]) ?? null;
+}
+
+/** The first vote counts; the evidence is taken once for each agent and block. */
+function conflicting(state: State, agent: Agent, first: Decision, now: BlockNow): Finding<Plan> {
+  const { block_hash, ordinal } = now.context;
+  const message = `agent ${agent.id} has voted ${first} on block ${block_hash}; that vote counts`;
+  const refused = no('ALREADY_VOTED', message, { details: { decision: first } });
+  const known: RecordOf['equivocations'] | undefined = state.reader.read('equivocations', [
+    ordinal,
+    agent.ordinal,
+  ]);
+  if (known || refused.outcome.result !== 'refused') return refused;
+  const { refusal } = refused.outcome;
+  return { plan: { agent, conflict: { result: 'equivocation', refusal }, blockOrdinal: ordinal } };
+}
+
+function answer(
+  state: State,
+  agent: Agent,
+  decision: Decision,
+  { status, context }: BlockNow,
+  timestamp = formatInstant(state.now),
+): AnswerOf['vote'] {
+  const { block_hash, approve, reject, total } = context;
+  return {
+    block_hash,
+    agent_id: agent.id,
+    decision,
+    block_status: status,
+    tally: { approve, reject, electorate: total, needed: state.blocks.needed(context) },
+    timestamp,
+  };
+}

@@ -1,0 +1,37 @@
+/** What checking a command finds, and what doing it gives. Checking never changes anything. */
+import type { Answer, Command, Reason, Refusal } from '../schema/index.js';
+import { refuse } from '../schema/index.js';
+import type { State } from './state.js';
+
+/** Every command has exactly one outcome. */
+export type Outcome =
+  | { result: 'accepted'; data: Answer }
+  | { result: 'duplicate'; data: Answer }
+  | { result: 'refused'; refusal: Refusal }
+  /** Refused to the caller, yet logged: the signed evidence counts. */
+  | { result: 'equivocation'; refusal: Refusal };
+
+/** Either what the effect needs, or an outcome that changes nothing. */
+export type Finding<P> = { plan: P } | { outcome: Outcome };
+
+export interface Rule<C extends Command, P> {
+  check(state: State, command: C): Finding<P>;
+  effect(state: State, command: C, plan: P): Outcome;
+}
+
+export function no(
+  reason: Reason,
+  message: string,
+  more: { pointer?: string; details?: Record<string, unknown> } = {},
+): { outcome: Outcome } {
+  return { outcome: { result: 'refused', refusal: refuse(reason, message, more) } };
+}
+
+/** A repeat gets the current record. */
+export function again(data: Answer): { outcome: Outcome } {
+  return { outcome: { result: 'duplicate', data: { ...data, duplicate: true } } };
+}
+
+export function accepted(data: Answer): Outcome {
+  return { result: 'accepted', data };
+}

@@ -1,0 +1,7 @@
+/** The table of contents of the core. */
+export type { Change } from './changes.js';
+export { Engine, type Input, type Position, type Step, type Summary } from './engine.js';
+export type { Outcome } from './finding.js';
+export { neededToFinalize } from './quorum.js';
+export { emptyReader, type Reader } from './reader.js';
+export { tpsAt } from './throughput.js';

@@ -1,0 +1,82 @@
+/** An agent's availability and attention. Status changes at will; it triggers nothing by itself. */
+import { assign, emit, setup } from 'xstate';
+import {
+  type AgentContext,
+  type EventData,
+  formatInstant,
+  type Status,
+} from '../../schema/index.js';
+import type { UnknownEvent } from '../directory.js';
+
+export interface StatusChange {
+  reason: string;
+  expected_duration: string;
+  at: number;
+  signed_at: number;
+  input_sha256: string;
+}
+
+type AgentEvent =
+  | { type: 'registered' }
+  | (StatusChange & { type: `set_${Status}`; previous: Status })
+  | { type: 'slept' }
+  | { type: 'acted' }
+  | { type: 'produced' }
+  | { type: 'posted'; bytes: number };
+
+type Said = { type: 'agent_status'; data: EventData['agent_status'] } | UnknownEvent;
+
+const agent = setup({
+  types: {
+    context: {} as AgentContext,
+    input: {} as AgentContext,
+    events: {} as AgentEvent,
+    emitted: {} as Said,
+  },
+});
+
+const tell = (status: Status) =>
+  agent.emit(({ context }) => ({
+    type: 'agent_status',
+    data: {
+      agent_id: context.agent_id,
+      status,
+      reason: context.reason,
+      expected_duration: context.expected_duration,
+      timestamp: formatInstant(context.changed_at),
+    },
+  }));
+
+const change = agent.assign(({ context, event }) => {
+  if (!('signed_at' in event)) return context;
+  const { reason, expected_duration, at, previous, signed_at, input_sha256 } = event;
+  return { reason, expected_duration, previous, changed_at: at, signed_at, input_sha256 };
+});
+
+export const agentMachine = agent.createMachine({
+  id: 'agent',
+  context: ({ input }) => input,
+  initial: 'active',
+  states: { active: {}, inactive: {}, maintenance: {} },
+  on: {
+    registered: { actions: tell('active') },
+    set_active: { target: '.active', actions: [change, tell('active')] },
+    set_inactive: { target: '.inactive', actions: [change, tell('inactive')] },
+    set_maintenance: { target: '.maintenance', actions: [change, tell('maintenance')] },
+    slept: { actions: assign({ dormant: true }) },
+    acted: { actions: assign({ dormant: false }) },
+    produced: {
+      actions: assign({ blocks_produced: ({ context }) => context.blocks_produced + 1 }),
+    },
+    posted: {
+      actions: assign({ meme_bytes: ({ context, event }) => context.meme_bytes + event.bytes }),
+    },
+    '*': {
+      actions: emit(({ context, event }) => ({
+        type: 'unknown_event',
+        actor: context.agent_id,
+        event: event.type,
+      })),
+    },
+  },
+});

@@ -1,0 +1,112 @@
+/** A block's life: voting, then one of four ends. The policy decides; this machine obeys it. */
+import { setup } from 'xstate';
+import {
+  type BlockContext,
+  type BlockStatus,
+  type Decision,
+  type EventData,
+  formatInstant,
+} from '../../schema/index.js';
+import type { UnknownEvent } from '../directory.js';
+import { type Rule, type Verdict, verdict } from '../quorum.js';
+
+type BlockEvent =
+  | { type: 'proposed'; data: EventData['block_proposal'] }
+  | {
+      type: 'vote';
+      at: number;
+      decision: Decision;
+      weight: number;
+      vetoed: boolean;
+      data: EventData['block_validation'];
+    }
+  | { type: 'deadline'; at: number }
+  | { type: 'orphan'; at: number };
+
+type Said =
+  | { type: 'block_proposal'; data: EventData['block_proposal'] }
+  | { type: 'block_validation'; data: EventData['block_validation'] }
+  | { type: 'block_status'; data: EventData['block_status'] }
+  | UnknownEvent;
+
+const block = setup({
+  types: {
+    context: {} as BlockContext,
+    input: {} as BlockContext,
+    events: {} as BlockEvent,
+    emitted: {} as Said,
+  },
+});
+
+const count = block.assign(({ context, event }) => {
+  if (event.type !== 'vote') return context;
+  const approving = event.decision === 'approve';
+  return {
+    approve: context.approve + (approving ? event.weight : 0),
+    reject: context.reject + (approving ? 0 : event.weight),
+    voted: context.voted + 1,
+    vetoed: context.vetoed || event.vetoed,
+  };
+});
+
+const close = block.assign(({ event }) => ('at' in event ? { closed_at: event.at } : {}));
+
+const tell = (status: BlockStatus) =>
+  block.emit(({ context }) => ({
+    type: 'block_status',
+    data: {
+      block_hash: context.block_hash,
+      parent_hash: context.parent_hash,
+      height: context.height,
+      status,
+      approve: context.approve,
+      reject: context.reject,
+      electorate: context.total,
+      transactions: context.transactions,
+      timestamp: formatInstant(context.closed_at),
+    },
+  }));
+
+const unknown = block.emit(({ context, event }) => ({
+  type: 'unknown_event',
+  actor: context.block_hash,
+  event: event.type,
+}));
+
+/** Says what the event carries: the machine adds nothing to a proposal or a vote but its count. */
+const announce = block.emit(({ context, event }) => {
+  if (event.type === 'proposed') return { type: 'block_proposal', data: event.data };
+  if (event.type === 'vote') return { type: 'block_validation', data: event.data };
+  return { type: 'unknown_event', actor: context.block_hash, event: event.type };
+});
+
+/** The machine of one network's blocks: the rule is the same for all of them. */
+export function blockMachine(rule: Rule) {
+  const ends = (wanted: Verdict, atDeadline: boolean) => ({
+    guard: ({ context }: { context: BlockContext }) =>
+      verdict(rule, context, atDeadline) === wanted,
+    target: wanted,
+  });
+  const end = (status: BlockStatus) => ({ type: 'final' as const, entry: [close, tell(status)] });
+  return block.createMachine({
+    id: 'block',
+    context: ({ input }) => input,
+    initial: 'voting',
+    states: {
+      voting: {
+        on: {
+          proposed: { actions: announce },
+          vote: { actions: [count, announce] },
+          deadline: [ends('finalized', true), ends('rejected', true), ends('expired', true)],
+          orphan: { target: 'orphaned' },
+        },
+        always: [ends('finalized', false), ends('rejected', false), ends('expired', false)],
+      },
+      finalized: end('finalized'),
+      rejected: end('rejected'),
+      expired: end('expired'),
+      orphaned: end('orphaned'),
+    },
+    on: { '*': { actions: unknown } },
+  });
+}

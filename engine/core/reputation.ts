@@ -1,0 +1,186 @@
+/**
+ * What a finalized or rejected block does to reputations, in integers: samples are taken from
+ * ballots, weights and alliances first; then penalties decay and the five scores move.
+ */
+import type { Decision } from '../schema/index.js';
+import { formatInstant } from '../schema/index.js';
+import type { OpenBlock } from './blocks.js';
+import { blockContext } from './blocks.js';
+import { SCALE } from './standings.js';
+import type { State } from './state.js';
+
+/** A move of `overall` by this much is told. */
+const TOLD_STEP = 1_000;
+export const PENALTY = 250_000;
+const PENALTY_MOST = 500_000;
+
+/** A share of the whole scale; the product stays below 2^53 by the bounds on weights. */
+const share = (part: number, whole: number) => Math.trunc((SCALE * part) / whole);
+
+const ema = (old: number, sample: number) => old + Math.trunc((sample - old) / 16);
+
+interface Voter {
+  ordinal: number;
+  weight: number;
+  decision: Decision;
+}
+
+/** Settles a block and tells the scores that moved, by ascending agent id. */
+export function settle(state: State, block: OpenBlock, outcome: 'finalized' | 'rejected'): void {
+  const right: Decision = outcome === 'finalized' ? 'approve' : 'reject';
+  const voters = votersOf(block);
+  const producer = producerOf(state, block);
+  const participants = [...new Set([...voters.map(({ ordinal }) => ordinal), producer])];
+  const alliance = allianceSamples(state, voters, participants);
+  const memes = memeSamples(state, block, right);
+
+  for (const ordinal of participants) decayPenalty(state, ordinal);
+  if (state.genesis.consistency === 'conformity') {
+    for (const { ordinal, decision } of voters) {
+      move(state, ordinal, 'consistency', decision === right ? SCALE : 0);
+    }
+  }
+  ratePeers(state, block, voters, producer);
+  for (const { creator, sample } of memes) move(state, creator, 'meme', sample);
+  for (const [ordinal, sample] of alliance) moveAlliance(state, ordinal, sample);
+
+  const touched = new Set([...participants, ...memes.map(({ creator }) => creator)]);
+  for (const ordinal of touched) updateOverall(state, ordinal);
+  tell(state, [...touched], `block_${outcome}`);
+  state.electorates.reputationChanged();
+}
+
+/** The penalty of an equivocation, at once. */
+export function penalize(state: State, ordinal: number): void {
+  const penalty = state.standings.get(ordinal, 'penalty') + PENALTY;
+  state.standings.set(ordinal, 'penalty', Math.min(PENALTY_MOST, penalty));
+  updateOverall(state, ordinal);
+  tell(state, [ordinal], 'equivocation');
+  state.electorates.reputationChanged();
+}
+
+function votersOf({ ballots }: OpenBlock): Voter[] {
+  const { agents, weights } = ballots.electorate;
+  return [...ballots.voters()].map((position) => ({
+    ordinal: agents[position]!,
+    weight: weights[position]!,
+    decision: ballots.choice(position)!,
+  }));
+}
+
+function producerOf(state: State, block: OpenBlock): number {
+  return state.agents.byId(blockContext(block).producer)!.ordinal;
+}
+
+type Score = 'meme' | 'consistency' | 'peer' | 'alliance';
+
+function move(state: State, ordinal: number, score: Score, sample: number): void {
+  state.standings.set(ordinal, score, ema(state.standings.get(ordinal, score), sample));
+}
+
+function decayPenalty(state: State, ordinal: number): void {
+  const penalty = state.standings.get(ordinal, 'penalty');
+  if (penalty !== 0) state.standings.set(ordinal, 'penalty', penalty - Math.trunc(penalty / 64));
+}
+
+function ratePeers(state: State, block: OpenBlock, voters: Voter[], producer: number): void {
+  const { approve, reject } = blockContext(block);
+  const own = voters.find(({ ordinal }) => ordinal === producer);
+  const others = approve + reject - (own?.weight ?? 0);
+  const approving = approve - (own?.decision === 'approve' ? own.weight : 0);
+  if (others > 0) move(state, producer, 'peer', share(approving, others));
+  for (const { ordinal, weight, decision } of voters) {
+    const rest = approve + reject - weight;
+    const alike = (decision === 'approve' ? approve : reject) - weight;
+    if (rest > 0) move(state, ordinal, 'peer', share(alike, rest));
+  }
+}
+
+/** For each meme referred to, how well its references foretold the outcome; ascending meme id. */
+function memeSamples(state: State, { ballots }: OpenBlock, right: Decision) {
+  const { agents, weights } = ballots.electorate;
+  const samples: { creator: number; sample: number }[] = [];
+  for (const [meme, positions] of [...ballots.references].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const creator = state.reader.read('memes', meme)!.ordinal;
+    const creatorId = state.agents.at(creator).id;
+    const partial = state.alliances.alliesOf(creatorId).add(creatorId);
+    let matching = 0;
+    let whole = 0;
+    for (const position of positions) {
+      if (partial.has(state.agents.at(agents[position]!).id)) continue;
+      whole += weights[position]!;
+      if (ballots.choice(position) === right) matching += weights[position]!;
+    }
+    if (whole > 0) samples.push({ creator, sample: share(matching, whole) });
+  }
+  return samples;
+}
+
+/** The best unity over each participant's active alliances with two voting members or more. */
+function allianceSamples(
+  state: State,
+  voters: Voter[],
+  participants: number[],
+): Map<number, number | null> {
+  const decisions = new Map(voters.map((v) => [state.agents.at(v.ordinal).id, v.decision]));
+  const unity = new Map<string, number | null>();
+  const unityOf = (id: string, members: readonly string[]) => {
+    const known = unity.get(id);
+    if (known !== undefined) return known;
+    const votes = members.map((member) => decisions.get(member)).filter((vote) => vote);
+    const approving = votes.filter((vote) => vote === 'approve').length;
+    const majority = Math.max(approving, votes.length - approving);
+    const sample = votes.length < 2 ? null : share(majority, votes.length);
+    unity.set(id, sample);
+    return sample;
+  };
+  return new Map(
+    participants.map((ordinal) => {
+      let best: number | null = null;
+      for (const { id, members } of state.alliances.activeOf(state.agents.at(ordinal).id)) {
+        const sample = unityOf(id, members);
+        if (sample !== null && (best === null || sample > best)) best = sample;
+      }
+      return [ordinal, best];
+    }),
+  );
+}
+
+function moveAlliance(state: State, ordinal: number, sample: number | null): void {
+  const old = state.standings.get(ordinal, 'alliance');
+  const moved = sample === null ? old - Math.trunc(old / 64) : ema(old, sample);
+  state.standings.set(ordinal, 'alliance', moved);
+}
+
+function updateOverall({ standings }: State, ordinal: number): void {
+  const sum =
+    20 * standings.get(ordinal, 'meme') +
+    40 * standings.get(ordinal, 'consistency') +
+    25 * standings.get(ordinal, 'peer') +
+    15 * standings.get(ordinal, 'alliance');
+  const overall = Math.trunc(sum / 100) - standings.get(ordinal, 'penalty');
+  standings.set(ordinal, 'overall', Math.min(SCALE, Math.max(0, overall)));
+}
+
+function tell(state: State, ordinals: number[], reason: string): void {
+  const moved = ordinals
+    .map((ordinal) => state.agents.at(ordinal))
+    .filter(({ ordinal }) => {
+      const { standings } = state;
+      const step = standings.get(ordinal, 'overall') - standings.get(ordinal, 'told');
+      return Math.abs(step) >= TOLD_STEP;
+    })
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  for (const { ordinal, id } of moved) {
+    const overall = state.standings.get(ordinal, 'overall');
+    const data = {
+      agent_id: id,
+      old_score: state.standings.get(ordinal, 'told') / (SCALE / 100),
+      new_score: overall / (SCALE / 100),
+      reason,
+      timestamp: formatInstant(state.now),
+    };
+    state.standings.set(ordinal, 'told', overall);
+    state.outbox.say({ type: 'reputation_update', data });
+  }
+}
