@@ -1,0 +1,40 @@
+/** Where engine time comes from: the host's clock live, a given one in simulation. */
+
+export interface Clock {
+  /** Milliseconds since 1970; never descends. */
+  now(): number;
+  /** Calls back at `at` or soon after; a clock without it is driven by its owner. */
+  wakeAt?(at: number, wake: () => void): () => void;
+}
+
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** Wall time at the start plus monotonic time since: it never jumps when the wall clock is set. */
+export function systemClock(): Clock {
+  const wall = Date.now();
+  const start = performance.now();
+  const now = () => wall + Math.trunc(performance.now() - start);
+  return {
+    now,
+    wakeAt(at, wake) {
+      const timer = setTimeout(wake, Math.min(LONGEST_TIMEOUT_MS, Math.max(0, at - now())));
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+/** A clock that stands still until it is set. */
+export interface VirtualClock extends Clock {
+  set(at: number): void;
+}
+
+export function virtualClock(start: number): VirtualClock {
+  let time = start;
+  return {
+    now: () => time,
+    set(at) {
+      if (at < time) throw new RangeError(`virtual time cannot go back from ${time} to ${at}`);
+      time = at;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** The public list of the engine: what embedding programs, the simulator and tests may use. */
+export { type Admission, type Admitted, admit } from './admit/index.js';
+export { type Clock, systemClock, type VirtualClock, virtualClock } from './clock.js';
+export * from './compose.js';
+export {
+  Engine,
+  emptyReader,
+  type Input,
+  type Outcome,
+  type Position,
+  type Reader,
+  type Step,
+} from './core/index.js';
+export { type CrashPoint, crashPoint, crashPoints } from './crash.js';
+export * from './crypto/index.js';
+export { limits } from './limits.js';
+export { Digests, decodeEntry, encodeEntry, frame, splitStored } from './log.js';
+export { type Applied, Network, type NetworkOptions, type Verified } from './network.js';
+export type { GenesisOptions } from './open-store.js';
+export {
+  type Divergence,
+  fileLines,
+  printLine,
+  type ReplayOptions,
+  type ReplayResult,
+  replay,
+  storedLines,
+} from './replay/index.js';
+export * from './schema/index.js';
+export * from './store/index.js';
+export type { Views } from './views.js';

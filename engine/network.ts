@@ -1,0 +1,335 @@
+/**
+ * The embedded network: orders requests, applies them, commits in groups, then answers and tells.
+ * Nothing is told before it is durable; an error in between ends the process, and restart is the
+ * recovery, because the state on disk always equals the end of the log.
+ */
+import { type Admitted, admit } from './admit/index.js';
+import { type Clock, systemClock } from './clock.js';
+import { CommitQueue } from './commit-queue.js';
+import type { Engine, Outcome, Step } from './core/index.js';
+import { type Verifier, VerifierBusy } from './crypto/index.js';
+import { encodeStep } from './encode.js';
+import { Digests, encodeEntry } from './log.js';
+import { type GenesisOptions, type OpenedStore, openStore } from './open-store.js';
+import type { Overlay } from './overlay.js';
+import {
+  type Entry,
+  type Event,
+  type Genesis,
+  type Refusal,
+  refuse,
+  type SignedRequest,
+} from './schema/index.js';
+import { sha256Hex } from './signing.js';
+import type { Store, StoreMeta } from './store/index.js';
+import { type View, Views } from './views.js';
+
+export interface NetworkOptions {
+  /** A folder, made if it is missing; or `memory: true` for a network that dies with the process. */
+  path?: string;
+  memory?: boolean;
+  /** `network_id` and whatever shall differ from the defaults. An existing folder keeps its own. */
+  genesis: GenesisOptions;
+  verifier: Verifier;
+  /** Default: the system's clock. */
+  clock?: Clock;
+  /** Free space below which writes are refused, bytes. */
+  freeSpaceBytes?: number;
+  /** Called once when a commit failed or an invariant broke. Default: one line, exit code 13. */
+  onFatal?: (error: Error) => void;
+}
+
+/** A request that is well-formed and whose signatures were checked: only `verify` makes one. */
+export interface Verified extends Admitted {
+  readonly verified: true;
+}
+
+/** What `apply` gives at once: applied in memory, durable later. */
+export interface Applied {
+  outcome: Outcome;
+  /** What it caused. Not to be told outside this process before `durable` resolves. */
+  events: readonly Event[];
+  durable: Promise<void>;
+}
+
+export class Network {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #verifier: Verifier;
+  readonly #engine: Engine;
+  readonly #overlay: Overlay;
+  readonly #digests: Digests;
+  readonly #queue: CommitQueue<View>;
+  readonly #onFatal: (error: Error) => void;
+  readonly #followers = new Set<() => void>();
+  readonly genesis: Genesis;
+  /** Drawn once per folder: tells whether event numbers belong to the same history. */
+  readonly epoch: string;
+  /** Reads of what is committed. */
+  readonly read: Views;
+  #cancelWake: () => void = () => {};
+  #wakeAt: number | null = null;
+  #hasRoom = true;
+  #state: 'open' | 'closing' | 'failed' = 'open';
+
+  private constructor(options: NetworkOptions, opened: OpenedStore, clock: Clock) {
+    this.#store = opened.store;
+    this.#clock = clock;
+    this.#verifier = options.verifier;
+    this.#engine = opened.engine;
+    this.#overlay = opened.overlay;
+    this.#onFatal = options.onFatal ?? endProcess;
+    this.genesis = opened.genesis;
+    this.epoch = opened.meta.epoch;
+    this.#digests = new Digests(opened.meta.log_digest, opened.meta.digest);
+    this.read = new Views(opened.store, opened.genesis, clock, this.#view(opened.meta));
+    this.#queue = new CommitQueue(opened.store, {
+      snapshot: () => {
+        const meta = this.#meta();
+        return { meta, view: this.#view(meta) };
+      },
+      committed: (view) => this.#committed(view),
+      failed: (error) => this.#fail(error),
+    });
+    this.#hasRoom = opened.store.hasRoom();
+    this.#scheduleWake();
+  }
+
+  /**
+   * Opens a network, new or where it was left.
+   * @throws {StoreError} when the folder is locked, of another network, damaged or unreadable.
+   */
+  static async open(options: NetworkOptions): Promise<Network> {
+    const clock = options.clock ?? systemClock();
+    return new Network(options, await openStore(options, clock), clock);
+  }
+
+  /** Checks form and signatures; freshness is the caller's, whose clock it is. */
+  async verify(request: SignedRequest): Promise<Verified | { refusal: Refusal }> {
+    const admitted = await admit(request, this.genesis.network_id);
+    return 'refusal' in admitted ? admitted : this.verifyAdmitted(admitted);
+  }
+
+  /** The second half of `verify`, for callers that look at the command in between. */
+  async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
+    const { command, jobs } = admitted;
+    if (command.kind !== 'register' && !this.#engine.knows(command.public_key)) {
+      return { refusal: refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`) };
+    }
+    let verdicts: boolean[];
+    try {
+      verdicts = await this.#verifier.verify(jobs);
+    } catch (error) {
+      if (error instanceof VerifierBusy) return { refusal: refuse('QUEUE_FULL', error.message) };
+      throw error;
+    }
+    if (!verdicts[0]) return { refusal: mismatch(admitted) };
+    const failed = verdicts.indexOf(false) - 1;
+    const checked = command.kind === 'propose' && failed >= 0;
+    return {
+      ...admitted,
+      command: checked ? { ...command, failed_transaction: failed } : command,
+      verified: true,
+    };
+  }
+
+  /** The outcome that would change nothing, or null: a cheap look before a costly check. */
+  check(admitted: Admitted): Outcome | null {
+    this.#advance(this.#now());
+    return this.#engine.check(admitted.command, this.#now());
+  }
+
+  /** Applies a request now; what it did is durable when `durable` resolves. */
+  apply(verified: Verified): Applied {
+    const unable = this.#unable();
+    if (unable) return { outcome: unable, events: [], durable: Promise.resolve() };
+    const at = this.#now();
+    this.#advance(at);
+    const seq = this.#engine.position.seq + 1;
+    const step = this.#guard(() => this.#engine.apply({ seq, at, command: verified.command }));
+    const { outcome } = step;
+    if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
+      const { request } = verified;
+      this.#append({ seq, at, ...request }, step, request.file);
+    }
+    this.#scheduleWake();
+    return { outcome: outcome!, events: step.events, durable: this.#queue.durable };
+  }
+
+  /** Applies a request and waits until its outcome, whatever it is, rests on durable state only. */
+  async submit(verified: Verified): Promise<Outcome> {
+    const { outcome, durable } = this.apply(verified);
+    await durable;
+    return outcome;
+  }
+
+  /** Fires all deadlines before `now`; a live clock does so by itself. */
+  advance(): readonly Event[] {
+    if (this.#unable()) return [];
+    const events = this.#advance(this.#now());
+    this.#scheduleWake();
+    return events;
+  }
+
+  /** When something happens by itself next, or null. */
+  nextDeadline(): number | null {
+    return this.#engine.nextDeadline();
+  }
+
+  /** How many further votes close the block at the earliest; 0 when it is not open. */
+  votesUntilClose(blockHash: string): number {
+    return this.#engine.votesUntilClose(blockHash);
+  }
+
+  /** Entries applied but not yet durable. */
+  get backlog(): number {
+    return this.#queue.backlog;
+  }
+
+  /** Commits that became durable, counted inside the store. */
+  get commits(): number {
+    return this.#store.commits;
+  }
+
+  /** Resolves when all that was applied so far is durable. */
+  get durable(): Promise<void> {
+    return this.#queue.durable;
+  }
+
+  /** Committed events after `since` (default: from now on), in order, until the network closes. */
+  async *follow(since = this.read.position.event_seq): AsyncGenerator<Event, void> {
+    for (let next = since + 1; ; ) {
+      const head = this.read.position.event_seq;
+      for (const event of this.read.events(next, head)) yield event;
+      next = Math.max(next, head + 1);
+      if (this.read.position.event_seq >= next) continue;
+      if (this.#state !== 'open') return;
+      await new Promise<void>((resolve) => this.#followers.add(resolve));
+    }
+  }
+
+  /** Commits what was applied, tells it, and closes the store. The verifier stays the caller's. */
+  async close(): Promise<void> {
+    if (this.#state === 'closing') return;
+    this.#cancelWake();
+    if (this.#state === 'open') {
+      this.#state = 'closing';
+      await this.#queue.durable;
+    }
+    this.#tell();
+    await this.#store.close();
+  }
+
+  #now(): number {
+    return Math.max(this.#clock.now(), this.#engine.position.at);
+  }
+
+  #unable(): Outcome | null {
+    const refused = (refusal: Refusal): Outcome => ({ result: 'refused', refusal });
+    if (this.#state !== 'open') return refused(refuse('STOPPING', 'the network is closing'));
+    if (!this.#hasRoom) return refused(refuse('DISK_FULL', 'too little free space to write'));
+    if (!this.#queue.full) return null;
+    return refused(refuse('QUEUE_FULL', `${this.backlog} entries wait to be committed`));
+  }
+
+  /** One tick for each deadline, one millisecond after it. */
+  #advance(at: number): Event[] {
+    const events: Event[] = [];
+    for (;;) {
+      const due = this.#engine.nextDeadline();
+      if (due === null || due >= at) return events;
+      const tick = { seq: this.#engine.position.seq + 1, at: due + 1 };
+      const step = this.#guard(() => this.#engine.apply({ ...tick, command: null }));
+      this.#append({ ...tick, ...emptyTick }, step);
+      events.push(...step.events);
+    }
+  }
+
+  #append(entry: Entry, step: Step, file?: Uint8Array): void {
+    const bytes = encodeEntry(entry);
+    const { events, changes, results } = encodeStep(step);
+    this.#digests.advance(bytes, results);
+    this.#overlay.lay(entry.seq, step.changes);
+    const entries = [{ seq: entry.seq, bytes: this.#digests.stored(bytes) }];
+    const blobs = file ? [{ hash: sha256Hex(file), bytes: file }] : [];
+    this.#queue.add({ entries, events, changes, blobs });
+  }
+
+  #meta(): StoreMeta {
+    const { seq, at, event_seq } = this.#engine.position;
+    const { logDigest, digest } = this.#digests;
+    const { network_id, epoch, schema_version } = this.read.position;
+    return { schema_version, network_id, epoch, seq, at, event_seq, log_digest: logDigest, digest };
+  }
+
+  #view(meta: StoreMeta): View {
+    return { meta, summary: this.#engine.summary() };
+  }
+
+  #committed(view: View): void {
+    this.read.swap(view);
+    this.#overlay.lift(view.meta.seq);
+    this.#hasRoom = this.#store.hasRoom();
+    this.#tell();
+  }
+
+  #tell(): void {
+    const waiting = [...this.#followers];
+    this.#followers.clear();
+    for (const wake of waiting) wake();
+  }
+
+  #scheduleWake(): void {
+    const due = this.#engine.nextDeadline();
+    if (!this.#clock.wakeAt || due === this.#wakeAt) return;
+    this.#cancelWake();
+    this.#wakeAt = due;
+    if (due === null) return;
+    this.#cancelWake = this.#clock.wakeAt(due + 1, () => {
+      this.#wakeAt = null;
+      this.advance();
+    });
+  }
+
+  /** A throw inside the engine is a bug: its state cannot be trusted any more. */
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#fail(error as Error);
+      throw error;
+    }
+  }
+
+  #fail(error: Error): void {
+    if (this.#state === 'failed') return;
+    this.#state = 'failed';
+    this.#cancelWake();
+    this.#onFatal(error);
+  }
+}
+
+const emptyTick = {
+  kind: 'tick' as const,
+  public_key: '',
+  target: '',
+  timestamp: '',
+  signature: '',
+  body: new Uint8Array(),
+};
+
+function mismatch({ request, inputSha256 }: Admitted): Refusal {
+  const message = 'the signature does not fit the key and the text that this request signs';
+  const details = {
+    kind: request.kind,
+    expected_input_sha256: inputSha256(),
+    body_sha256: sha256Hex(request.body),
+    request_target: request.target,
+  };
+  return refuse('MISMATCH', message, { details });
+}
+
+function endProcess(error: Error): void {
+  process.stderr.write(`folkmoot: the network stopped: ${error.message}; restart to recover\n`);
+  process.exit(13);
+}

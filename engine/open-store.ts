@@ -1,0 +1,145 @@
+/** Opens the store of a network and an engine over it: new from genesis, or where it was left. */
+import { randomUUID } from 'node:crypto';
+import { admitNow } from './admit/index.js';
+import type { Clock } from './clock.js';
+import { Engine, emptyReader } from './core/index.js';
+import { encodeStep } from './encode.js';
+import { Digests, decodeEntry, encodeEntry, splitStored } from './log.js';
+import { Overlay } from './overlay.js';
+import {
+  type CommandKind,
+  type Entry,
+  type Genesis,
+  genesisDefaults,
+  genesisProblem,
+  type ProposeCommand,
+  SCHEMA_VERSION,
+  tables,
+} from './schema/index.js';
+import { jcs } from './signing.js';
+import {
+  createMemoryStore,
+  openLmdbStore,
+  type Store,
+  StoreError,
+  type StoreMeta,
+} from './store/index.js';
+
+export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
+
+export interface OpenStoreOptions {
+  path?: string;
+  memory?: boolean;
+  genesis: GenesisOptions;
+  freeSpaceBytes?: number;
+}
+
+export interface OpenedStore {
+  store: Store;
+  genesis: Genesis;
+  engine: Engine;
+  overlay: Overlay;
+  meta: StoreMeta;
+}
+
+export async function openStore(options: OpenStoreOptions, clock: Clock): Promise<OpenedStore> {
+  const store = storeOf(options);
+  try {
+    const stored = store.meta();
+    const genesis = stored ? checkedGenesis(store, options) : completeGenesis(options.genesis);
+    const meta = stored ?? (await begin(store, genesis, clock.now()));
+    const overlay = new Overlay(store, (entry) => proposalAt(store, genesis, entry));
+    return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): Store {
+  if (memory) return createMemoryStore();
+  if (path === undefined) throw new TypeError('Network.open needs a path, or memory: true');
+  return openLmdbStore({
+    path,
+    tables,
+    schemaVersion: SCHEMA_VERSION,
+    networkId: genesis.network_id,
+    ...(freeSpaceBytes === undefined ? {} : { freeSpaceBytes }),
+  });
+}
+
+/** @throws {TypeError} naming the parameter that is out of bounds. */
+export function completeGenesis(options: GenesisOptions): Genesis {
+  const genesis = { ...genesisDefaults, ...options };
+  const problem = genesisProblem(genesis);
+  if (problem) throw new TypeError(`genesis parameter ${problem.pointer} ${problem.message}`);
+  return genesis;
+}
+
+/** The stored parameters; asking for others than a folder was begun with is a mistake to be told. */
+function checkedGenesis(store: Store, { genesis: wanted, path }: OpenStoreOptions): Genesis {
+  const genesis = genesisOf(store);
+  for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
+    if (value !== undefined && genesis[name] !== value) {
+      const message = `${path} was begun with ${name} ${genesis[name]}, not ${value}; parameters are fixed at genesis`;
+      throw new StoreError('OTHER_NETWORK', message);
+    }
+  }
+  return genesis;
+}
+
+/** The parameters in entry 0. */
+export function genesisOf(store: Store): Genesis {
+  const stored = store.entry(0);
+  if (!stored) throw new StoreError('CORRUPT', 'the log has no entry 0 (genesis)');
+  return genesisIn(decodeEntry(splitStored(stored).bytes));
+}
+
+export function genesisIn(entry: Entry): Genesis {
+  const genesis: unknown = JSON.parse(Buffer.from(entry.body).toString());
+  const problem = genesisProblem(genesis);
+  if (problem) throw new StoreError('CORRUPT', `genesis ${problem.pointer} ${problem.message}`);
+  return genesis as Genesis;
+}
+
+/** Makes entry 0 durable before anything else can happen. */
+async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreMeta> {
+  const entry = encodeEntry({
+    seq: 0,
+    at,
+    kind: 'genesis',
+    public_key: '',
+    target: '',
+    timestamp: '',
+    signature: '',
+    body: Buffer.from(jcs(genesis)),
+  });
+  const { changes, results } = encodeStep(Engine.create(genesis, at, emptyReader).step);
+  const digests = new Digests();
+  digests.advance(entry, results);
+  const meta: StoreMeta = {
+    schema_version: SCHEMA_VERSION,
+    network_id: genesis.network_id,
+    epoch: randomUUID(),
+    seq: 0,
+    at,
+    event_seq: 0,
+    log_digest: digests.logDigest,
+    digest: digests.digest,
+  };
+  const entries = [{ seq: 0, bytes: digests.stored(entry) }];
+  await store.commit({ entries, events: [], changes, blobs: [], meta });
+  return meta;
+}
+
+/** The command of a logged proposal, as it was admitted. */
+function proposalAt(store: Store, genesis: Genesis, seq: number): ProposeCommand {
+  const stored = store.entry(seq);
+  if (!stored) throw new StoreError('CORRUPT', `the log has no entry ${seq}`);
+  const entry = decodeEntry(splitStored(stored).bytes);
+  const admitted = admitNow({ ...entry, kind: entry.kind as CommandKind }, genesis.network_id);
+  if ('refusal' in admitted || admitted.command.kind !== 'propose') {
+    throw new StoreError('CORRUPT', `entry ${seq} is not the proposal that its block refers to`);
+  }
+  return admitted.command;
+}

@@ -1,0 +1,232 @@
+/**
+ * Replay: a fresh engine over genesis and entries alone recomputes everything else, and whatever was
+ * stored beside the entries is compared with it. The first difference is named.
+ */
+import { type Admitted, admit } from '../admit/index.js';
+import { Engine, emptyReader, type Step } from '../core/index.js';
+import type { Verifier } from '../crypto/index.js';
+import { encodeStep } from '../encode.js';
+import { Digests, encodeEntry } from '../log.js';
+import { genesisIn } from '../open-store.js';
+import { Overlay } from '../overlay.js';
+import { type Entry, type Genesis, SCHEMA_VERSION } from '../schema/index.js';
+import { createMemoryStore, type Store, type StoreMeta } from '../store/index.js';
+import { compareRecords, LastChanges } from './compare.js';
+import type { LogLine } from './lines.js';
+
+/** The first place where what was stored and what follows from the entries part. */
+export interface Divergence {
+  seq: number;
+  kind: string;
+  what: 'entry' | 'signature' | 'outcome' | 'event' | 'record' | 'log_digest' | 'digest' | 'end';
+  /** Which one, where there are several: an event's number, a record's table and key. */
+  which?: string;
+  expected: string;
+  found: string;
+}
+
+export interface ReplayResult {
+  match: boolean;
+  /** Entries that were replayed, genesis included. */
+  entries: number;
+  digest: string;
+  log_digest: string;
+  first_divergence: Divergence | null;
+}
+
+export interface ReplayOptions {
+  /** Ascending from entry 0. */
+  lines: Iterable<LogLine> | AsyncIterable<LogLine>;
+  /** The store that the lines are from: its events and records are compared too. */
+  stored?: Store;
+  /** Checks every signature again. */
+  verifier?: Verifier;
+  /** Stop after this entry: then only what the entries up to it did is compared. */
+  to?: number;
+  onProgress?: (seq: number) => void;
+}
+
+/** Entries that are admitted and verified together. */
+const CHUNK = 1_024;
+
+export async function replay(options: ReplayOptions): Promise<ReplayResult> {
+  const run = new Replay(options);
+  let chunk: LogLine[] = [];
+  for await (const line of options.lines) {
+    if (options.to !== undefined && line.entry.seq > options.to) break;
+    chunk.push(line);
+    if (chunk.length < CHUNK) continue;
+    const divergence = await run.take(chunk);
+    if (divergence) return run.result(divergence);
+    options.onProgress?.(line.entry.seq);
+    chunk = [];
+  }
+  const divergence =
+    (await run.take(chunk)) ?? (options.to === undefined ? run.compareEnd() : null);
+  return run.result(divergence);
+}
+
+/** One entry after admission, and its verification where that was asked for. */
+interface Checked {
+  line: LogLine;
+  admitted?: Admitted;
+  divergence?: Divergence;
+}
+
+class Replay {
+  readonly #options: ReplayOptions;
+  readonly #digests = new Digests();
+  /** What follows from the entries. */
+  readonly #computed = createMemoryStore();
+  readonly #overlay = new Overlay(this.#computed, emptyReader.proposal);
+  readonly #changes = new LastChanges();
+  #genesis: Genesis | null = null;
+  #engine: Engine | null = null;
+  #entries = 0;
+  #lastKind: string = 'genesis';
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+  }
+
+  result(divergence: Divergence | null): ReplayResult {
+    return {
+      match: divergence === null,
+      entries: this.#entries,
+      digest: this.#digests.digest,
+      log_digest: this.#digests.logDigest,
+      first_divergence: divergence,
+    };
+  }
+
+  async take(lines: LogLine[]): Promise<Divergence | null> {
+    const first = lines[0]?.entry;
+    if (!this.#genesis && first?.kind === 'genesis') this.#genesis = genesisIn(first);
+    for (const checked of await Promise.all(lines.map((line) => this.#check(line)))) {
+      const divergence = checked.divergence ?? (await this.#step(checked));
+      if (divergence) return divergence;
+    }
+    return null;
+  }
+
+  /** Whether everything that was stored has been recomputed, and nothing else was stored. */
+  compareEnd(): Divergence | null {
+    const seq = Math.max(0, this.#entries - 1);
+    const at = { seq, kind: this.#lastKind };
+    if (!this.#engine) {
+      return { ...at, what: 'entry', expected: 'an entry 0 (genesis)', found: 'no entries' };
+    }
+    const { stored } = this.#options;
+    const meta = stored?.meta();
+    if (!stored || !meta) return null;
+    const { digest, logDigest } = this.#digests;
+    const ends = [
+      ['end', `entry ${meta.seq}`, `entry ${seq}`],
+      ['log_digest', logDigest, meta.log_digest],
+      ['digest', digest, meta.digest],
+    ] as const;
+    for (const [what, expected, found] of ends) {
+      if (expected !== found) return { ...at, what, expected, found };
+    }
+    const next = this.#engine.position.event_seq + 1;
+    for (const { seq: number, json } of stored.events(next, Number.MAX_SAFE_INTEGER)) {
+      const which = `event ${number}`;
+      return { ...at, what: 'event', which, expected: 'no event', found: json };
+    }
+    return compareRecords(this.#computed, stored, this.#changes);
+  }
+
+  async #check(line: LogLine): Promise<Checked> {
+    const { entry, file } = line;
+    const { seq, kind } = entry;
+    if (kind === 'genesis' || kind === 'tick' || !this.#genesis) return { line };
+    const request = { ...entry, kind, ...(file ? { file } : {}) };
+    const admitted = await admit(request, this.#genesis.network_id);
+    if ('refusal' in admitted) {
+      const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
+      return { line, divergence: { seq, kind, what: 'entry', expected: 'a good request', found } };
+    }
+    const verdicts = (await this.#options.verifier?.verify(admitted.jobs)) ?? [];
+    const failed = verdicts.indexOf(false);
+    if (failed < 0) return { line, admitted };
+    const which = failed === 0 ? 'of the request' : `of transaction ${failed - 1}`;
+    const told = { expected: 'a valid signature', found: 'one that fails' };
+    return { line, divergence: { seq, kind, what: 'signature', which, ...told } };
+  }
+
+  /** Applies the entry and compares what follows from it with what was stored. */
+  async #step({ line, admitted }: Checked): Promise<Divergence | null> {
+    const { seq, kind } = line.entry;
+    if (seq !== this.#entries) {
+      const expected = `entry ${this.#entries}`;
+      return { seq: this.#entries, kind, what: 'entry', expected, found: `entry ${seq}` };
+    }
+    let step: Step;
+    try {
+      step = this.#apply(line.entry, admitted);
+    } catch (error) {
+      const found = (error as Error).message;
+      return { seq, kind, what: 'entry', expected: 'an entry that can follow', found };
+    }
+    const { outcome } = step;
+    if (outcome?.result !== 'refused' && outcome?.result !== 'duplicate') {
+      return this.#compare(line, step);
+    }
+    const found = outcome.result === 'refused' ? outcome.refusal.reason : 'a repeat';
+    return { seq, kind, what: 'outcome', expected: 'a command that is done', found };
+  }
+
+  /** @throws when the entry cannot follow the one before it. */
+  #apply(entry: Entry, admitted: Admitted | undefined): Step {
+    const { seq, at } = entry;
+    if (entry.kind !== 'genesis') {
+      if (!this.#engine) throw new Error('the log does not begin with genesis');
+      return this.#engine.apply({ seq, at, command: admitted?.command ?? null });
+    }
+    if (this.#engine) throw new Error('genesis is entry 0 and stands once');
+    // The engine reads what was computed here, and nothing of what was stored.
+    const { engine, step } = Engine.create(genesisIn(entry), at, this.#overlay);
+    this.#engine = engine;
+    return step;
+  }
+
+  async #compare(line: LogLine, step: Step): Promise<Divergence | null> {
+    const { seq, kind } = line.entry;
+    const { events, changes, results } = encodeStep(step);
+    const { stored } = this.#options;
+    this.#digests.advance(encodeEntry(line.entry), results);
+    const { digest, logDigest } = this.#digests;
+    if (line.logDigest !== undefined && line.logDigest !== logDigest) {
+      const told = { expected: logDigest, found: line.logDigest };
+      return { seq, kind, what: 'log_digest', ...told };
+    }
+    for (const event of stored ? events : []) {
+      const found = stored!.event(event.seq) ?? 'no event';
+      if (found === event.json) continue;
+      const which = `event ${event.seq}`;
+      return { seq, kind, what: 'event', which, expected: event.json, found };
+    }
+    if (line.digest !== undefined && line.digest !== digest) {
+      return { seq, kind, what: 'digest', expected: digest, found: line.digest };
+    }
+    this.#entries += 1;
+    this.#lastKind = kind;
+    this.#changes.note(seq, kind, changes);
+    await this.#computed.commit({ entries: [], events: [], changes, blobs: [], meta: noMeta });
+    return null;
+  }
+}
+
+/** The computed store is asked for records only. */
+const noMeta: StoreMeta = {
+  schema_version: SCHEMA_VERSION,
+  network_id: '',
+  epoch: '',
+  seq: 0,
+  at: 0,
+  event_seq: 0,
+  log_digest: '',
+  digest: '',
+};
+
+export { fileLines, type LogLine, type PrintedLine, printLine, storedLines } from './lines.js';

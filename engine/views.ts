@@ -1,0 +1,191 @@
+/** Reads of what is committed: from the store and the committed view, never from the engine. */
+import type { Clock } from './clock.js';
+import { neededToFinalize, type Summary, tpsAt } from './core/index.js';
+import {
+  type AgentList,
+  type AgentView,
+  type BlockStatus,
+  type BlockView,
+  type Event,
+  formatInstant,
+  type Genesis,
+  type NetworkState,
+  type RecordKey,
+  type RecordOf,
+  type ReputationView,
+  type Table,
+} from './schema/index.js';
+import type { RangeOptions, Store, StoreMeta } from './store/index.js';
+
+/** What a batch ends in. */
+export interface View {
+  meta: StoreMeta;
+  summary: Summary;
+}
+
+/** A score as it is shown: 0 to 100. */
+const shown = (score: number) => score / 10_000;
+
+export class Views {
+  readonly #store: Store;
+  readonly #genesis: Genesis;
+  readonly #clock: Clock;
+  #view: View;
+
+  constructor(store: Store, genesis: Genesis, clock: Clock, view: View) {
+    this.#store = store;
+    this.#genesis = genesis;
+    this.#clock = clock;
+    this.#view = view;
+  }
+
+  swap(view: View): void {
+    this.#view = view;
+  }
+
+  /** The end of the committed log, with its digests. */
+  get position(): StoreMeta {
+    return this.#view.meta;
+  }
+
+  networkState(): NetworkState {
+    const { meta, summary } = this.#view;
+    const now = Math.max(this.#clock.now(), meta.at);
+    return {
+      block_height: summary.block_height,
+      active_validators: summary.active_validators,
+      active_producers: summary.active_producers,
+      pending_transactions: summary.pending_transactions,
+      network_tps: tpsAt(summary.recent, now),
+      head_hash: summary.head_hash,
+      network_id: meta.network_id,
+      server_time: formatInstant(now),
+    };
+  }
+
+  agent(agentId: string): AgentView | undefined {
+    const profile = this.record('agents', agentId);
+    if (!profile) return undefined;
+    const { state, context } = this.record('agent_states', agentId)!;
+    return {
+      id: agentId,
+      public_key: profile.public_key,
+      personality: profile.personality,
+      name: profile.name,
+      description: profile.description,
+      capabilities: profile.capabilities,
+      status: state,
+      reason: context.reason,
+      expected_duration: context.expected_duration,
+      registration_time: formatInstant(profile.registered_at),
+      dormant: context.dormant,
+      reputation_score: shown(this.record('standings', profile.ordinal)!.overall),
+      blocks_produced: context.blocks_produced,
+    };
+  }
+
+  /** All registered agents, ascending by id. */
+  *agents(): Iterable<AgentView> {
+    for (const { key } of this.records('agents')) yield this.agent(key as string)!;
+  }
+
+  /** All active agents, ascending by id. */
+  activeAgents(): AgentList {
+    const list: AgentList = { validators: [], producers: [] };
+    for (const agent of this.agents()) {
+      if (agent.status !== 'active') continue;
+      const { id, public_key, personality, status, reputation_score, blocks_produced } = agent;
+      if (agent.capabilities.includes('validator')) {
+        list.validators.push({ id, public_key, personality, status, reputation_score });
+      }
+      if (agent.capabilities.includes('producer')) {
+        list.producers.push({ id, public_key, blocks_produced, status });
+      }
+    }
+    return list;
+  }
+
+  reputation(agentId: string): ReputationView | undefined {
+    const profile = this.record('agents', agentId);
+    if (!profile) return undefined;
+    const { overall, meme, consistency, peer, alliance } = this.record(
+      'standings',
+      profile.ordinal,
+    )!;
+    return {
+      overall_score: shown(overall),
+      meme_quality: shown(meme),
+      decision_consistency: shown(consistency),
+      peer_ratings: shown(peer),
+      alliance_strength: shown(alliance),
+    };
+  }
+
+  /** Headers, newest first; `before` is exclusive. */
+  *blocks(before?: number): Iterable<BlockView & { ordinal: number }> {
+    const to = before === undefined ? {} : { to: before };
+    for (const { value } of this.records('block_numbers', { reverse: true, ...to })) {
+      const block = this.record('blocks', value.block_hash)!;
+      yield { ...this.#blockView(block), ordinal: block.context.ordinal };
+    }
+  }
+
+  block(hash: string): BlockView | undefined {
+    const block = this.record('blocks', hash);
+    return block && this.#blockView(block);
+  }
+
+  #blockView({ state, context }: RecordOf['blocks']): BlockView {
+    const tally = state === 'voting' ? this.#countVotes(context) : context;
+    const { approve, reject } = tally;
+    return {
+      block_hash: context.block_hash,
+      parent_hash: context.parent_hash,
+      height: context.height,
+      status: state satisfies BlockStatus,
+      producer: { id: context.producer, public_key: context.producer_key },
+      tally: {
+        approve,
+        reject,
+        electorate: context.total,
+        needed: neededToFinalize(this.#genesis, { ...context, approve, reject }),
+      },
+      transactions: context.transactions,
+      voting_deadline: formatInstant(context.deadline),
+      timestamp: formatInstant(context.proposed_at),
+      closed_at: context.closed_at === 0 ? null : formatInstant(context.closed_at),
+    };
+  }
+
+  /** While a block is in voting its record holds no tally: the votes are the truth. */
+  #countVotes({ ordinal, electorate }: RecordOf['blocks']['context']) {
+    const { agents, weights } = this.record('electorates', electorate)!;
+    const weightOf = new Map(agents.map((agent, position) => [agent, weights[position]!]));
+    const tally = { approve: 0, reject: 0 };
+    for (const { key, value } of this.records('votes', { from: [ordinal], to: [ordinal + 1] })) {
+      tally[value.decision] += weightOf.get((key as readonly number[])[1]!)!;
+    }
+    return tally;
+  }
+
+  /** Committed events, both ends inclusive. */
+  *events(from: number, to: number): Iterable<Event> {
+    for (const { json } of this.#store.events(from, to)) yield JSON.parse(json) as Event;
+  }
+
+  /** A committed record, decoded. */
+  record<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
+    const json = this.#store.get(table, key);
+    return json === undefined ? undefined : (JSON.parse(json) as RecordOf[T]);
+  }
+
+  /** Committed records of a table, in key order. */
+  *records<T extends Table>(
+    table: T,
+    options: RangeOptions = {},
+  ): Iterable<{ key: RecordKey; value: RecordOf[T] }> {
+    for (const { key, json } of this.#store.range(table, options)) {
+      yield { key, value: JSON.parse(json) as RecordOf[T] };
+    }
+  }
+}
