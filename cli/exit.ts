@@ -1,0 +1,23 @@
+/** How the command line ends: codes, and one line for what went wrong. */
+import { StoreError } from '../engine/index.js';
+
+export const exitCodes = {
+  done: 0,
+  usage: 2,
+  noProgress: 10,
+  differs: 12,
+  crash: 13,
+} as const;
+
+/** An option or argument that cannot be meant: exit code 2. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/** Ends the process: one line for what a user can mend, a stack for what is our fault. */
+export function fail(error: unknown): never {
+  const known = error instanceof StoreError || error instanceof UsageError;
+  const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
+  process.stderr.write(`folkmoot: ${text}\n`);
+  process.exit(error instanceof UsageError ? exitCodes.usage : exitCodes.crash);
+}

@@ -1,0 +1,18 @@
+/** Opens what a user names: a kept run, a data folder, or a printed log. Readers take no lock. */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openLmdbStore, SCHEMA_VERSION, type Store, StoreError, tables } from '../engine/index.js';
+
+/** The store in DIR (a server's data folder) or DIR/network (a kept run), read-only. */
+export function openForReading(folder: string): Store {
+  if (!existsSync(folder)) {
+    throw new StoreError('MISSING', `${folder} does not exist; expected a run or data folder`);
+  }
+  const inner = join(folder, 'network');
+  const path = existsSync(inner) ? inner : folder;
+  return openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+}
+
+export function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile();
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env node
+/** The command line: lists the commands; the work of each is loaded when it is used. */
+import { Command } from 'commander';
+import { exitCodes, fail } from './exit.js';
+import { keygenCommand } from './keygen.js';
+import { logCommand } from './log.js';
+import { replayCommand } from './replay.js';
+import { simCommand } from './sim.js';
+import { verifyCommand } from './verify.js';
+import { packageVersion } from './version.js';
+
+const program = new Command('folkmoot')
+  .description('A deterministic simulation engine for networks of agents that reach consensus')
+  .version(packageVersion())
+  .showHelpAfterError('(--help shows the options)')
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.usage))
+  .addHelpText(
+    'after',
+    `
+Examples:
+  $ folkmoot sim                            1,000 agents, 100 blocks, a digest to reproduce
+  $ folkmoot sim --seed 7 --out runs/7      keep log, state and tables
+  $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
+
+Exit codes: 0 done, 2 usage, 10 no progress, 12 replay differs, 13 crash or damaged data.`,
+  );
+
+for (const command of [simCommand, replayCommand, logCommand, verifyCommand, keygenCommand]) {
+  program.addCommand(command().copyInheritedSettings(program));
+}
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader went away (as `| head` does): there is nobody left to tell.
+  if (error.code === 'EPIPE') process.exit(exitCodes.done);
+  throw error;
+});
+
+program.parseAsync().catch(fail);

@@ -1,0 +1,221 @@
+/**
+ * What agents have heard: the network's events, each known to each agent some time after it happened.
+ * Proposals and outcomes come by the network's feed; votes and memes along the social graph, pulled
+ * when somebody decides, so that nothing is kept for each (agent, message).
+ */
+import type { Decision, Event } from '../engine/index.js';
+import { blockTag, stanceTag } from './agents/content.js';
+import { latencyMs, NETWORK } from './latency.js';
+
+export interface HeardMeme {
+  id: string;
+  stance: Decision;
+}
+
+/** What is said about one block. Votes and times by agent; 0 where there is none yet. */
+export interface BlockTalk {
+  readonly hash: string;
+  /** The event that proposed it: names its messages in latency hashes. */
+  readonly seq: number;
+  readonly parent: string;
+  readonly proposedAt: number;
+  closedAt: number;
+  /** 0 to 100. */
+  readonly soundness: number;
+  readonly hasMeme: boolean;
+  readonly votedAt: Float64Array;
+  readonly decisions: Uint8Array;
+  readonly memes: Map<string, { stance: Decision; at: number }>;
+  /** Memes that each agent made or was moved by: what its neighbours hear from it. */
+  readonly passedOn: Map<number, string[]>;
+}
+
+/** How long after its end a block is still talked about. */
+const TALK_MS = 10_000;
+const HEADS = 8;
+
+export class Knowledge {
+  readonly #seed: number;
+  readonly #neighbours: readonly (readonly number[])[];
+  readonly #ordinals: ReadonlyMap<string, number>;
+  readonly #contents = new Map<string, { soundness: number; hasMeme: boolean }>();
+  readonly #talks = new Map<string, BlockTalk>();
+  readonly #byTag = new Map<string, BlockTalk>();
+  readonly #allies: Set<number>[];
+  readonly #alliances: Set<string>[];
+  readonly #members = new Map<string, number[]>();
+  #heads: { hash: string; seq: number; at: number }[];
+
+  constructor(
+    seed: number,
+    neighbours: readonly (readonly number[])[],
+    ordinals: ReadonlyMap<string, number>,
+    genesisHash: string,
+  ) {
+    this.#seed = seed;
+    this.#neighbours = neighbours;
+    this.#ordinals = ordinals;
+    this.#heads = [{ hash: genesisHash, seq: 0, at: 0 }];
+    this.#allies = neighbours.map(() => new Set());
+    this.#alliances = neighbours.map(() => new Set());
+  }
+
+  publish(hash: string, soundness: number, hasMeme: boolean): void {
+    this.#contents.set(hash, { soundness, hasMeme });
+  }
+
+  /** Takes one event in; `at` is when it happened. */
+  learn(event: Event, at: number): void {
+    if (event.type === 'block_proposal') this.#propose(event, at);
+    else if (event.type === 'block_validation') this.#vote(event.data, at);
+    else if (event.type === 'block_status') this.#close(event, at);
+    else if (event.type === 'meme_posted') this.#meme(event.data, at);
+    else if (event.type === 'alliance_update') this.#ally(event.data);
+  }
+
+  heardAt(agent: number, talk: BlockTalk): number {
+    return talk.proposedAt + latencyMs(this.#seed, talk.seq, NETWORK, agent);
+  }
+
+  closeHeardAt(agent: number, seq: number, closedAt: number): number {
+    return closedAt + latencyMs(this.#seed, -seq, NETWORK, agent);
+  }
+
+  block(agent: number, hash: string, now: number): BlockTalk | undefined {
+    const talk = this.#talks.get(hash);
+    return talk && this.heardAt(agent, talk) <= now ? talk : undefined;
+  }
+
+  talk(hash: string): BlockTalk | undefined {
+    return this.#talks.get(hash);
+  }
+
+  knowsClosed(agent: number, hash: string, now: number): boolean {
+    const talk = this.#talks.get(hash);
+    if (!talk) return true;
+    return talk.closedAt !== 0 && this.closeHeardAt(agent, talk.seq, talk.closedAt) <= now;
+  }
+
+  head(agent: number, now: number): { hash: string; contested: boolean } {
+    const known = this.#heads.findLast((h) => this.closeHeardAt(agent, h.seq, h.at) <= now);
+    const hash = (known ?? this.#heads[0]!).hash;
+    for (const talk of this.#talks.values()) {
+      const heard = talk.parent === hash && this.heardAt(agent, talk) <= now;
+      if (heard && !this.knowsClosed(agent, talk.hash, now)) return { hash, contested: true };
+    }
+    return { hash, contested: false };
+  }
+
+  *votesHeard(agent: number, hash: string, now: number) {
+    const talk = this.#talks.get(hash);
+    if (!talk) return;
+    for (const other of this.#neighbours[agent]!) {
+      const at = talk.votedAt[other]!;
+      if (at === 0 || at + latencyMs(this.#seed, talk.seq, other, agent) > now) continue;
+      const decision: Decision = talk.decisions[other] === 1 ? 'approve' : 'reject';
+      yield { decision, ally: this.#allies[agent]!.has(other) };
+    }
+  }
+
+  memesHeard(agent: number, hash: string, now: number): HeardMeme[] {
+    const talk = this.#talks.get(hash);
+    const heard = new Map<string, HeardMeme>();
+    for (const other of talk ? this.#neighbours[agent]! : []) {
+      for (const id of talk!.passedOn.get(other) ?? []) {
+        const meme = talk!.memes.get(id);
+        if (!meme || meme.at + latencyMs(this.#seed, talk!.seq, other, agent) > now) continue;
+        heard.set(id, { id, stance: meme.stance });
+      }
+    }
+    return [...heard.values()];
+  }
+
+  share(agent: number, hash: string, memes: readonly string[]): void {
+    const talk = this.#talks.get(hash);
+    if (!talk) return;
+    for (const id of memes) this.#passOn(talk, agent, id);
+  }
+
+  alliancesOf(agent: number): readonly string[] {
+    return [...this.#alliances[agent]!];
+  }
+
+  ordinalOf(agentId: string): number {
+    return this.#ordinals.get(agentId)!;
+  }
+
+  #propose({ data, seq }: Event & { type: 'block_proposal' }, at: number): void {
+    const content = this.#contents.get(data.block_hash) ?? { soundness: 50, hasMeme: false };
+    this.#contents.delete(data.block_hash);
+    const size = this.#neighbours.length;
+    const talk: BlockTalk = {
+      hash: data.block_hash,
+      seq,
+      parent: data.parent_hash,
+      proposedAt: at,
+      closedAt: 0,
+      ...content,
+      votedAt: new Float64Array(size),
+      decisions: new Uint8Array(size),
+      memes: new Map(),
+      passedOn: new Map(),
+    };
+    this.#talks.set(talk.hash, talk);
+    this.#byTag.set(blockTag(talk.hash), talk);
+    for (const old of this.#talks.values()) {
+      if (old.closedAt === 0 || old.closedAt + TALK_MS > at) continue;
+      this.#talks.delete(old.hash);
+      this.#byTag.delete(blockTag(old.hash));
+    }
+  }
+
+  #vote(data: (Event & { type: 'block_validation' })['data'], at: number): void {
+    const talk = this.#talks.get(data.block_hash);
+    if (!talk) return;
+    const agent = this.ordinalOf(data.validator.id);
+    talk.votedAt[agent] = at;
+    talk.decisions[agent] = data.decision === 'approve' ? 1 : 2;
+  }
+
+  #close({ data }: Event & { type: 'block_status' }, at: number): void {
+    const talk = this.#talks.get(data.block_hash);
+    if (talk) talk.closedAt = at;
+    if (data.status !== 'finalized') return;
+    this.#heads.push({ hash: data.block_hash, seq: talk?.seq ?? 0, at });
+    if (this.#heads.length > HEADS) this.#heads.shift();
+  }
+
+  #meme(data: (Event & { type: 'meme_posted' })['data'], at: number): void {
+    const talk = data.tags.map((tag) => this.#byTag.get(tag)).find((found) => found);
+    if (!talk) return;
+    const stance: Decision = data.tags.includes(stanceTag.approve) ? 'approve' : 'reject';
+    talk.memes.set(data.meme_id, { stance, at });
+    this.#passOn(talk, this.ordinalOf(data.creator.id), data.meme_id);
+  }
+
+  #passOn(talk: BlockTalk, agent: number, meme: string): void {
+    const known = talk.passedOn.get(agent);
+    if (!known) talk.passedOn.set(agent, [meme]);
+    else if (!known.includes(meme)) known.push(meme);
+  }
+
+  /** Members hear of each other at once: an alliance is agreed between them. */
+  #ally({ alliance_id, status, members }: (Event & { type: 'alliance_update' })['data']): void {
+    const before = this.#members.get(alliance_id) ?? [];
+    const joined = members.filter(({ role }) => status === 'active' && role !== 'invited');
+    const after = joined.map(({ id }) => this.ordinalOf(id));
+    for (const agent of before) this.#alliances[agent]!.delete(alliance_id);
+    for (const agent of after) this.#alliances[agent]!.add(alliance_id);
+    if (after.length > 0) this.#members.set(alliance_id, after);
+    else this.#members.delete(alliance_id);
+    for (const agent of new Set([...before, ...after])) this.#refreshAllies(agent);
+  }
+
+  #refreshAllies(agent: number): void {
+    const allies = this.#allies[agent]!;
+    allies.clear();
+    for (const id of this.#alliances[agent]!) {
+      for (const member of this.#members.get(id) ?? []) if (member !== agent) allies.add(member);
+    }
+  }
+}
