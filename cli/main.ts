@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command line: lists the commands; the work of each is loaded when it is used. */
+import './heap.js';
 import { Command } from 'commander';
 import { exitCodes, fail } from './exit.js';
 import { keygenCommand } from './keygen.js';

@@ -21,7 +21,7 @@ function bar(blocks: number): ProgressDisplay {
   };
 }
 
-/** Each line names what is durable when it is printed: after a crash the log holds at least that. */
+/** Each line names what is durable by then: after a crash the log holds at least that. */
 function lines(): ProgressDisplay {
   let tenths = 0;
   return {

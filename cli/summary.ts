@@ -5,12 +5,13 @@ const number = (value: number) => value.toLocaleString('en-US');
 
 export function summary(result: SimResult): string {
   const { blocks, refused } = result;
-  const ends = `${blocks.finalized} finalized, ${blocks.rejected} rejected, ${blocks.expired} expired, ${blocks.orphaned} orphaned`;
+  const { proposed, ...closed } = blocks;
+  const ends = Object.entries(closed).map(([end, count]) => `${count} ${end}`);
   const reasons = Object.entries(refused).map(([reason, count]) => `${number(count)} ${reason}`);
   const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(1);
   const rows: [string, string][] = [
     ['outcome', result.outcome],
-    ['blocks', `${blocks.proposed} proposed: ${ends}`],
+    ['blocks', `${proposed} proposed: ${ends.join(', ')}`],
     ['votes', number(result.votes)],
     ['transactions', `${number(result.transactions.finalized)} finalized`],
     ['turned away', reasons.join(', ') || 'none'],

@@ -1,7 +1,13 @@
 /** Steps as bytes: canonical JSON of events and records, made once for digest, disk and readers. */
+import { stringify } from 'safe-stable-stringify';
 import type { Step } from './core/index.js';
-import { jcs } from './signing.js';
 import type { RecordChange } from './store/store.js';
+
+/**
+ * Canonical JSON of what the engine made itself. For such values (no lone surrogates) this is the
+ * text of RFC 8785, in a third of the time of the library that signing uses; a test compares them.
+ */
+const canonical = (value: unknown): string => stringify(value) as string;
 
 export interface EncodedStep {
   events: { seq: number; json: string }[];
@@ -11,16 +17,18 @@ export interface EncodedStep {
 }
 
 export function encodeStep(step: Step): EncodedStep {
-  const events = step.events.map((event) => ({ seq: event.seq, json: jcs(event) }));
+  const events = step.events.map((event) => ({ seq: event.seq, json: canonical(event) }));
   const changes = step.changes.map(({ table, key, value }) => ({
     table,
     key,
-    json: value === null ? null : jcs(value),
+    json: value === null ? null : canonical(value),
   }));
   const results = [
     ...events.map(({ json }) => json),
     // Canonical JSON of an array is that of its members: the value is not encoded twice.
-    ...changes.map(({ table, key, json }) => `[${jcs(table)},${jcs(key)},${json ?? 'null'}]`),
+    ...changes.map(
+      ({ table, key, json }) => `[${canonical(table)},${canonical(key)},${json ?? 'null'}]`,
+    ),
   ];
   return { events, changes, results };
 }

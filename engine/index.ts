@@ -14,8 +14,8 @@ export {
 export { type CrashPoint, crashPoint, crashPoints } from './crash.js';
 export * from './crypto/index.js';
 export { limits } from './limits.js';
-export { Digests, decodeEntry, encodeEntry, frame, splitStored } from './log.js';
-export { type Applied, Network, type NetworkOptions, type Verified } from './network.js';
+export { Digests, decodeEntry, frame, splitStored } from './log.js';
+export { type Applied, Network, type NetworkOptions } from './network.js';
 export type { GenesisOptions } from './open-store.js';
 export {
   type Divergence,
@@ -28,4 +28,5 @@ export {
 } from './replay/index.js';
 export * from './schema/index.js';
 export * from './store/index.js';
+export type { Verified } from './verify.js';
 export type { Views } from './views.js';

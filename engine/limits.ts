@@ -1,6 +1,6 @@
 /**
- * Every bound of the engine in one table, units in the names. A bound that a caller may need to know
- * is documented in docs/protocol.md; nothing else in the engine grows with traffic.
+ * Every bound of the engine in one table, units in the names. Those that a caller may
+ * need to know are in docs/protocol.md too; nothing else in the engine grows with traffic.
  */
 export const limits = {
   /** Nesting of request JSON; deeper overflows encoders (JSON.parse itself takes 200,000). */
@@ -28,7 +28,7 @@ export const limits = {
   verifyBulk: 64,
   /** How often a batch whose worker died is tried again. */
   verifyRetries: 3,
-  /** Entries and bytes applied but not yet durable; beyond, the caller is told that the queue is full. */
+  /** Entries and bytes applied but not durable yet; beyond, the caller is told so. */
   pendingEntries: 16_384,
   pendingBytes: 64 * 1024 * 1024,
   /** Free space below which writes are refused, because LMDB does not survive a full disk. */

@@ -14,26 +14,64 @@ import type { Entry, EntryKind } from './schema/index.js';
 
 const LENGTH_BYTES = 8;
 const DIGEST_BYTES = 32;
+/** A stored entry: log digest, digest, frame. */
+const STORED_HEAD = 2 * DIGEST_BYTES;
+
+/** Writes frames into a buffer that is used again: a vote costs no copies but the one it keeps. */
+class FrameWriter {
+  #buffer = Buffer.allocUnsafeSlow(64 * 1024);
+  #end = 0;
+
+  /** Begins after `head`, which stays in front of the frame. */
+  begin(...head: Uint8Array[]): this {
+    this.#end = 0;
+    for (const bytes of head) this.#append(bytes);
+    return this;
+  }
+
+  parts(parts: readonly (string | Uint8Array)[]): this {
+    for (const part of parts) {
+      const start = this.#end;
+      this.#reserve(LENGTH_BYTES);
+      this.#end += LENGTH_BYTES;
+      if (typeof part === 'string') this.#write(part);
+      else this.#append(part);
+      // No part reaches 4 GiB: the upper half of the length is zero.
+      this.#buffer.writeUInt32BE(0, start);
+      this.#buffer.writeUInt32BE(this.#end - start - LENGTH_BYTES, start + 4);
+    }
+    return this;
+  }
+
+  /** What was written, until the next `begin`. */
+  view(): Buffer {
+    return this.#buffer.subarray(0, this.#end);
+  }
+
+  #write(text: string): void {
+    // UTF-8 takes three bytes for a UTF-16 unit at most.
+    this.#reserve(3 * text.length);
+    this.#end += this.#buffer.write(text, this.#end);
+  }
+
+  #append(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#end + bytes <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(2 * (this.#end + bytes));
+    grown.set(this.view());
+    this.#buffer = grown;
+  }
+}
+
+const writer = new FrameWriter();
 
 export function frame(parts: readonly (string | Uint8Array)[]): Uint8Array {
-  let total = 0;
-  const lengths = parts.map((part) => {
-    const length = typeof part === 'string' ? Buffer.byteLength(part) : part.length;
-    total += LENGTH_BYTES + length;
-    return length;
-  });
-  const framed = Buffer.allocUnsafe(total);
-  let at = 0;
-  for (const [index, part] of parts.entries()) {
-    // No part reaches 4 GiB: the upper half of the length is zero.
-    framed.writeUInt32BE(0, at);
-    framed.writeUInt32BE(lengths[index]!, at + 4);
-    at += LENGTH_BYTES;
-    if (typeof part === 'string') framed.write(part, at);
-    else framed.set(part, at);
-    at += lengths[index]!;
-  }
-  return framed;
+  return Uint8Array.from(writer.begin().parts(parts).view());
 }
 
 /** @throws {RangeError} when the bytes are not frames. */
@@ -50,10 +88,10 @@ export function unframe(bytes: Uint8Array): Uint8Array[] {
   return parts;
 }
 
-export function encodeEntry(entry: Entry): Uint8Array {
+const entryParts = (entry: Entry): (string | Uint8Array)[] => {
   const { seq, at, kind, public_key, target, timestamp, signature, body } = entry;
-  return frame([`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body]);
-}
+  return [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
+};
 
 /** @throws when the bytes are not those of an entry. */
 export function decodeEntry(bytes: Uint8Array): Entry {
@@ -91,15 +129,20 @@ export class Digests {
     return Buffer.from(this.#state).toString('hex');
   }
 
-  /** `results`: the canonical JSON of each event, then of each changed record, in order. */
-  advance(entry: Uint8Array, results: readonly string[]): void {
-    this.#log = sha256(Buffer.concat([this.#log, entry]));
-    this.#state = sha256(Buffer.concat([this.#state, this.#log, frame(results)]));
-  }
-
-  /** What is stored of an entry: both digests after it, then its frame. */
-  stored(entry: Uint8Array): Uint8Array {
-    return Buffer.concat([this.#log, this.#state, entry]);
+  /**
+   * `results`: the canonical JSON of each event, then of each changed record, in order. Gives what
+   * is stored of the entry: both digests after it, then its frame.
+   */
+  advance(entry: Entry, results: readonly string[]): Uint8Array {
+    // The previous digest stands where the new ones will, so that the frame is written once.
+    const gap = this.#state;
+    const framed = writer.begin(gap, this.#log).parts(entryParts(entry)).view();
+    const stored = Uint8Array.from(framed);
+    this.#log = sha256(stored.subarray(DIGEST_BYTES));
+    this.#state = sha256(writer.begin(this.#state, this.#log).parts(results).view());
+    stored.set(this.#log, 0);
+    stored.set(this.#state, DIGEST_BYTES);
+    return stored;
   }
 }
 
@@ -113,6 +156,6 @@ export interface StoredEntry {
 export function splitStored(stored: Uint8Array): StoredEntry {
   const hex = (from: number) =>
     Buffer.from(stored.subarray(from, from + DIGEST_BYTES)).toString('hex');
-  const bytes = stored.subarray(2 * DIGEST_BYTES);
+  const bytes = stored.subarray(STORED_HEAD);
   return { bytes, logDigest: hex(0), digest: hex(DIGEST_BYTES) };
 }

@@ -7,9 +7,9 @@ import { type Admitted, admit } from './admit/index.js';
 import { type Clock, systemClock } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import type { Engine, Outcome, Step } from './core/index.js';
-import { type Verifier, VerifierBusy } from './crypto/index.js';
+import type { Verifier } from './crypto/index.js';
 import { encodeStep } from './encode.js';
-import { Digests, encodeEntry } from './log.js';
+import { Digests } from './log.js';
 import { type GenesisOptions, type OpenedStore, openStore } from './open-store.js';
 import type { Overlay } from './overlay.js';
 import {
@@ -22,10 +22,11 @@ import {
 } from './schema/index.js';
 import { sha256Hex } from './signing.js';
 import type { Store, StoreMeta } from './store/index.js';
+import { type Verified, verifySignatures } from './verify.js';
 import { type View, Views } from './views.js';
 
 export interface NetworkOptions {
-  /** A folder, made if it is missing; or `memory: true` for a network that dies with the process. */
+  /** A folder, made if it is missing; or `memory: true`, which dies with the process. */
   path?: string;
   memory?: boolean;
   /** `network_id` and whatever shall differ from the defaults. An existing folder keeps its own. */
@@ -37,11 +38,6 @@ export interface NetworkOptions {
   freeSpaceBytes?: number;
   /** Called once when a commit failed or an invariant broke. Default: one line, exit code 13. */
   onFatal?: (error: Error) => void;
-}
-
-/** A request that is well-formed and whose signatures were checked: only `verify` makes one. */
-export interface Verified extends Admitted {
-  readonly verified: true;
 }
 
 /** What `apply` gives at once: applied in memory, durable later. */
@@ -111,26 +107,8 @@ export class Network {
   }
 
   /** The second half of `verify`, for callers that look at the command in between. */
-  async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
-    const { command, jobs } = admitted;
-    if (command.kind !== 'register' && !this.#engine.knows(command.public_key)) {
-      return { refusal: refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`) };
-    }
-    let verdicts: boolean[];
-    try {
-      verdicts = await this.#verifier.verify(jobs);
-    } catch (error) {
-      if (error instanceof VerifierBusy) return { refusal: refuse('QUEUE_FULL', error.message) };
-      throw error;
-    }
-    if (!verdicts[0]) return { refusal: mismatch(admitted) };
-    const failed = verdicts.indexOf(false) - 1;
-    const checked = command.kind === 'propose' && failed >= 0;
-    return {
-      ...admitted,
-      command: checked ? { ...command, failed_transaction: failed } : command,
-      verified: true,
-    };
+  verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
+    return verifySignatures(admitted, this.#verifier, (key) => this.#engine.knows(key));
   }
 
   /** The outcome that would change nothing, or null: a cheap look before a costly check. */
@@ -246,11 +224,9 @@ export class Network {
   }
 
   #append(entry: Entry, step: Step, file?: Uint8Array): void {
-    const bytes = encodeEntry(entry);
     const { events, changes, results } = encodeStep(step);
-    this.#digests.advance(bytes, results);
+    const entries = [{ seq: entry.seq, bytes: this.#digests.advance(entry, results) }];
     this.#overlay.lay(entry.seq, step.changes);
-    const entries = [{ seq: entry.seq, bytes: this.#digests.stored(bytes) }];
     const blobs = file ? [{ hash: sha256Hex(file), bytes: file }] : [];
     this.#queue.add({ entries, events, changes, blobs });
   }
@@ -317,17 +293,6 @@ const emptyTick = {
   signature: '',
   body: new Uint8Array(),
 };
-
-function mismatch({ request, inputSha256 }: Admitted): Refusal {
-  const message = 'the signature does not fit the key and the text that this request signs';
-  const details = {
-    kind: request.kind,
-    expected_input_sha256: inputSha256(),
-    body_sha256: sha256Hex(request.body),
-    request_target: request.target,
-  };
-  return refuse('MISMATCH', message, { details });
-}
 
 function endProcess(error: Error): void {
   process.stderr.write(`folkmoot: the network stopped: ${error.message}; restart to recover\n`);

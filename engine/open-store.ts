@@ -4,7 +4,7 @@ import { admitNow } from './admit/index.js';
 import type { Clock } from './clock.js';
 import { Engine, emptyReader } from './core/index.js';
 import { encodeStep } from './encode.js';
-import { Digests, decodeEntry, encodeEntry, splitStored } from './log.js';
+import { Digests, decodeEntry, splitStored } from './log.js';
 import { Overlay } from './overlay.js';
 import {
   type CommandKind,
@@ -76,13 +76,13 @@ export function completeGenesis(options: GenesisOptions): Genesis {
   return genesis;
 }
 
-/** The stored parameters; asking for others than a folder was begun with is a mistake to be told. */
+/** The stored parameters; asking for others than those at genesis is a mistake to be told. */
 function checkedGenesis(store: Store, { genesis: wanted, path }: OpenStoreOptions): Genesis {
   const genesis = genesisOf(store);
   for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
     if (value !== undefined && genesis[name] !== value) {
-      const message = `${path} was begun with ${name} ${genesis[name]}, not ${value}; parameters are fixed at genesis`;
-      throw new StoreError('OTHER_NETWORK', message);
+      const begun = `${path} was begun with ${name} ${genesis[name]}, not ${value}`;
+      throw new StoreError('OTHER_NETWORK', `${begun}; parameters are fixed at genesis`);
     }
   }
   return genesis;
@@ -104,7 +104,7 @@ export function genesisIn(entry: Entry): Genesis {
 
 /** Makes entry 0 durable before anything else can happen. */
 async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreMeta> {
-  const entry = encodeEntry({
+  const entry: Entry = {
     seq: 0,
     at,
     kind: 'genesis',
@@ -113,10 +113,10 @@ async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreM
     timestamp: '',
     signature: '',
     body: Buffer.from(jcs(genesis)),
-  });
+  };
   const { changes, results } = encodeStep(Engine.create(genesis, at, emptyReader).step);
   const digests = new Digests();
-  digests.advance(entry, results);
+  const bytes = digests.advance(entry, results);
   const meta: StoreMeta = {
     schema_version: SCHEMA_VERSION,
     network_id: genesis.network_id,
@@ -127,7 +127,7 @@ async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreM
     log_digest: digests.logDigest,
     digest: digests.digest,
   };
-  const entries = [{ seq: 0, bytes: digests.stored(entry) }];
+  const entries = [{ seq: 0, bytes }];
   await store.commit({ entries, events: [], changes, blobs: [], meta });
   return meta;
 }

@@ -1,6 +1,6 @@
 /**
- * The engine's reader over a store: records that are applied but not committed yet lie over those on
- * disk, because LMDB does not show its own uncommitted writes.
+ * The engine's reader over a store: records that are applied but not committed yet lie over those
+ * on disk, because LMDB does not show its own uncommitted writes.
  */
 import type { Change, Reader } from './core/index.js';
 import type { ProposeCommand, RecordKey, RecordOf, Table } from './schema/index.js';

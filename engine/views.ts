@@ -13,6 +13,7 @@ import {
   type RecordKey,
   type RecordOf,
   type ReputationView,
+  standingOf,
   type Table,
 } from './schema/index.js';
 import type { RangeOptions, Store, StoreMeta } from './store/index.js';
@@ -79,7 +80,7 @@ export class Views {
       expected_duration: context.expected_duration,
       registration_time: formatInstant(profile.registered_at),
       dormant: context.dormant,
-      reputation_score: shown(this.record('standings', profile.ordinal)!.overall),
+      reputation_score: shown(standingOf(this.record('standings', profile.ordinal)!).overall),
       blocks_produced: context.blocks_produced,
     };
   }
@@ -108,10 +109,8 @@ export class Views {
   reputation(agentId: string): ReputationView | undefined {
     const profile = this.record('agents', agentId);
     if (!profile) return undefined;
-    const { overall, meme, consistency, peer, alliance } = this.record(
-      'standings',
-      profile.ordinal,
-    )!;
+    const row = this.record('standings', profile.ordinal)!;
+    const { overall, meme, consistency, peer, alliance } = standingOf(row);
     return {
       overall_score: shown(overall),
       meme_quality: shown(meme),

@@ -1,7 +1,7 @@
 /**
- * What agents have heard: the network's events, each known to each agent some time after it happened.
- * Proposals and outcomes come by the network's feed; votes and memes along the social graph, pulled
- * when somebody decides, so that nothing is kept for each (agent, message).
+ * What agents have heard: the network's events, each known to each agent some time after it
+ * happened. Proposals and outcomes come by the network's feed; votes and memes along the social
+ * graph, pulled when somebody decides, so that nothing is kept for each (agent, message).
  */
 import type { Decision, Event } from '../engine/index.js';
 import { blockTag, stanceTag } from './agents/content.js';

@@ -1,7 +1,7 @@
 /**
  * The world in virtual time, in one process: agents are called in windows shorter than any message
- * needs, so that nothing said in a window is heard in it. Requests are verified in rounds, applied at
- * their arrival, and committed behind; the order is (arrival, sender, number) and nothing else.
+ * needs, so that nothing said in a window is heard in it. Requests are verified in rounds, applied
+ * at their arrival, and committed behind; the order is (arrival, sender, number) and nothing else.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import TinyQueue from 'tinyqueue';
@@ -15,8 +15,8 @@ import {
   type VirtualClock,
 } from '../engine/index.js';
 import { agentId } from '../engine/signing.js';
-import { takeTurn } from './agents/produce.js';
-import { act, type ScriptedAgent } from './agents/script.js';
+import { type ScriptedAgent, takeTurn } from './agents/agent.js';
+import { act } from './agents/script.js';
 import { Knowledge } from './knowledge.js';
 import { latencyMs, NETWORK, WINDOW_MS } from './latency.js';
 import { type Arrival, roundLength } from './rounds.js';

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import { crashPoint, type Network, StoreError } from '../engine/index.js';
-import type { SimResult } from './simulate.js';
+import type { SimResult } from './result.js';
 
 /** Makes the folder. One that holds a network already is refused: a run begins at genesis. */
 export async function prepareOutput(folder: string): Promise<void> {

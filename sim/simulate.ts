@@ -10,14 +10,14 @@ import {
   type SignedRequest,
   virtualClock,
 } from '../engine/index.js';
+import { type ScriptedAgent, scriptedAgent, takeTurn } from './agents/agent.js';
 import { personalityNames } from './agents/personalities.js';
-import { takeTurn } from './agents/produce.js';
-import { type ScriptedAgent, scriptedAgent } from './agents/script.js';
 import { smallWorld } from './graph.js';
 import { signatoryOf } from './keys.js';
 import { LocalWorld } from './local.js';
 import type { SimOptions } from './options.js';
 import { prepareOutput, writeOutput } from './output.js';
+import type { SimResult } from './result.js';
 import { mix, Streams } from './streams.js';
 import { Tally } from './tally.js';
 
@@ -45,36 +45,6 @@ export interface SimHooks {
   onProgress?: (progress: Progress) => void;
   /** Changes requests on their way: faults for tests. */
   inTransit?: (request: SignedRequest) => SignedRequest;
-}
-
-export interface SimResult {
-  seed: string;
-  options: Omit<SimOptions, 'out' | 'seed'>;
-  outcome: 'pass' | 'no_progress';
-  digest: string;
-  log_digest: string;
-  blocks: {
-    proposed: number;
-    finalized: number;
-    rejected: number;
-    expired: number;
-    orphaned: number;
-  };
-  /** Accepted ones. */
-  votes: number;
-  /** Genesis included. */
-  entries: number;
-  events: number;
-  /** Signatures that the verifier found valid. */
-  verified: number;
-  commits: number;
-  transactions: { finalized: number };
-  /** Requests that were not done, by reason. */
-  refused: Record<string, number>;
-  virtual_ms: number;
-  wall_ms: number;
-  votes_per_s: number;
-  peak_rss_bytes: number;
 }
 
 /**

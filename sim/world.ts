@@ -1,4 +1,4 @@
-/** What a scripted agent can do and know, wherever it lives: it never learns which world it is in. */
+/** What a scripted agent can do and know; it never learns which world it lives in. */
 import type { Decision, SignedRequest } from '../engine/index.js';
 import type { BlockTalk, HeardMeme } from './knowledge.js';
 

@@ -1,4 +1,4 @@
-/** Policies as data: when a tally decides a block. Integers only; weights stay below 2^27 in sum. */
+/** Policies as data: when a tally decides a block. Integers only; weights sum to below 2^27. */
 import type { Genesis } from '../schema/index.js';
 
 export type Rule = Pick<Genesis, 'policy' | 'participation_bps'>;

@@ -2,6 +2,7 @@
 export { createVerifier, type VerifierKind, type VerifierOptions } from './create.js';
 export { createInlineVerifier } from './inline.js';
 export { generateKeyPair, type KeyPair, keyPairFromSeed, sign } from './keys.js';
+export { verifyOne as verifyWithLibsodium } from './libsodium.js';
 export { createOffVerifier } from './off.js';
 export { createPoolVerifier, type PoolVerifier } from './pool.js';
 export { createReferenceVerifier, verifyReference } from './reference.js';

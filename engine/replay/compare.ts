@@ -1,7 +1,17 @@
 /** Compares all stored records with the computed ones, and says which entry last wrote a record. */
 import { tables } from '../schema/index.js';
 import type { RecordChange, RecordKey, Store } from '../store/index.js';
-import type { Divergence } from './index.js';
+
+/** The first place where what was stored and what follows from the entries part. */
+export interface Divergence {
+  seq: number;
+  kind: string;
+  what: 'entry' | 'signature' | 'outcome' | 'event' | 'record' | 'log_digest' | 'digest' | 'end';
+  /** Which one, where there are several: an event's number, a record's table and key. */
+  which?: string;
+  expected: string;
+  found: string;
+}
 
 const keyText = (key: RecordKey) => JSON.stringify(key);
 

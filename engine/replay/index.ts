@@ -1,29 +1,18 @@
 /**
- * Replay: a fresh engine over genesis and entries alone recomputes everything else, and whatever was
+ * Replay: a fresh engine over genesis and entries alone recomputes everything else, and what was
  * stored beside the entries is compared with it. The first difference is named.
  */
 import { type Admitted, admit } from '../admit/index.js';
 import { Engine, emptyReader, type Step } from '../core/index.js';
 import type { Verifier } from '../crypto/index.js';
 import { encodeStep } from '../encode.js';
-import { Digests, encodeEntry } from '../log.js';
+import { Digests } from '../log.js';
 import { genesisIn } from '../open-store.js';
 import { Overlay } from '../overlay.js';
 import { type Entry, type Genesis, SCHEMA_VERSION } from '../schema/index.js';
 import { createMemoryStore, type Store, type StoreMeta } from '../store/index.js';
-import { compareRecords, LastChanges } from './compare.js';
+import { compareRecords, type Divergence, LastChanges } from './compare.js';
 import type { LogLine } from './lines.js';
-
-/** The first place where what was stored and what follows from the entries part. */
-export interface Divergence {
-  seq: number;
-  kind: string;
-  what: 'entry' | 'signature' | 'outcome' | 'event' | 'record' | 'log_digest' | 'digest' | 'end';
-  /** Which one, where there are several: an event's number, a record's table and key. */
-  which?: string;
-  expected: string;
-  found: string;
-}
 
 export interface ReplayResult {
   match: boolean;
@@ -194,7 +183,7 @@ class Replay {
     const { seq, kind } = line.entry;
     const { events, changes, results } = encodeStep(step);
     const { stored } = this.#options;
-    this.#digests.advance(encodeEntry(line.entry), results);
+    this.#digests.advance(line.entry, results);
     const { digest, logDigest } = this.#digests;
     if (line.logDigest !== undefined && line.logDigest !== logDigest) {
       const told = { expected: logDigest, found: line.logDigest };
@@ -230,3 +219,4 @@ const noMeta: StoreMeta = {
 };
 
 export { fileLines, type LogLine, type PrintedLine, printLine, storedLines } from './lines.js';
+export type { Divergence };

@@ -1,4 +1,4 @@
-/** The smallest shapes: hex, identifiers, names, times. Everything else in schema is built of these. */
+/** The smallest shapes: hex, identifiers, names, times. All else in schema is built of these. */
 import { type Static, type TSchema, Type } from 'typebox';
 
 /** Hex is accepted in either case and always sent in lower case. */
@@ -53,7 +53,12 @@ export type Role = Static<typeof Role>;
 /** The head before the first block. */
 export const GENESIS_HASH = '0'.repeat(64);
 
-/** A timestamp as it is sent: always UTC, with milliseconds. */
+let lastInstant = { milliseconds: 0, text: '1970-01-01T00:00:00.000Z' };
+
+/** A timestamp as it is sent: UTC with milliseconds. One entry asks for the same one often. */
 export function formatInstant(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+  if (milliseconds !== lastInstant.milliseconds) {
+    lastInstant = { milliseconds, text: new Date(milliseconds).toISOString() };
+  }
+  return lastInstant.text;
 }

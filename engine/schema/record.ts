@@ -50,18 +50,24 @@ export const AgentContext = Type.Object({
   meme_bytes: Count,
 });
 
-/** Reputation and attendance by agent ordinal: bulk numbers that no machine holds. */
-export const Standing = Type.Object({
-  meme: Count,
-  consistency: Count,
-  peer: Count,
-  alliance: Count,
-  overall: Count,
-  penalty: Count,
-  /** `overall` as it was last told in a reputation_update. */
-  told: Count,
-  /** Expired blocks missed in a row. */
-  missed: Count,
+/**
+ * Reputation and attendance by agent ordinal: bulk numbers that no machine holds, stored as a row.
+ * `told` is `overall` as the last reputation_update gave it; `missed` counts expired blocks in a
+ * row in which the agent, an elector, did not vote.
+ */
+export const standingFields = [
+  'meme',
+  'consistency',
+  'peer',
+  'alliance',
+  'overall',
+  'penalty',
+  'told',
+  'missed',
+] as const;
+export const StandingRow = Type.Array(Count, {
+  minItems: standingFields.length,
+  maxItems: standingFields.length,
 });
 
 export const BlockContext = Type.Object({
@@ -127,8 +133,8 @@ export const records = {
   agents: AgentProfile,
   /** agent_id */
   agent_states: actor(Status, AgentContext),
-  /** agent ordinal */
-  standings: Standing,
+  /** agent ordinal; members in the order of `standingFields` */
+  standings: StandingRow,
   /** number of the snapshot */
   electorates: Type.Object({ agents: Type.Array(Count), weights: Type.Array(Count) }),
   /** block_hash */
@@ -175,12 +181,19 @@ export type Table = keyof typeof records;
 export type RecordOf = { [T in Table]: Static<(typeof records)[T]> };
 export type AgentProfile = Static<typeof AgentProfile>;
 export type AgentContext = Static<typeof AgentContext>;
-export type Standing = Static<typeof Standing>;
+export type StandingField = (typeof standingFields)[number];
+export type Standing = Record<StandingField, number>;
 export type BlockContext = Static<typeof BlockContext>;
 export type AllianceContext = Static<typeof AllianceContext>;
 export type Head = Static<typeof Head>;
 
 export const tables = Object.keys(records) as Table[];
+
+/** A stored row by its members' names. */
+export function standingOf(row: RecordOf['standings']): Standing {
+  const named = standingFields.map((field, index) => [field, row[index]!]);
+  return Object.fromEntries(named) as Standing;
+}
 
 /** Grows when a stored shape changes; a folder of a newer version is refused. */
 export const SCHEMA_VERSION = 1;

@@ -7,7 +7,7 @@
  * the bytes of files it wrote. Pages 0 and 1 are meta pages; the later transaction's holds.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { assertReachable } from './reach.js';
+import { assertReachable, type DataHeader } from './reach.js';
 import { StoreError } from './store.js';
 
 /** Byte offsets inside a meta page; the page header takes the first 24 bytes. */
@@ -26,15 +26,6 @@ const at = {
 const metaPageFlag = 0x08;
 const magic = 0xbeefc0de;
 const dataVersion = 2;
-
-/** What the later of the two meta pages says. */
-export interface DataHeader {
-  pageBytes: number;
-  lastPage: bigint;
-  transaction: bigint;
-  /** Root pages of the tree of free pages and of the main tree; all bits set when empty. */
-  roots: readonly [free: bigint, main: bigint];
-}
 
 /**
  * Checks that a data file is LMDB's and holds every page that its header speaks of.

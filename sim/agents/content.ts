@@ -1,4 +1,4 @@
-/** What scripted agents write: transactions, memes and words, and how sound a block's content is. */
+/** What scripted agents write: transactions, memes, words; and how sound a block's content is. */
 import type { Decision } from '../../engine/index.js';
 import type { Stream } from '../streams.js';
 import type { Personality } from './personalities.js';

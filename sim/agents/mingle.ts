@@ -3,10 +3,11 @@ import {
   composeAllianceLeave,
   composeAlliancePropose,
   composeAllianceRespond,
+  composeStatus,
   formatInstant,
 } from '../../engine/index.js';
 import type { World } from '../world.js';
-import { changeStatus, type ScriptedAgent } from './script.js';
+import type { ScriptedAgent } from './agent.js';
 
 const MINGLE_MS = 30_000;
 /** Of 1,000 occasions. */
@@ -38,7 +39,11 @@ function ally(agent: ScriptedAgent, world: World): void {
 function toggleBreak(agent: ScriptedAgent, world: World): void {
   agent.onBreak = !agent.onBreak;
   const away = agent.chance('life').chance(500) ? 'inactive' : 'maintenance';
-  changeStatus(agent, world, agent.onBreak ? away : 'active');
+  const fields = agent.onBreak
+    ? ({ status: away, reason: 'a break', expected_duration: 'PT1M' } as const)
+    : ({ status: 'active', reason: 'back again' } as const);
+  const id = world.agentId(agent.ordinal);
+  world.send(agent.ordinal, composeStatus(agent.by, formatInstant(world.now), id, fields));
 }
 
 function invite(agent: ScriptedAgent, world: World): void {

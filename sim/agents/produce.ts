@@ -7,8 +7,8 @@ import {
 } from '../../engine/index.js';
 import { blockHash } from '../../engine/signing.js';
 import type { World } from '../world.js';
+import { type ScriptedAgent, takeTurn } from './agent.js';
 import { careful, memeText, soundness, transactionData } from './content.js';
-import type { ScriptedAgent } from './script.js';
 
 const MOST_TRANSACTIONS = 5;
 const MEME_PERMILLE = 300;
@@ -39,12 +39,6 @@ export function propose(agent: ScriptedAgent, world: World): void {
   const hash = hashOf(agent.by, world, { ...fields, timestamp });
   world.publish(hash, soundness(transactions), hasMeme);
   world.send(agent.ordinal, composeProposal(agent.by, timestamp, fields));
-}
-
-/** Calls the producer for its next turn; whatever call was pending is void. */
-export function takeTurn(agent: ScriptedAgent, world: World, at: number): void {
-  agent.turn += 1;
-  world.wake(agent.ordinal, at, { what: 'produce', turn: agent.turn });
 }
 
 function hashOf(by: Signatory, world: World, body: Record<string, unknown>): string {

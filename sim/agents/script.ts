@@ -1,59 +1,19 @@
-/** A scripted agent: what it does when it is called. All its chance comes from its own streams. */
+/** What a scripted agent does when it is called. All its chance comes from its own streams. */
 import {
   composeDiscuss,
   composeMeme,
   composeRegister,
-  composeStatus,
   composeVote,
   type Decision,
   formatInstant,
-  type Signatory,
-  type Status,
 } from '../../engine/index.js';
-import type { Stream, Streams } from '../streams.js';
+import type { Stream } from '../streams.js';
 import type { Wake, World } from '../world.js';
+import type { ScriptedAgent } from './agent.js';
 import { blockTag, memeText, remark, stanceTag } from './content.js';
 import { answerInvitation, mingle } from './mingle.js';
-import { approves, type Opinions, type Personality, personalities } from './personalities.js';
+import { approves, type Opinions } from './personalities.js';
 import { propose } from './produce.js';
-
-export interface ScriptedAgent {
-  ordinal: number;
-  name: string;
-  personalityName: string;
-  personality: Personality;
-  producer: boolean;
-  by: Signatory;
-  /** Has set its status to something else than active. */
-  onBreak: boolean;
-  /** Numbers its turns to produce: only the latest counts. */
-  turn: number;
-  /** The agent's own chance for a purpose. */
-  chance(purpose: string): Stream;
-}
-
-export function scriptedAgent(
-  ordinal: number,
-  personalityName: string,
-  producer: boolean,
-  by: Signatory,
-  streams: Streams,
-): ScriptedAgent {
-  const personality = personalities[personalityName]!;
-  const name = `${personalityName}-${ordinal}`;
-  const chance = (purpose: string) => streams.of(ordinal, purpose);
-  return {
-    ordinal,
-    name,
-    personalityName,
-    personality,
-    producer,
-    by,
-    onBreak: false,
-    turn: 0,
-    chance,
-  };
-}
 
 /** First steps are spread, so that a thousand agents do not act at one instant. */
 const FIRST_MINGLE_MS = 20_000;
@@ -149,12 +109,4 @@ function memeOpinion(hasMeme: boolean, memes: readonly { stance: Decision }[]): 
   const all = memes.length + (hasMeme ? 1 : 0);
   const approving = memes.filter(({ stance }) => stance === 'approve').length + (hasMeme ? 1 : 0);
   return all === 0 ? 50 : Math.floor((100 * approving) / all);
-}
-
-/** Composes the agent's status update. */
-export function changeStatus(agent: ScriptedAgent, world: World, status: Status): void {
-  const away = { reason: 'a break', expected_duration: 'PT1M' };
-  const fields = { status, ...(status === 'active' ? { reason: 'back again' } : away) };
-  const id = world.agentId(agent.ordinal);
-  world.send(agent.ordinal, composeStatus(agent.by, formatInstant(world.now), id, fields));
 }

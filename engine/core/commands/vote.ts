@@ -1,4 +1,4 @@
-/** A vote on a block: counted once; the other decision later is equivocation, logged as evidence. */
+/** A vote on a block: counted once; the other decision later is equivocation, which is logged. */
 import {
   type AnswerOf,
   type Decision,

@@ -1,0 +1,185 @@
+/** Keeps the tree as it is meant to be: imports in one direction, a pure core, small files. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folders = ['engine', 'api', 'sim', 'bench', 'cli', 'test'];
+
+interface Source {
+  path: string;
+  text: string;
+  /** Paths of our own files, and names of packages. */
+  imports: string[];
+}
+
+const sources = folders.flatMap(filesIn).map(read);
+
+function filesIn(folder: string): string[] {
+  if (!readdirSync(root).includes(folder)) return [];
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ts|mjs|cjs)$/.test(name))
+    .map((name) => join(folder, name));
+}
+
+function read(path: string): Source {
+  const text = readFileSync(join(root, path), 'utf8');
+  const patterns = [
+    /(?:^|\n)(?:import|export)\s[^'";]*?from\s+'([^']+)'/g,
+    /(?:^|\n)import\s+'([^']+)'/g,
+    /\bimport\('([^']+)'\)/g,
+  ];
+  const names = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, name]) => name!));
+  return { path, text, imports: names.map((name) => resolve(path, name)) };
+}
+
+function resolve(from: string, name: string): string {
+  if (!name.startsWith('.')) return name;
+  return relative(root, normalize(join(root, dirname(from), name))).replace(/\.js$/, '.ts');
+}
+
+const under = (path: string, ...parents: string[]) =>
+  parents.some((parent) => path === parent || path.startsWith(`${parent}/`));
+
+/** Every import that breaks a rule, as a line that says what to do instead. */
+function offences(rule: (from: Source, to: string) => string | null): string[] {
+  return sources.flatMap((source) =>
+    source.imports.flatMap((to) => {
+      const advice = rule(source, to);
+      return advice ? [`${source.path} imports ${to}: ${advice}`] : [];
+    }),
+  );
+}
+
+test('folders: imports go engine <- api <- sim <- bench <- cli, tests outside', () => {
+  // `cli/heap.ts` sets up the process and knows nothing; bench shares it.
+  const order = ['engine', 'api', 'sim', 'bench', 'cli', 'test'];
+  const rank = (path: string) => order.indexOf(path.split('/')[0]!);
+  const wrong = offences(({ path }, to) => {
+    if (rank(to) < 0 || rank(to) <= rank(path) || to === 'cli/heap.ts') return null;
+    return 'turn the dependency round, or move what both need down';
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('engine: schema, core, crypto and store do not know what is above or beside them', () => {
+  const below: Record<string, string[]> = {
+    'engine/schema': ['engine/schema'],
+    'engine/core': ['engine/core', 'engine/schema', 'engine/limits.ts'],
+    'engine/crypto': ['engine/crypto', 'engine/limits.ts'],
+    'engine/store': ['engine/store', 'engine/schema', 'engine/limits.ts', 'engine/crash.ts'],
+    'engine/hash': ['engine/hash'],
+  };
+  const wrong = offences(({ path }, to) => {
+    const folder = Object.keys(below).find((name) => under(path, name));
+    if (!folder || !under(to, 'engine') || under(to, ...below[folder]!)) return null;
+    return `${folder} may import only ${below[folder]!.join(', ')}`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('doors: from outside, the engine is entered by its doors only', () => {
+  const doors = ['engine/index.ts', 'engine/signing.ts'];
+  const wrong = offences(({ path }, to) => {
+    if (under(path, 'engine', 'test') || !under(to, 'engine') || doors.includes(to)) return null;
+    return `export it from ${doors[0]}`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('packages: each native one has a single importer', () => {
+  const importers: Record<string, RegExp> = {
+    lmdb: /^engine\/store\//,
+    'fs-native-extensions': /^engine\/store\/lock/,
+    piscina: /^engine\/crypto\//,
+    'uWebSockets.js': /^api\/uws/,
+    ajv: /^engine\/schema\/validate/,
+    seedrandom: /^sim\/streams/,
+    benchmark: /^bench\//,
+  };
+  const wrong = offences(({ path }, to) => {
+    const only = importers[to];
+    return !only || only.test(path) || under(path, 'test') ? null : `only ${only} may`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('imports: no cycles', () => {
+  const graph = new Map(sources.map(({ path, imports }) => [path, imports]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, trail: string[]) => {
+    if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+    if (done.has(path) || trail.includes(path)) return;
+    for (const next of graph.get(path) ?? []) if (graph.has(next)) visit(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+  expect(cycles).toEqual([]);
+});
+
+/** What would make two runs differ, and what to use instead. */
+const impure: [RegExp, string][] = [
+  [/\bDate\.now\b|new Date\(\)|\bperformance\b/, 'take the time from the entry'],
+  [/\bMath\.random\b|\brandomUUID\b|getRandomValues/, 'take it from the command'],
+  [/\bMath\.(?:sin|cos|tan|exp|log|log2|log10|pow|sqrt|cbrt|hypot)\b/, 'use integers'],
+  [
+    /\basync\b|\bawait\b|\bPromise\b|\bsetTimeout\((?!\))|\bqueueMicrotask\b/,
+    'apply is synchronous',
+  ],
+  [/\bprocess\.|\bglobalThis\b|\bconsole\b/, 'the host does that'],
+  [/\.localeCompare\(|toLocale|\bIntl\b/, 'compare code units'],
+];
+
+const code = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+
+test('core: reads no clock, draws no chance, awaits nothing, does no I/O', () => {
+  const found = sources
+    .filter(({ path }) => under(path, 'engine/core'))
+    .flatMap(({ path, text, imports }) => [
+      ...impure
+        .filter(([pattern]) => pattern.test(code(text)))
+        .map(([pattern, advice]) => `${path} has ${pattern}: ${advice}`),
+      ...imports.filter((name) => name.startsWith('node:')).map((name) => `${path}: ${name}`),
+    ])
+    // XState asks for a clock object; this one throws.
+    .filter(
+      (line) => !(line.startsWith('engine/core/directory.ts') && line.includes('setTimeout')),
+    );
+  expect(found).toEqual([]);
+});
+
+test('machines: speak by emit and change by assign; no timers, children or sends', () => {
+  const forbidden = /\b(?:after|delay|invoke|spawn\w*|sendTo|raise|inspect)\s*[:(]/;
+  const found = sources
+    .filter(({ path, text }) => under(path, 'engine/core/machines') && forbidden.test(code(text)))
+    .map(({ path }) => path);
+  expect(found).toEqual([]);
+});
+
+test('sim: draws chance only from its streams', () => {
+  const found = sources
+    .filter(({ path, text }) => under(path, 'sim') && /\bMath\.random\b|Date\.now/.test(code(text)))
+    .map(({ path }) => path);
+  expect(found).toEqual([]);
+});
+
+const LINES = 300;
+const COLUMNS = 100;
+
+test(`files: at most ${LINES} lines of ${COLUMNS} columns, with a first line that says why`, () => {
+  const found = sources.flatMap(({ path, text }) => {
+    const lines = text.split('\n');
+    const long = lines.findIndex((line) => [...line].length > COLUMNS);
+    return [
+      ...(lines.length > LINES ? [`${path}: ${lines.length} lines, split it by noun`] : []),
+      ...(long >= 0 ? [`${path}:${long + 1} is longer than ${COLUMNS} columns`] : []),
+      ...(/^(?:#!.*\n)?\s*(?:\/\*\*|\/\/)/.test(text)
+        ? []
+        : [`${path}: begin with what it is for`]),
+      ...(/\bTO[D]O\b|\bFIX[M]E\b/.test(text) ? [`${path}: finish it or drop it`] : []),
+    ];
+  });
+  expect(found).toEqual([]);
+});
