@@ -64,9 +64,8 @@ async function main(args: readonly string[]): Promise<void> {
     print(`${name.padEnd(38)} ${text.padStart(12)}`);
   }
   const bytes = Math.round(await agentBytes(agents));
-  print(
-    `${`memory, bytes/agent of ${agents}`.padEnd(38)} ${bytes.toLocaleString('en-US').padStart(12)}`,
-  );
+  const name = `memory, bytes/agent of ${agents}`;
+  print(`${name.padEnd(38)} ${bytes.toLocaleString('en-US').padStart(12)}`);
 }
 
 function print(line: string): void {

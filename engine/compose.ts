@@ -122,8 +122,7 @@ export function composeMeme(by: Signatory, timestamp: string, fields: MemeFields
   const form = { caption, content_sha256: sha256Hex(file), tags };
   const signature = by.sign(memeInput({ ...form, timestamp }));
   const body = encoder.encode(JSON.stringify(form));
-  const target = targetOf('meme');
-  return { kind: 'meme', public_key: by.publicKey, target, timestamp, signature, body, file };
+  return { kind: 'meme', public_key: by.publicKey, target: '', timestamp, signature, body, file };
 }
 
 export interface DiscussFields {

@@ -7,7 +7,7 @@ import type { RecordChange } from './store/store.js';
  * Canonical JSON of what the engine made itself. For such values (no lone surrogates) this is the
  * text of RFC 8785, in a third of the time of the library that signing uses; a test compares them.
  */
-const canonical = (value: unknown): string => stringify(value) as string;
+export const canonical = (value: unknown): string => stringify(value) as string;
 
 export interface EncodedStep {
   events: { seq: number; json: string }[];

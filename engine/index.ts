@@ -13,6 +13,7 @@ export {
 } from './core/index.js';
 export { type CrashPoint, crashPoint, crashPoints } from './crash.js';
 export * from './crypto/index.js';
+export { canonical } from './encode.js';
 export { limits } from './limits.js';
 export { Digests, decodeEntry, frame, splitStored } from './log.js';
 export { type Applied, Network, type NetworkOptions } from './network.js';

@@ -9,6 +9,7 @@ import { CommitQueue } from './commit-queue.js';
 import type { Engine, Outcome, Step } from './core/index.js';
 import type { Verifier } from './crypto/index.js';
 import { encodeStep } from './encode.js';
+import { Followers } from './followers.js';
 import { Digests } from './log.js';
 import { type GenesisOptions, type OpenedStore, openStore } from './open-store.js';
 import type { Overlay } from './overlay.js';
@@ -57,7 +58,7 @@ export class Network {
   readonly #digests: Digests;
   readonly #queue: CommitQueue<View>;
   readonly #onFatal: (error: Error) => void;
-  readonly #followers = new Set<() => void>();
+  readonly #followers = new Followers();
   readonly genesis: Genesis;
   /** Drawn once per folder: tells whether event numbers belong to the same history. */
   readonly epoch: string;
@@ -113,6 +114,8 @@ export class Network {
 
   /** The outcome that would change nothing, or null: a cheap look before a costly check. */
   check(admitted: Admitted): Outcome | null {
+    const unable = this.#unable();
+    if (unable) return unable;
     this.#advance(this.#now());
     return this.#engine.check(admitted.command, this.#now());
   }
@@ -128,14 +131,19 @@ export class Network {
     const { outcome } = step;
     if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
       const { request } = verified;
-      this.#append({ seq, at, ...request }, step, request.file);
+      const file = request.kind === 'meme' ? request.file : undefined;
+      this.#append({ seq, at, ...request }, step, file);
     }
     this.#scheduleWake();
     return { outcome: outcome!, events: step.events, durable: this.#queue.durable };
   }
 
-  /** Applies a request and waits until its outcome, whatever it is, rests on durable state only. */
-  async submit(verified: Verified): Promise<Outcome> {
+  /**
+   * Applies what `verify` gave and waits until the outcome rests on durable state only. A request
+   * that `verify` refused stays refused.
+   */
+  async submit(verified: Verified | { refusal: Refusal }): Promise<Outcome> {
+    if ('refusal' in verified) return { result: 'refused', refusal: verified.refusal };
     const { outcome, durable } = this.apply(verified);
     await durable;
     return outcome;
@@ -150,21 +158,17 @@ export class Network {
   }
 
   /** When something happens by itself next, or null. */
-  nextDeadline(): number | null {
-    return this.#engine.nextDeadline();
-  }
+  nextDeadline = (): number | null => this.#engine.nextDeadline();
 
   /** How many further votes close the block at the earliest; 0 when it is not open. */
-  votesUntilClose(blockHash: string): number {
-    return this.#engine.votesUntilClose(blockHash);
-  }
+  votesUntilClose = (blockHash: string): number => this.#engine.votesUntilClose(blockHash);
 
   /** Entries applied but not yet durable. */
   get backlog(): number {
     return this.#queue.backlog;
   }
 
-  /** Commits that became durable, counted inside the store. */
+  /** Durable commits, counted inside the store. */
   get commits(): number {
     return this.#store.commits;
   }
@@ -175,15 +179,8 @@ export class Network {
   }
 
   /** Committed events after `since` (default: from now on), in order, until the network closes. */
-  async *follow(since = this.read.position.event_seq): AsyncGenerator<Event, void> {
-    for (let next = since + 1; ; ) {
-      const head = this.read.position.event_seq;
-      for (const event of this.read.events(next, head)) yield event;
-      next = Math.max(next, head + 1);
-      if (this.read.position.event_seq >= next) continue;
-      if (this.#state !== 'open') return;
-      await new Promise<void>((resolve) => this.#followers.add(resolve));
-    }
+  follow(since = this.read.position.event_seq): AsyncGenerator<Event, void> {
+    return this.#followers.follow(this.read, since);
   }
 
   /** Commits what was applied, tells it, and closes the store. The verifier stays the caller's. */
@@ -194,7 +191,7 @@ export class Network {
       this.#state = 'closing';
       await this.#queue.durable;
     }
-    this.#tell();
+    this.#followers.end();
     await this.#store.close();
   }
 
@@ -246,13 +243,7 @@ export class Network {
     this.read.swap(view);
     this.#overlay.lift(view.meta.seq);
     this.#hasRoom = this.#store.hasRoom();
-    this.#tell();
-  }
-
-  #tell(): void {
-    const waiting = [...this.#followers];
-    this.#followers.clear();
-    for (const wake of waiting) wake();
+    this.#followers.tell();
   }
 
   #scheduleWake(): void {

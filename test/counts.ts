@@ -11,6 +11,8 @@ export const counts = {
   fuzzSignatures: pick({ quick: 250, full: 5_000 }),
   /** Inputs on which the two SHA-256 implementations are compared. */
   fuzzHashes: pick({ quick: 500, full: 10_000 }),
+  /** Values on which the two canonical encoders are compared. */
+  canonicalValues: pick({ quick: 2_000, full: 100_000 }),
   /** Random command sequences, and how long each is. */
   commandSequences: pick({ quick: 40, full: 1_000 }),
   commandsPerSequence: pick({ quick: 120, full: 250 }),

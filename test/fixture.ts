@@ -72,10 +72,6 @@ export async function testNetwork(options: TestNetworkOptions = {}): Promise<Tes
   return {
     network,
     clock,
-    async submit(request) {
-      const verified = await network.verify(request);
-      if ('refusal' in verified) return { result: 'refused', refusal: verified.refusal };
-      return network.submit(verified);
-    },
+    submit: async (request) => network.submit(await network.verify(request)),
   };
 }

@@ -10,6 +10,7 @@ import {
   type Command,
   type CommandKind,
   carriage,
+  isTargetOf,
   type Refusal,
   type RequestBody,
   refuse,
@@ -77,8 +78,8 @@ export function admitNow(
   }
   const raw = parsed.value as Record<string, unknown>;
   const id = targetId(kind, request.target) ?? '';
-  const { timestamp, file } = request;
-  const drafted = draft(kind, raw, { networkId, id, timestamp, raw, file, media });
+  const { target, timestamp, file } = request;
+  const drafted = draft(kind, raw, { networkId, id, target, timestamp, raw, file, media });
   return 'refusal' in drafted ? drafted : sign(request, raw, drafted);
 }
 
@@ -106,6 +107,10 @@ function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): D
   if (carriage[kind].path.includes('{id}') && around.id === '') {
     const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
     return refused(unknown, 'the path names nothing that can exist');
+  }
+  if (carriage[kind].signed === 'header' && !isTargetOf(kind, around.target)) {
+    const message = `the request-target is not that of ${kind}: ${carriage[kind].path}`;
+    return refused('UNKNOWN_ROUTE', message);
   }
   return drafters[kind](body as RequestBody[K], around);
 }

@@ -10,19 +10,20 @@ const LONGEST_MS = 30 * 86_400_000;
 export function draftMeme(body: RequestBody['meme'], around: Around): Drafted {
   const { file, media, timestamp } = around;
   if (!file) return refused('SCHEMA', 'the file meme_file is missing', '/meme_file');
-  if (sha256Hex(file) !== body.content_sha256) {
+  const content_sha256 = body.content_sha256.toLowerCase();
+  if (sha256Hex(file) !== content_sha256) {
     return refused('HASH_MISMATCH', 'content_sha256 is not that of the file', '/content_sha256');
   }
   if (!media) {
     const accepted = 'PNG, JPEG, WebP, GIF or plain UTF-8 text that does not begin with <';
     return refused('MEDIA_TYPE', `the file is not of an accepted type: ${accepted}`, '/meme_file');
   }
-  const { caption, content_sha256, tags } = body;
+  const { caption, tags } = body;
   return {
     command: ({ publicKey }) => ({
       kind: 'meme',
       public_key: publicKey,
-      meme_id: memeId(publicKey, { caption, content_sha256, tags, timestamp }),
+      meme_id: memeId(publicKey, { ...body, timestamp }),
       caption,
       tags: cleanTags(tags),
       content_sha256,
@@ -45,7 +46,7 @@ export function draftAlliancePropose(body: RequestBody['alliance_propose']): Dra
       public_key: publicKey,
       request_id: requestId(publicKey, inputSha256()),
       alliance_id: allianceId(publicKey, inputSha256()),
-      target_ids: [...body.target_ids].sort(),
+      target_ids: body.target_ids,
       purpose: body.purpose,
       duration,
       duration_ms: milliseconds,

@@ -34,7 +34,7 @@ export function transactionJobs(
 ): VerifyJob[] {
   return transactions.map((transaction) => ({
     publicKey: hexBytes(transaction.sender ?? producer),
-    message: Buffer.from(transactionInput(networkId, transaction.hash.toLowerCase())),
+    message: Buffer.from(transactionInput(networkId, transaction.hash)),
     signature: hexBytes(String(signatureOf(transaction))),
   }));
 }

@@ -52,7 +52,7 @@ function storedLine(store: Store, seq: number, stored: Uint8Array): LogLine {
 function contentHash({ body }: Entry): string {
   try {
     const form = JSON.parse(Buffer.from(body).toString()) as { content_sha256?: unknown };
-    return String(form.content_sha256);
+    return String(form.content_sha256).toLowerCase();
   } catch {
     return '';
   }

@@ -77,6 +77,12 @@ export function targetId(kind: CommandKind, target: string): string | null {
   return /^[a-z]+_[0-9a-f]{32}$/.test(id) ? id : null;
 }
 
+/** Whether a request-target, apart from its query, is that of a kind. */
+export function isTargetOf(kind: CommandKind, target: string): boolean {
+  const { path } = carriage[kind];
+  return path.includes('{id}') ? targetId(kind, target) !== null : target.split('?', 1)[0] === path;
+}
+
 /** The request-target of a kind, for clients. */
 export function targetOf(kind: CommandKind, id = ''): string {
   return carriage[kind].path.replace('{id}', id);

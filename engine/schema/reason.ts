@@ -26,6 +26,7 @@ export const reasons = {
   BAD_JSON: row('INVALID_REQUEST', 400, 'the body is not acceptable JSON'),
   SCHEMA: row('INVALID_REQUEST', 400, 'a member is absent, of the wrong type or out of bounds'),
   HASH_MISMATCH: row('INVALID_REQUEST', 400, 'a hash is not that of the content beside it'),
+  UNKNOWN_ROUTE: row('INVALID_REQUEST', 404, 'nothing answers at this request-target'),
   UNKNOWN_BLOCK: row('INVALID_REQUEST', 404, 'no block has this hash'),
   UNKNOWN_MEME: row('INVALID_REQUEST', 404, 'no meme has this id'),
   UNKNOWN_ALLIANCE: row('INVALID_REQUEST', 404, 'no alliance has this id'),

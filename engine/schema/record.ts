@@ -146,6 +146,7 @@ export const records = {
   /** [block ordinal, agent ordinal] */
   votes: Type.Object({
     entry: Count,
+    at: Milliseconds,
     decision: Decision,
     meme_references: Type.Array(MemeId),
   }),

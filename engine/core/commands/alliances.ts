@@ -38,7 +38,7 @@ export const alliancePropose: Rule<AllianceProposeCommand, Agent> = {
       duration_ms,
       founder: agent.id,
       members: [agent.id],
-      invited: target_ids,
+      invited: [...target_ids].sort(),
       gone: [],
       proposed_at: state.now,
       deadline: state.now + limits.allianceInvitationMs,

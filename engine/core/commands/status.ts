@@ -12,7 +12,7 @@ export const status: Rule<StatusCommand, Agent> = {
     }
     const last = contextOf(agent);
     if (last.input_sha256 === command.input_sha256) return again(answer(agent));
-    if (last.signed_at !== 0 && command.signed_at <= last.signed_at) {
+    if (last.input_sha256 !== '' && command.signed_at <= last.signed_at) {
       const expected = `a timestamp later than ${formatInstant(last.signed_at)}`;
       return no('REPLAYED', `the status update is not new: expected ${expected}`);
     }

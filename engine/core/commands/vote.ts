@@ -3,7 +3,6 @@ import {
   type AnswerOf,
   type Decision,
   formatInstant,
-  type RecordOf,
   type VoteCommand,
 } from '../../schema/index.js';
 import type { Agent } from '../agents.js';
@@ -35,9 +34,12 @@ export const vote: Rule<VoteCommand, Plan> = {
     const block = state.blocks.get(command.block_hash);
     const electorate = block?.ballots.electorate ?? state.electorates.get(now.context.electorate);
     const position = positionOf(electorate, agent.ordinal);
-    const first = position < 0 ? null : firstVote(state, block, now, agent, position);
-    if (first?.decision === command.decision)
-      return again(answer(state, agent, first.decision, now));
+    const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
+    const key = [now.context.ordinal, agent.ordinal];
+    const first = voted ? state.reader.read('votes', key) : undefined;
+    if (first && first.decision === command.decision) {
+      return again(answer(state, agent, command.decision, now, first.at));
+    }
     if (!agent.validator) return no('NOT_VALIDATOR', `agent ${agent.id} is not a validator`);
     if (position < 0) {
       const message = `agent ${agent.id} is not in the electorate of block ${command.block_hash}`;
@@ -65,38 +67,20 @@ export const vote: Rule<VoteCommand, Plan> = {
     const data = { block_hash: block.hash, validator, decision, reason, timestamp };
     block.actor.send({ type: 'vote', at: state.now, decision, weight, vetoed, data });
     const { context } = block.actor.getSnapshot();
-    const record = { entry: state.entry, decision, meme_references };
+    const record = { entry: state.entry, at: state.now, decision, meme_references };
     state.changes.put('votes', [context.ordinal, agent.ordinal], record);
     const status = blockStatus(block);
     if (status !== 'voting') closeBlock(state, block);
-    return accepted(answer(state, agent, decision, { status, context }, timestamp));
+    return accepted(answer(state, agent, decision, { status, context }, state.now));
   },
 };
-
-/** What the elector decided first, from its ballot or from the record of a closed block. */
-function firstVote(
-  state: State,
-  block: OpenBlock | undefined,
-  { context }: BlockNow,
-  agent: Agent,
-  position: number,
-): { decision: Decision } | null {
-  if (block) {
-    const decision = block.ballots.choice(position);
-    return decision && { decision };
-  }
-  return state.reader.read('votes', [context.ordinal, agent.ordinal]) ?? null;
-}
 
 /** The first vote counts; the evidence is taken once for each agent and block. */
 function conflicting(state: State, agent: Agent, first: Decision, now: BlockNow): Finding<Plan> {
   const { block_hash, ordinal } = now.context;
   const message = `agent ${agent.id} has voted ${first} on block ${block_hash}; that vote counts`;
   const refused = no('ALREADY_VOTED', message, { details: { decision: first } });
-  const known: RecordOf['equivocations'] | undefined = state.reader.read('equivocations', [
-    ordinal,
-    agent.ordinal,
-  ]);
+  const known = state.reader.read('equivocations', [ordinal, agent.ordinal]);
   if (known || refused.outcome.result !== 'refused') return refused;
   const { refusal } = refused.outcome;
   return { plan: { agent, conflict: { result: 'equivocation', refusal }, blockOrdinal: ordinal } };
@@ -107,7 +91,7 @@ function answer(
   agent: Agent,
   decision: Decision,
   { status, context }: BlockNow,
-  timestamp = formatInstant(state.now),
+  at: number,
 ): AnswerOf['vote'] {
   const { block_hash, approve, reject, total } = context;
   return {
@@ -116,6 +100,6 @@ function answer(
     decision,
     block_status: status,
     tally: { approve, reject, electorate: total, needed: state.blocks.needed(context) },
-    timestamp,
+    timestamp: formatInstant(at),
   };
 }
