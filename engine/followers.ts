@@ -13,7 +13,7 @@ export class Followers {
     for (const wake of waiting) wake();
   }
 
-  /** Followers read what is left, then finish. */
+  /** The store is about to close: who follows goes on where it was after the next opening. */
   end(): void {
     this.#ended = true;
     this.tell();
@@ -21,13 +21,15 @@ export class Followers {
 
   /** Committed events after `since`, read as fast as they are taken. */
   async *follow(read: Views, since: number): AsyncGenerator<Event, void> {
-    for (let next = since + 1; ; ) {
-      const head = read.position.event_seq;
-      if (next <= head) {
-        yield* read.events(next, head);
-        next = head + 1;
-      } else if (this.#ended) return;
-      else await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    let next = since + 1;
+    while (!this.#ended) {
+      // Read in whole pages: the store may close while a slow consumer holds one.
+      const page = [...read.events(next, Math.min(read.position.event_seq, next + PAGE - 1))];
+      yield* page;
+      next += page.length;
+      if (page.length === 0) await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
 }
+
+const PAGE = 256;
