@@ -13,8 +13,6 @@ export const crashPoints = [
   'commit.after',
   /** The batch is durable and its callers were answered. */
   'tell.after',
-  /** A run has ended and its store is closed; no results were written. */
-  'run.closed',
   /** Results are computed; the file that will hold them was not touched. */
   'output.before',
 ] as const;

@@ -137,7 +137,8 @@ export class Digests {
     // The previous digest stands where the new ones will, so that the frame is written once.
     const gap = this.#state;
     const framed = writer.begin(gap, this.#log).parts(entryParts(entry)).view();
-    const stored = Uint8Array.from(framed);
+    // Buffer.from takes the bytes from a shared pool: an ArrayBuffer each would cost more.
+    const stored = Buffer.from(framed);
     this.#log = sha256(stored.subarray(DIGEST_BYTES));
     this.#state = sha256(writer.begin(this.#state, this.#log).parts(results).view());
     stored.set(this.#log, 0);

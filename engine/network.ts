@@ -201,8 +201,13 @@ export class Network {
 
   #unable(): Outcome | null {
     const refused = (refusal: Refusal): Outcome => ({ result: 'refused', refusal });
+    if (this.#state === 'failed') {
+      return refused(refuse('STOPPING', 'the network failed; open it again to recover'));
+    }
     if (this.#state !== 'open') return refused(refuse('STOPPING', 'the network is closing'));
-    if (!this.#hasRoom) return refused(refuse('DISK_FULL', 'too little free space to write'));
+    if (!this.#hasRoom) {
+      return refused(refuse('DISK_FULL', 'too little free space to write; make room and retry'));
+    }
     if (!this.#queue.full) return null;
     return refused(refuse('QUEUE_FULL', `${this.backlog} entries wait to be committed`));
   }

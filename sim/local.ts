@@ -11,7 +11,9 @@ import {
   GENESIS_HASH,
   type Network,
   type Reason,
+  type Refusal,
   type SignedRequest,
+  StoreError,
   type VirtualClock,
 } from '../engine/index.js';
 import { agentId } from '../engine/signing.js';
@@ -156,7 +158,7 @@ export class LocalWorld implements World {
       this.#sent.pop();
       const { at, from, number, request } = sent;
       const admitted = await admit(request, this.networkId);
-      if ('refusal' in admitted) this.#count(admitted.refusal.reason);
+      if ('refusal' in admitted) this.#count(admitted.refusal);
       else arrivals.push({ at, from, number, admitted });
     }
     return arrivals;
@@ -174,17 +176,22 @@ export class LocalWorld implements World {
       clock.set(at);
       const one = verified[index]!;
       if ('result' in one) {
-        this.#count(one.result === 'refused' ? one.refusal.reason : 'duplicate');
-      } else if ('refusal' in one) this.#count(one.refusal.reason);
+        this.#count('refusal' in one ? one.refusal : 'duplicate');
+      } else if ('refusal' in one) this.#count(one.refusal);
       else {
         const { outcome, events } = network.apply(one);
-        this.#count('refusal' in outcome ? outcome.refusal.reason : outcome.result);
+        this.#count('refusal' in outcome ? outcome.refusal : outcome.result);
         this.#hear(events);
       }
     }
   }
 
-  #count(what: 'accepted' | 'duplicate' | Reason): void {
+  /** A refusal is part of a run, unless it says that the network cannot go on. */
+  #count(outcome: 'accepted' | 'duplicate' | Refusal): void {
+    const what = typeof outcome === 'string' ? outcome : outcome.reason;
+    if (typeof outcome !== 'string' && outcome.code === 'NETWORK_ERROR') {
+      throw new StoreError(what === 'DISK_FULL' ? 'FULL' : 'FAILED', outcome.message);
+    }
     this.outcomes.set(what, (this.outcomes.get(what) ?? 0) + 1);
   }
 

@@ -64,7 +64,9 @@ export async function simulate(options: SimOptions, hooks: SimHooks = {}): Promi
       weights: options.weights,
     };
     const path = join(folder, 'network');
-    const network = await Network.open({ path, genesis, verifier, clock });
+    // What went wrong reaches the run through the next request or commit.
+    const onFatal = () => {};
+    const network = await Network.open({ path, genesis, verifier, clock, onFatal });
     const tally = new Tally();
     const agents = population(options);
     const world = populate(options, agents, { network, clock, tally, hooks });
