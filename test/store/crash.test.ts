@@ -30,15 +30,16 @@ test('crash: after each of ten crashes in a row the folder goes on where it was'
   expect(ends(openStore(folder))).toEqual(endsAfter(20));
 });
 
-test.each(['commit.befor', 'commit.after:0', 'commit.after:x'])(
-  'crash: the plan %s is refused when the process starts',
-  (plan) => {
-    const script = "import('./dist/engine/crash.js')";
-    const env = { ...process.env, FOLKMOOT_CRASH_AT: plan };
-    const { status, stderr } = spawnSync(process.execPath, ['-e', script], { env });
-    expect([status, stderr.includes('FOLKMOOT_CRASH_AT')]).toEqual([1, true]);
-  },
-);
+test.each([
+  'commit.befor',
+  'commit.after:0',
+  'commit.after:x',
+])('crash: the plan %s is refused when the process starts', (plan) => {
+  const script = "import('./dist/engine/crash.js')";
+  const env = { ...process.env, FOLKMOOT_CRASH_AT: plan };
+  const { status, stderr } = spawnSync(process.execPath, ['-e', script], { env });
+  expect([status, stderr.includes('FOLKMOOT_CRASH_AT')]).toEqual([1, true]);
+});
 
 test('store.commit: below the mark it is FULL, nothing is written, reads go on', async () => {
   const folder = tempFolder();

@@ -92,16 +92,15 @@ test.skipIf(process.getuid?.() === 0)(
   },
 );
 
-test.each([0, 100, 8192, 20_000])(
-  'store.open: a file cut to %i bytes is CORRUPT',
-  async (bytes) => {
-    const folder = await writtenFolder(3);
-    truncateSync(join(folder, 'data.mdb'), bytes);
-    for (const readOnly of [false, true]) {
-      expect(() => openStore(folder, { readOnly })).toThrow(code('CORRUPT'));
-    }
-  },
-);
+test.each([
+  0, 100, 8192, 20_000,
+])('store.open: a file cut to %i bytes is CORRUPT', async (bytes) => {
+  const folder = await writtenFolder(3);
+  truncateSync(join(folder, 'data.mdb'), bytes);
+  for (const readOnly of [false, true]) {
+    expect(() => openStore(folder, { readOnly })).toThrow(code('CORRUPT'));
+  }
+});
 
 test('store.open: a file that lacks half of one value is CORRUPT', async () => {
   const folder = await writtenFolder(3);
@@ -131,21 +130,22 @@ test('store.open: a file of something else is CORRUPT', () => {
   expect(() => openStore(folder)).toThrow(code('CORRUPT'));
 });
 
-test.each(['no json', '[]', '{"schema_version":"3"}'])(
-  'store.open: meta %s is CORRUPT',
-  async (text) => {
-    const folder = await writtenFolder(1);
-    const root = open({
-      path: folder,
-      noSubdir: false,
-      overlappingSync: false,
-      encoding: 'binary',
-    });
-    await root.openDB('meta', { encoding: 'string' }).put('meta', text);
-    await root.close();
-    expect(() => openStore(folder)).toThrow(code('CORRUPT'));
-  },
-);
+test.each([
+  'no json',
+  '[]',
+  '{"schema_version":"3"}',
+])('store.open: meta %s is CORRUPT', async (text) => {
+  const folder = await writtenFolder(1);
+  const root = open({
+    path: folder,
+    noSubdir: false,
+    overlappingSync: false,
+    encoding: 'binary',
+  });
+  await root.openDB('meta', { encoding: 'string' }).put('meta', text);
+  await root.close();
+  expect(() => openStore(folder)).toThrow(code('CORRUPT'));
+});
 
 test('store.open: a reader in another process follows a writer without a lock', async () => {
   const folder = tempFolder();

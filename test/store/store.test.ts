@@ -101,14 +101,19 @@ function suite(name: string, create: () => Store): void {
       expect([store.get('votes', 9), store.meta()?.seq, store.commits]).toEqual([undefined, 1, 1]);
     });
 
-    test.each([[-0], [0.5], ['a\u0000b'], ['\ud800'], [['a']], [[]], ['x'.repeat(513)]])(
-      'store.commit: %j is no key',
-      async (key) => {
-        const store = create();
-        const batch = batchAt(1, { changes: [put(key)] });
-        await expect(store.commit(batch)).rejects.toThrow('not a record key');
-      },
-    );
+    test.each([
+      [-0],
+      [0.5],
+      ['a\u0000b'],
+      ['\ud800'],
+      [['a']],
+      [[]],
+      ['x'.repeat(513)],
+    ])('store.commit: %j is no key', async (key) => {
+      const store = create();
+      const batch = batchAt(1, { changes: [put(key)] });
+      await expect(store.commit(batch)).rejects.toThrow('not a record key');
+    });
 
     test('store.range: numbers before strings, a key before what continues it', async () => {
       const store = create();
