@@ -21,6 +21,7 @@ export type { GenesisOptions } from './open-store.js';
 export {
   type Divergence,
   fileLines,
+  type LogLine,
   printLine,
   type ReplayOptions,
   type ReplayResult,

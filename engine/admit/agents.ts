@@ -20,8 +20,8 @@ export function draftRegister(body: RequestBody['register']): Drafted {
 }
 
 export function draftStatus(body: RequestBody['status'], around: Around): Drafted {
-  const expected = body.expected_duration ?? '';
-  if (expected !== '' && !isDuration(expected)) {
+  const expected = body.expected_duration;
+  if (expected !== undefined && !isDuration(expected)) {
     return refused('SCHEMA', 'expected_duration is not an ISO 8601 duration', '/expected_duration');
   }
   const signedAt = parseInstant(around.timestamp);
@@ -33,7 +33,7 @@ export function draftStatus(body: RequestBody['status'], around: Around): Drafte
       agent_id: around.id,
       status: body.status as Status,
       reason: body.reason ?? '',
-      expected_duration: expected,
+      expected_duration: expected ?? '',
       signed_at: signedAt,
       input_sha256: inputSha256(),
     }),

@@ -52,7 +52,7 @@ export function cleanTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map((tag) => tag.toLowerCase()))];
 }
 
-/** Distinct references in ascending order: repeated ones count once. */
+/** Repeated references count once. */
 export function cleanReferences(references: readonly string[] | undefined): string[] {
-  return [...new Set(references ?? [])].sort();
+  return [...new Set(references)];
 }

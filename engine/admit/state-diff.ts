@@ -12,18 +12,24 @@ export function diffProblem(diff: StateDiff): Refusal | null {
   const deletions = diff?.deletions ?? {};
   const count = Object.keys(additions).length + Object.keys(deletions).length;
   if (count > KEYS) return problem(`has ${count} keys, the limit is ${KEYS}`, '');
-  for (const [key, value] of Object.entries(additions)) {
-    const pointer = `/additions/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (Object.hasOwn(deletions, key)) return problem('is both added and deleted', pointer);
-    if (Buffer.byteLength(jcs(value)) > VALUE_BYTES) {
-      return problem(`is larger than ${VALUE_BYTES} bytes of JSON`, pointer);
-    }
+  const both = Object.keys(additions).find((key) => Object.hasOwn(deletions, key));
+  if (both !== undefined) return problem('is both added and deleted', below('additions', both));
+  return tooLarge('additions', additions) ?? tooLarge('deletions', deletions);
+}
+
+const below = (member: string, key: string) =>
+  `/${member}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+function tooLarge(member: string, values: Record<string, unknown>): Refusal | null {
+  for (const [key, value] of Object.entries(values)) {
+    if (Buffer.byteLength(jcs(value)) <= VALUE_BYTES) continue;
+    return problem(`is larger than ${VALUE_BYTES} bytes of JSON`, below(member, key));
   }
   return null;
 }
 
-function problem(message: string, below: string): Refusal {
-  const pointer = `/state_diff${below}`;
+function problem(message: string, path: string): Refusal {
+  const pointer = `/state_diff${path}`;
   return refuse('SCHEMA', `${pointer} ${message}`, { pointer });
 }
 

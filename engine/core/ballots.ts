@@ -29,7 +29,7 @@ export class Ballots {
     return code === codes.reject ? 'reject' : null;
   }
 
-  /** Takes a vote; true when it completes a personality group's veto. */
+  /** Takes a vote; true when by it a personality group has rejected as one. */
   cast(position: number, decision: Decision, references: readonly string[]): boolean {
     this.#choices[position] = codes[decision];
     for (const meme of references) {

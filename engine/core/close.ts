@@ -82,7 +82,7 @@ function scheduleMetrics(state: State, from: number): void {
 /** The periodic report: the last one says that the rate has become zero. */
 export function reportMetrics(state: State): void {
   sayMetrics(state);
-  scheduleMetrics(state, state.now + 1);
+  scheduleMetrics(state, state.now);
 }
 
 function sayMetrics(state: State): void {

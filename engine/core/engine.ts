@@ -141,15 +141,14 @@ export class Engine {
     electorates.electorsChanged();
   }
 
-  /** Fires what is due strictly before `at`, each at its own time, by (deadline, id). */
+  /** Fires what is due strictly before `at`, by (deadline, id); it all happens at `at`. */
   #tick(at: number): null {
     const state = this.#state;
     for (;;) {
       const due = state.deadlines.next();
       if (!due || due.deadline >= at) return null;
       state.deadlines.remove(due.id);
-      state.now = due.deadline;
-      this.#fire(due.id, due.deadline);
+      this.#fire(due.id, at);
     }
   }
 

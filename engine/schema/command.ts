@@ -47,7 +47,7 @@ export const VoteCommand = Type.Object({
   block_hash: Hash,
   decision: Decision,
   reason: Type.String(),
-  /** Distinct, ascending. */
+  /** Distinct. */
   meme_references: Type.Array(MemeId),
 });
 

@@ -94,7 +94,7 @@ export const BlockContext = Type.Object({
   /** Heads that have voted, out of `electors`. */
   voted: Count,
   electors: Count,
-  /** A personality group of three or more has rejected as one. */
+  /** By the policy `veto`: a personality group of three or more has rejected as one. */
   vetoed: Type.Boolean(),
 });
 

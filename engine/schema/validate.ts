@@ -25,12 +25,17 @@ const genesis = ajv.compile(Genesis);
 function problemOf(validate: ValidateFunction, value: unknown): Problem | null {
   if (validate(value)) return null;
   const error = validate.errors?.[0];
-  const missing = error?.keyword === 'required' ? `/${String(error.params.missingProperty)}` : '';
+  const { missingProperty, additionalProperty } = error?.params ?? {};
+  const member: unknown = missingProperty ?? additionalProperty;
+  const step = member === undefined ? '' : `/${escaped(String(member))}`;
   return {
-    pointer: `${error?.instancePath ?? ''}${missing}`,
+    pointer: `${error?.instancePath ?? ''}${step}`,
     message: `${error?.message ?? 'is not valid'}`,
   };
 }
+
+/** As a step of a JSON Pointer. */
+const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** The first problem of a request body, or null. */
 export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {

@@ -60,7 +60,8 @@ export const vote: Rule<VoteCommand, Plan> = {
     }
     const { agent, block, position } = plan;
     const { decision, reason, meme_references } = command;
-    const vetoed = block.ballots.cast(position, decision, meme_references);
+    const unanimous = block.ballots.cast(position, decision, meme_references);
+    const vetoed = unanimous && state.genesis.policy === 'veto';
     const weight = block.ballots.electorate.weights[position]!;
     const validator = { id: agent.id, personality: agent.personality };
     const timestamp = formatInstant(state.now);

@@ -1,0 +1,246 @@
+/** What the engine tests share: a town of agents that act through the public door of a network. */
+import {
+  type AllianceFields,
+  type AnswerOf,
+  type BlockStatus,
+  composeAllianceLeave,
+  composeAlliancePropose,
+  composeAllianceRespond,
+  composeDiscuss,
+  composeMeme,
+  composeProposal,
+  composeRegister,
+  composeStatus,
+  composeTransaction,
+  composeVote,
+  type Decision,
+  type DiscussFields,
+  type Event,
+  type EventData,
+  type EventType,
+  type Outcome,
+  type ProposalFields,
+  type Registration,
+  type Signatory,
+  type SignedRequest,
+  type SignedTransaction,
+  type Status,
+} from 'folkmoot';
+import { agentId } from 'folkmoot/signing';
+import {
+  START_MS,
+  signatoryOf,
+  type TestNetwork,
+  type TestNetworkOptions,
+  testNetwork,
+} from '../fixture.js';
+
+export { START_MS };
+
+export type Capability = 'validator' | 'producer';
+
+/** A registered agent: its key and its id. */
+export interface Citizen extends Signatory {
+  id: string;
+}
+
+/** A key that is cheap and signs nothing: for networks whose verifier is off. */
+export function paperSignatory(number: number): Signatory {
+  const publicKey = (number + 1).toString(16).padStart(64, '0');
+  return { publicKey, sign: () => '0'.repeat(128) };
+}
+
+export const citizenOf = (key: Signatory): Citizen => ({ ...key, id: agentId(key.publicKey) });
+
+/** ISO text of an instant, given in milliseconds since the start of the tests. */
+export const instant = (ms: number): string => new Date(START_MS + ms).toISOString();
+
+/** One word for an outcome: its result, or the reason of its refusal. */
+export function word(outcome: Outcome): string {
+  return outcome.result === 'refused' ? outcome.refusal.reason : outcome.result;
+}
+
+/** The answer of a command that was done, or done before. */
+export function answerOf<K extends keyof AnswerOf>(outcome: Outcome): AnswerOf[K] {
+  if (!('data' in outcome)) throw new Error(`was not done: ${JSON.stringify(outcome.refusal)}`);
+  return outcome.data as AnswerOf[K];
+}
+
+/** The refusal of a command that was not done. */
+export function refusalOf(outcome: Outcome) {
+  if ('data' in outcome) throw new Error(`was done: ${JSON.stringify(outcome.data)}`);
+  return outcome.refusal;
+}
+
+/** A town whose verifier is off unless the options say otherwise: keys are paper then. */
+export async function foundTown(options: TestNetworkOptions = {}): Promise<Town> {
+  return new Town(await testNetwork({ verifier: 'off', ...options }), options.verifier ?? 'off');
+}
+
+export class Town {
+  network: TestNetwork['network'];
+  submit: TestNetwork['submit'];
+  /** Everyone who joined, in order. */
+  readonly citizens: Citizen[] = [];
+  #clock: TestNetwork['clock'];
+  readonly #keyOf: (number: number) => Signatory;
+  #keys = 0;
+  #stamps = 0;
+
+  constructor({ network, clock, submit }: TestNetwork, verifier: string) {
+    this.network = network;
+    this.submit = submit;
+    this.#clock = clock;
+    this.#keyOf = verifier === 'off' ? paperSignatory : signatoryOf;
+  }
+
+  /** The same town over another network: that of a restart. */
+  moved({ network, clock, submit }: TestNetwork): this {
+    this.network = network;
+    this.submit = submit;
+    this.#clock = clock;
+    return this;
+  }
+
+  /** Milliseconds since the start. */
+  get now(): number {
+    return this.#clock.now() - START_MS;
+  }
+
+  /** Goes on to an instant, given in milliseconds since the start, and fires what is due. */
+  async at(ms: number): Promise<void> {
+    this.#clock.set(START_MS + ms);
+    this.network.advance();
+    await this.network.durable;
+  }
+
+  async wait(ms: number): Promise<void> {
+    await this.at(this.now + ms);
+  }
+
+  /** A timestamp to sign, each later than the one before. */
+  stamp(): string {
+    this.#stamps += 1;
+    return instant(this.#stamps);
+  }
+
+  key(): Signatory {
+    this.#keys += 1;
+    return this.#keyOf(this.#keys - 1);
+  }
+
+  async join(
+    capabilities: readonly Capability[] = ['validator'],
+    fields: Partial<Registration> = {},
+  ): Promise<Citizen> {
+    const citizen = citizenOf(this.key());
+    const registration = { personality: 'neutral', name: 'someone', capabilities, ...fields };
+    const outcome = await this.submit(composeRegister(citizen, this.stamp(), registration));
+    answerOf<'register'>(outcome);
+    this.citizens.push(citizen);
+    return citizen;
+  }
+
+  async joinMany(count: number, ...rest: Parameters<Town['join']>): Promise<Citizen[]> {
+    const citizens: Citizen[] = [];
+    for (let index = 0; index < count; index += 1) citizens.push(await this.join(...rest));
+    return citizens;
+  }
+
+  status(
+    by: Citizen,
+    status: Status,
+    fields: { reason?: string; expected_duration?: string } = {},
+  ) {
+    return this.submit(composeStatus(by, this.stamp(), by.id, { status, ...fields }));
+  }
+
+  get head(): string {
+    return this.network.read.networkState().head_hash;
+  }
+
+  propose(by: Signatory, fields: Partial<ProposalFields> = {}): Promise<Outcome> {
+    return this.submit(this.proposal(by, fields));
+  }
+
+  proposal(by: Signatory, fields: Partial<ProposalFields> = {}): SignedRequest {
+    const parent_hash = fields.parent_hash ?? this.head;
+    return composeProposal(by, this.stamp(), { transactions: [], ...fields, parent_hash });
+  }
+
+  transaction(by: Signatory, data: string, bySender = false): SignedTransaction {
+    return composeTransaction(by, this.network.genesis.network_id, data, bySender);
+  }
+
+  /** The hash of a block that is in voting now. */
+  async open(by: Signatory, fields: Partial<ProposalFields> = {}): Promise<string> {
+    return answerOf<'propose'>(await this.propose(by, fields)).block_hash;
+  }
+
+  vote(
+    by: Signatory,
+    block_hash: string,
+    decision: Decision = 'approve',
+    fields: { reason?: string; meme_references?: readonly string[] } = {},
+  ): Promise<Outcome> {
+    return this.submit(composeVote(by, this.stamp(), { block_hash, decision, ...fields }));
+  }
+
+  /** Votes of several, one after another; the words of their outcomes. */
+  async votes(by: readonly Signatory[], hash: string, decision: Decision): Promise<string[]> {
+    const words: string[] = [];
+    for (const voter of by) words.push(word(await this.vote(voter, hash, decision)));
+    return words;
+  }
+
+  /** Posts a text as a meme and gives its id. */
+  async meme(by: Signatory, text: string): Promise<string> {
+    const fields = { caption: text, tags: [], file: new TextEncoder().encode(text) };
+    return answerOf<'meme'>(await this.submit(composeMeme(by, this.stamp(), fields))).meme_id;
+  }
+
+  discuss(by: Signatory, fields: Partial<DiscussFields> & { block_hash: string }) {
+    const discussion = { message: 'hm', sentiment: 'neutral' as const, ...fields };
+    return this.submit(composeDiscuss(by, this.stamp(), discussion));
+  }
+
+  ally(by: Signatory, targets: readonly Citizen[], fields: Partial<AllianceFields> = {}) {
+    const target_ids = targets.map(({ id }) => id);
+    const alliance = { purpose: 'win', target_ids, ...fields };
+    return this.submit(composeAlliancePropose(by, this.stamp(), alliance));
+  }
+
+  respond(by: Signatory, allianceId: string, accepted: boolean): Promise<Outcome> {
+    return this.submit(composeAllianceRespond(by, this.stamp(), allianceId, accepted));
+  }
+
+  leave(by: Signatory, allianceId: string): Promise<Outcome> {
+    return this.submit(composeAllianceLeave(by, this.stamp(), allianceId));
+  }
+
+  /** The id of an alliance that all of the invited have joined, in that order. */
+  async allied(by: Signatory, others: readonly Citizen[], fields: Partial<AllianceFields> = {}) {
+    const { alliance_id } = answerOf<'alliance_propose'>(await this.ally(by, others, fields));
+    for (const other of others) answerOf(await this.respond(other, alliance_id, true));
+    return alliance_id;
+  }
+
+  blockStatus(hash: string): BlockStatus | undefined {
+    return this.network.read.block(hash)?.status;
+  }
+
+  /** The number of the last event so far, for `since`. */
+  mark(): number {
+    return this.network.read.position.event_seq;
+  }
+
+  since(mark: number): Event[] {
+    return [...this.network.read.events(mark + 1, this.mark())];
+  }
+
+  /** The data of all events of one type after a mark. */
+  told<T extends EventType>(type: T, mark = 0): EventData[T][] {
+    const found = this.since(mark).filter((event) => event.type === type);
+    return found.map((event) => event.data as EventData[T]);
+  }
+}
