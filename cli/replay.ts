@@ -49,7 +49,7 @@ async function run(source: string, flags: Flags): Promise<void> {
 }
 
 async function compare(source: string, flags: Flags, verifier?: Verifier): Promise<ReplayResult> {
-  const { fileLines, replay, storedLines } = await import('../engine/index.js');
+  const { fileLines, replay, StoreError, storedLines } = await import('../engine/index.js');
   const { isFile, openForReading } = await import('./folder.js');
   const options = {
     ...(verifier ? { verifier } : {}),
@@ -61,6 +61,7 @@ async function compare(source: string, flags: Flags, verifier?: Verifier): Promi
   if (isFile(source)) return replay({ ...options, lines: fileLines(source) });
   const stored: Store = openForReading(source);
   try {
+    if (!stored.meta()) throw new StoreError('MISSING', `${source}: no network is stored here`);
     const last = stored.meta()?.seq ?? 0;
     return await replay({ ...options, stored, lines: storedLines(stored, 0, last) });
   } finally {

@@ -1,6 +1,5 @@
 /** `folkmoot verify`: checks signatures, one JSON object a line in, one verdict a line out. */
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
 import type { Verifier, VerifyJob } from '../engine/index.js';
 
@@ -29,11 +28,11 @@ Example:
 }
 
 async function run({ verifier: kind }: { verifier: 'pool' | 'inline' | 'reference' }) {
-  const { createVerifier } = await import('../engine/index.js');
+  const { createVerifier, splitLines } = await import('../engine/index.js');
   const verifier = createVerifier(kind);
   try {
     let chunk: string[] = [];
-    for await (const line of createInterface({ input: process.stdin })) {
+    for await (const line of splitLines(process.stdin)) {
       chunk.push(line);
       if (chunk.length < CHUNK) continue;
       await answer(verifier, chunk);

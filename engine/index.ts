@@ -29,6 +29,7 @@ export {
   storedLines,
 } from './replay/index.js';
 export * from './schema/index.js';
+export { splitLines } from './split-lines.js';
 export * from './store/index.js';
 export type { Verified } from './verify.js';
 export type { Views } from './views.js';

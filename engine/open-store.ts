@@ -96,7 +96,12 @@ export function genesisOf(store: Store): Genesis {
 }
 
 export function genesisIn(entry: Entry): Genesis {
-  const genesis: unknown = JSON.parse(Buffer.from(entry.body).toString());
+  let genesis: unknown;
+  try {
+    genesis = JSON.parse(Buffer.from(entry.body).toString());
+  } catch (cause) {
+    throw new StoreError('CORRUPT', 'entry 0 (genesis) is not JSON', { cause });
+  }
   const problem = genesisProblem(genesis);
   if (problem) throw new StoreError('CORRUPT', `genesis ${problem.pointer} ${problem.message}`);
   return genesis as Genesis;

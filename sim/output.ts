@@ -1,14 +1,14 @@
 /** What a kept run leaves in its folder: network/, summary.json, blocks.csv, agents.csv. */
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
-import { crashPoint, type Network, StoreError } from '../engine/index.js';
+import { crashPoint, makeFolder, type Network, StoreError } from '../engine/index.js';
 import type { SimResult } from './result.js';
 
 /** Makes the folder. One that holds a network already is refused: a run begins at genesis. */
 export async function prepareOutput(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    makeFolder(folder);
     if (!(await readdir(folder)).includes('network')) return;
   } catch (cause) {
     const why = (cause as Error).message;

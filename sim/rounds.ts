@@ -48,7 +48,10 @@ export function roundLength(arrivals: readonly Arrival[], limits: Limits): numbe
     const own = `${command.kind} ${from} ${block}`;
     if (left === 0 || seen.has(own)) return index;
     seen.add(own);
-    if (command.kind === 'vote') votesLeft.set(block, left - 1);
+    if (command.kind !== 'vote') continue;
+    // The vote that may close its block may orphan the others: nothing after it is certain.
+    if (left === 1) return index + 1;
+    votesLeft.set(block, left - 1);
   }
   return arrivals.length;
 }

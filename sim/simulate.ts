@@ -8,6 +8,7 @@ import {
   type GenesisOptions,
   Network,
   type SignedRequest,
+  StoreError,
   virtualClock,
 } from '../engine/index.js';
 import { type ScriptedAgent, scriptedAgent, takeTurn } from './agents/agent.js';
@@ -53,8 +54,9 @@ export interface SimHooks {
  */
 export async function simulate(options: SimOptions, hooks: SimHooks = {}): Promise<SimResult> {
   const started = performance.now();
-  const folder = options.out ?? (await mkdtemp(join(tmpdir(), 'folkmoot-sim-')));
+  const folder = options.out ?? (await temporaryFolder());
   const verifier = createVerifier(options.verifier);
+  let network: Network | undefined;
   try {
     await prepareOutput(folder);
     const clock = virtualClock(START_MS);
@@ -66,7 +68,7 @@ export async function simulate(options: SimOptions, hooks: SimHooks = {}): Promi
     const path = join(folder, 'network');
     // What went wrong reaches the run through the next request or commit.
     const onFatal = () => {};
-    const network = await Network.open({ path, genesis, verifier, clock, onFatal });
+    network = await Network.open({ path, genesis, verifier, clock, onFatal });
     const tally = new Tally();
     const agents = population(options);
     const world = populate(options, agents, { network, clock, tally, hooks });
@@ -79,8 +81,20 @@ export async function simulate(options: SimOptions, hooks: SimHooks = {}): Promi
     await network.close();
     return result;
   } finally {
+    // Closed above when all went well; else nothing more can be said of it than the error does.
+    await network?.close().catch(() => {});
     await verifier.close();
     if (options.out === undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws {StoreError} `UNREADABLE` */
+async function temporaryFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new StoreError('UNREADABLE', `no temporary folder can be made: ${why}`, { cause });
   }
 }
 

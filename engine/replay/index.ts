@@ -9,7 +9,7 @@ import { encodeStep } from '../encode.js';
 import { Digests } from '../log.js';
 import { genesisIn } from '../open-store.js';
 import { Overlay } from '../overlay.js';
-import { type Entry, type Genesis, SCHEMA_VERSION } from '../schema/index.js';
+import { carriage, type Entry, type Genesis, SCHEMA_VERSION } from '../schema/index.js';
 import { createMemoryStore, type Store, type StoreMeta } from '../store/index.js';
 import { compareRecords, type Divergence, LastChanges } from './compare.js';
 import type { LogLine } from './lines.js';
@@ -113,9 +113,20 @@ class Replay {
       ['end', `entry ${meta.seq}`, `entry ${seq}`],
       ['log_digest', logDigest, meta.log_digest],
       ['digest', digest, meta.digest],
+      ['end', `time ${this.#engine.position.at}`, `time ${meta.at}`],
+      ['end', `event ${this.#engine.position.event_seq}`, `event ${meta.event_seq}`],
+      ['end', `network ${this.#genesis?.network_id}`, `network ${meta.network_id}`],
     ] as const;
     for (const [what, expected, found] of ends) {
       if (expected !== found) return { ...at, what, expected, found };
+    }
+    for (const { seq: number } of stored.entries(seq + 1, Number.MAX_SAFE_INTEGER)) {
+      return {
+        ...at,
+        what: 'entry',
+        expected: `entry ${seq} as the last`,
+        found: `entry ${number}`,
+      };
     }
     const next = this.#engine.position.event_seq + 1;
     for (const { seq: number, json } of stored.events(next, Number.MAX_SAFE_INTEGER)) {
@@ -129,6 +140,10 @@ class Replay {
     const { entry, file } = line;
     const { seq, kind } = entry;
     if (kind === 'genesis' || kind === 'tick' || !this.#genesis) return { line };
+    if (!Object.hasOwn(carriage, kind)) {
+      const told = { expected: 'a known kind', found: kind };
+      return { line, divergence: { seq, kind, what: 'entry', ...told } };
+    }
     const request = { ...entry, kind, ...(file ? { file } : {}) };
     const admitted = await admit(request, this.#genesis.network_id);
     if ('refusal' in admitted) {

@@ -1,8 +1,8 @@
 /** Log lines: entries as they are printed, one JSON object a line, and where they are read from. */
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { decodeEntry, splitStored } from '../log.js';
 import type { Entry, EntryKind } from '../schema/index.js';
+import { splitLines } from '../split-lines.js';
 import { type Store, StoreError } from '../store/index.js';
 
 /** An entry with what was recorded beside it. Digests are absent in lines that others made. */
@@ -71,7 +71,7 @@ export function printLine({ entry, logDigest, digest, file }: LogLine): PrintedL
 /** @throws {StoreError} naming the line that is not an entry. */
 export async function* fileLines(path: string): AsyncIterable<LogLine> {
   let number = 0;
-  for await (const text of createInterface({ input: createReadStream(path) })) {
+  for await (const text of splitLines(createReadStream(path))) {
     number += 1;
     if (text.trim() !== '') yield parseLine(text, `${path} line ${number}`);
   }
@@ -84,7 +84,13 @@ function parseLine(text: string, where: string): LogLine {
   } catch {
     throw new StoreError('CORRUPT', `${where} is not JSON; expected what the command log prints`);
   }
+  if (typeof line !== 'object' || line === null) {
+    throw new StoreError('CORRUPT', `${where} is not a JSON object`);
+  }
   const { body, file, log_digest, digest } = line;
+  if (file !== undefined && typeof file !== 'string') {
+    throw new StoreError('CORRUPT', `${where} has a member file that is not text`);
+  }
   for (const member of [
     'kind',
     'public_key',

@@ -1,6 +1,6 @@
 /** The folder of a store, checked as plain files before LMDB sees it, and the room on its disk. */
-import { accessSync, constants, existsSync, mkdirSync, statfsSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { checkDataFile } from './header.js';
 import { StoreError } from './store.js';
 
@@ -15,6 +15,23 @@ function hasData(folder: string, readOnly: boolean): boolean {
 }
 
 /**
+ * Makes a folder and those above it. Node's own recursive mkdir never returns where a folder that
+ * exists answers ENOENT, as /proc does.
+ */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(folder).isDirectory()) return;
+    const parent = dirname(folder);
+    if (code !== 'ENOENT' || parent === folder || existsSync(parent)) throw error;
+    makeFolder(parent);
+    mkdirSync(folder);
+  }
+}
+
+/**
  * Makes sure that the folder is there, or may be made.
  * @throws {StoreError} `MISSING` or `UNREADABLE`.
  */
@@ -23,7 +40,7 @@ export function prepareFolder(
   options: { create: boolean; readOnly: boolean },
 ): void {
   try {
-    if (options.create && !options.readOnly) mkdirSync(folder, { recursive: true });
+    if (options.create && !options.readOnly) makeFolder(folder);
     else if (!hasData(folder, options.readOnly)) {
       throw new StoreError('MISSING', `${folder}: no network is stored here`);
     }

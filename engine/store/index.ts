@@ -1,4 +1,5 @@
 /** Where a network is kept: one interface, on disk or in memory. */
+export { makeFolder } from './folder.js';
 export { keysUnder } from './keys.js';
 export { type LmdbStoreOptions, openLmdbStore } from './lmdb.js';
 export { createMemoryStore } from './memory.js';

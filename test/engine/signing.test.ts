@@ -127,7 +127,7 @@ test.each(requests)('signing: %s signs the text of its vector', async (_, reques
 test.each([
   'inline',
   'reference',
-] as const)('signing: every signature of a request is valid to %s, and of its text only', async (kind) => {
+] as const)('signing: every signature is valid to %s, and of its text only', async (kind) => {
   const verifier = createVerifier(kind);
   onTestFinished(() => verifier.close());
   const admissions = await Promise.all(requests.map(([, request]) => admitted(request)));

@@ -1,0 +1,135 @@
+/** Faults on the way to the network: what is tampered with is refused, and the rest goes on. */
+import { join } from 'node:path';
+import { createVerifier, Network, type SignedRequest, virtualClock } from 'folkmoot';
+import { type SimHooks, type SimOptions, type SimResult, simulate } from 'folkmoot/sim';
+import { beforeAll, expect, test } from 'vitest';
+import { type Line, logLines, replayHere } from '../cli/helpers.js';
+import { START_MS, temporaryFolder } from '../fixture.js';
+
+const options: SimOptions = {
+  seed: '7',
+  agents: 40,
+  blocks: 4,
+  policy: 'bft',
+  weights: 'equal',
+  verifier: 'inline',
+};
+
+let untouched: SimResult;
+
+beforeAll(async () => {
+  untouched = await simulate(options);
+});
+
+/** The hex text with one bit of one byte turned over. */
+function flipBit(hex: string, bit: number): string {
+  const bytes = Buffer.from(hex, 'hex');
+  bytes[bit >> 3]! ^= 1 << (bit & 7);
+  return bytes.toString('hex');
+}
+
+const textOf = ({ body }: SignedRequest) => Buffer.from(body).toString();
+
+/** The request with one bit of its own signature turned over, wherever that stands. */
+function spoil(request: SignedRequest, bit = 0): SignedRequest {
+  if (request.signature !== '') return { ...request, signature: flipBit(request.signature, bit) };
+  const body = JSON.parse(textOf(request)) as { signature: string };
+  const spoilt = { ...body, signature: flipBit(body.signature, bit) };
+  return { ...request, body: Buffer.from(JSON.stringify(spoilt)) };
+}
+
+/** Spoils the nth request of a kind; `hit` is what it was. */
+function spoilOne(kind: SignedRequest['kind'], number: number, bit: number) {
+  const seen: { count: number; hit: SignedRequest | null } = { count: 0, hit: null };
+  const hooks: SimHooks = {
+    inTransit(request) {
+      if (request.kind !== kind) return request;
+      seen.count += 1;
+      if (seen.count !== number) return request;
+      seen.hit = request;
+      return spoil(request, bit);
+    },
+  };
+  return { seen, hooks };
+}
+
+test.each([
+  ['inline', 'vote', 20, 0],
+  ['pool', 'vote', 3, 511],
+  ['reference', 'register', 12, 250],
+  ['inline', 'propose', 2, 256],
+] as const)('faults: %s refuses a %s whose signature has a flipped bit', async (...spoilt) => {
+  const [verifier, kind, number, bit] = spoilt;
+  const { seen, hooks } = spoilOne(kind, number, bit);
+  const out = temporaryFolder();
+  const result = await simulate({ ...options, verifier, out }, hooks);
+  expect(seen.hit).not.toBe(null);
+  expect(result.refused.MISMATCH).toBe(1);
+  expect(untouched.refused.MISMATCH).toBe(undefined);
+  expect(result.digest).not.toBe(untouched.digest);
+  expect(result.log_digest).not.toBe(untouched.log_digest);
+  const hit = contentOf({ ...seen.hit!, body: textOf(seen.hit!) });
+  expect((await logLines(out)).map(contentOf)).not.toContain(hit);
+  const { match, digest } = await replayHere(join(out, 'network'));
+  expect([match, digest]).toEqual([true, result.digest]);
+});
+
+/** What a request says, without its signature. */
+function contentOf(one: Pick<Line, 'kind' | 'public_key' | 'timestamp' | 'body'>): string {
+  const body = one.body.replace(/"signature":"[0-9a-f]{128}"}$/, '');
+  return [one.kind, one.public_key, one.timestamp, body].join(' ');
+}
+
+test('faults: a hook that changes nothing changes nothing', async () => {
+  const { wall_ms, votes_per_s, peak_rss_bytes, commits, ...figures } = untouched;
+  const result = await simulate(options, { inTransit: (request) => ({ ...request }) });
+  expect(result).toMatchObject(figures);
+});
+
+test('faults: the signature of one transaction refuses the whole proposal', async () => {
+  let spoilt = 0;
+  const result = await simulate(options, {
+    inTransit(request) {
+      if (request.kind !== 'propose' || spoilt > 0) return request;
+      spoilt += 1;
+      const text = textOf(request);
+      const body = JSON.parse(text) as { transactions: { signature: string }[] };
+      const { signature } = body.transactions[0]!;
+      return { ...request, body: Buffer.from(text.replace(signature, flipBit(signature, 9))) };
+    },
+  });
+  // The proposal's own signature covers its transactions, so it fails as a whole.
+  expect(result.refused.MISMATCH).toBe(1);
+  expect(result.digest).not.toBe(untouched.digest);
+});
+
+test('faults: spoilt votes finalize nothing, and that is no progress', async () => {
+  const inTransit = (one: SignedRequest) => (one.kind === 'vote' ? spoil(one) : one);
+  const result = await simulate(options, { inTransit });
+  expect([result.outcome, result.votes, result.blocks.finalized]).toEqual(['no_progress', 0, 0]);
+  expect(result.refused.MISMATCH).toBeGreaterThan(0);
+  expect(result.digest).not.toBe(untouched.digest);
+});
+
+test('faults: when every registration is spoilt the run ends by itself', async () => {
+  const inTransit = (one: SignedRequest) => (one.kind === 'register' ? spoil(one) : one);
+  const result = await simulate(options, { inTransit });
+  expect([result.outcome, result.entries, result.verified]).toEqual(['no_progress', 1, 0]);
+});
+
+test('faults: a hook that throws ends the run and leaves its folder unlocked', async () => {
+  const out = temporaryFolder();
+  const inTransit = () => {
+    throw new Error('the hook broke');
+  };
+  await expect(simulate({ ...options, out }, { inTransit })).rejects.toThrow('the hook broke');
+  const verifier = createVerifier('inline');
+  const network = await Network.open({
+    path: `${out}/network`,
+    genesis: { network_id: 'folkmoot-sim' },
+    verifier,
+    clock: virtualClock(START_MS),
+  });
+  await network.close();
+  await verifier.close();
+});

@@ -1,0 +1,67 @@
+/** The built-in personalities: their weights as specified, and where approval begins. */
+import { approves, type Personality, personalities } from 'folkmoot/sim';
+import { describe, expect, test } from 'vitest';
+
+/** Weights of the technical, social, meme and random opinion in percent; the threshold. */
+const specified: Record<string, [number, number, number, number, number]> = {
+  lawful: [80, 15, 0, 5, 60],
+  rational: [70, 20, 5, 5, 55],
+  neutral: [40, 40, 10, 10, 50],
+  strategic: [35, 55, 5, 5, 50],
+  greedy: [30, 50, 10, 10, 50],
+  emotional: [10, 60, 20, 10, 50],
+  dramatic: [10, 35, 35, 20, 50],
+  memetic: [10, 15, 70, 5, 50],
+  chaotic: [5, 10, 15, 70, 50],
+};
+const opinionNames = ['technical', 'social', 'meme', 'random'] as const;
+const named = Object.entries(specified);
+
+test('personalities: the nine specified ones and no other', () => {
+  const weights = Object.entries(personalities).map(([name, one]) => {
+    const { technical, social, meme, random, threshold } = one;
+    return [name, [technical, social, meme, random, threshold]];
+  });
+  expect(Object.fromEntries(weights)).toEqual(specified);
+});
+
+test.each(named)('personalities: the weights of %s make 100 percent', (_, weights) => {
+  expect(weights.slice(0, 4).reduce((sum, weight) => sum + weight, 0)).toBe(100);
+});
+
+describe.each(named)('approves: %s', (name, [, , , , threshold]) => {
+  const personality = personalities[name]!;
+  const all = (value: number) => opinions(value, value, value, value);
+
+  test('approves: with four equal opinions, from the threshold on', () => {
+    expect(approves(personality, all(threshold))).toBe(true);
+    expect(approves(personality, all(threshold - 1))).toBe(false);
+    expect([approves(personality, all(100)), approves(personality, all(0))]).toEqual([true, false]);
+  });
+
+  test('approves: one step of any opinion that weighs decides at the edge', () => {
+    for (const opinion of opinionNames) {
+      const lower = { ...all(threshold), [opinion]: threshold - 1 };
+      expect(approves(personality, lower), opinion).toBe(personality[opinion] === 0);
+    }
+  });
+
+  test('approves: the weighted mean decides, for each opinion by itself', () => {
+    for (const opinion of opinionNames) {
+      const alone = { ...all(0), [opinion]: 100 };
+      expect(approves(personality, alone), opinion).toBe(personality[opinion] >= threshold);
+    }
+  });
+});
+
+test('approves: the edge lies between two neighbours that differ by one point of the mean', () => {
+  const half: Personality = { ...personalities.neutral!, threshold: 50 };
+  // 40 * 50 + 40 * 50 + 10 * 50 + 10 * 50 = 50 * 100; one random point less makes 4,990.
+  expect(approves(half, opinions(50, 50, 50, 50))).toBe(true);
+  expect(approves(half, opinions(50, 50, 50, 49))).toBe(false);
+  expect(approves(half, opinions(50, 50, 49, 51))).toBe(true);
+});
+
+function opinions(technical: number, social: number, meme: number, random: number) {
+  return { technical, social, meme, random };
+}
