@@ -6,6 +6,7 @@ import { exitCodes, fail } from './exit.js';
 import { keygenCommand } from './keygen.js';
 import { logCommand } from './log.js';
 import { replayCommand } from './replay.js';
+import { serveCommand } from './serve.js';
 import { simCommand } from './sim.js';
 import { verifyCommand } from './verify.js';
 import { packageVersion } from './version.js';
@@ -26,7 +27,14 @@ Examples:
 Exit codes: 0 done, 2 usage, 10 no progress, 12 replay differs, 13 crash or damaged data.`,
   );
 
-for (const command of [simCommand, replayCommand, logCommand, verifyCommand, keygenCommand]) {
+for (const command of [
+  serveCommand,
+  simCommand,
+  replayCommand,
+  logCommand,
+  verifyCommand,
+  keygenCommand,
+]) {
   program.addCommand(command().copyInheritedSettings(program));
 }
 

@@ -3,17 +3,18 @@
  * and followers are told after a batch is durable, never before.
  */
 import { crashPoint } from './crash.js';
+import type { ToldEvent } from './encode.js';
 import { limits } from './limits.js';
 import type { Batch, Store, StoreMeta } from './store/store.js';
 
-type Content = Omit<Batch, 'meta'>;
+type Content = Omit<Batch, 'meta' | 'events'> & { events: ToldEvent[] };
 
 /** What the queue asks of its owner. */
 interface Owner<V> {
   /** The state that the batch ends in: taken together with the batch. */
   snapshot(): { meta: StoreMeta; view: V };
-  /** The batch is durable. */
-  committed(view: V): void;
+  /** The batch is durable: its events may be told. */
+  committed(view: V, events: readonly ToldEvent[]): void;
   /** The outcome of a commit is unknown: nothing may be told any more. */
   failed(error: Error): void;
 }
@@ -58,6 +59,8 @@ export class CommitQueue<V> {
   #next = newPending();
   #running: Promise<void> | null = null;
   #inFlight = 0;
+  /** Durable entries, and the time that their commits took. */
+  readonly committed = { entries: 0, milliseconds: 0 };
 
   constructor(store: Store, owner: Owner<V>) {
     this.#store = store;
@@ -112,6 +115,7 @@ export class CommitQueue<V> {
     this.#next = newPending();
     this.#inFlight = content.entries.length;
     const { meta, view } = this.#owner.snapshot();
+    const start = performance.now();
     try {
       await this.#store.commit({ ...content, meta });
     } catch (cause) {
@@ -122,7 +126,9 @@ export class CommitQueue<V> {
       throw error;
     }
     this.#inFlight = 0;
-    this.#owner.committed(view);
+    this.committed.entries += content.entries.length;
+    this.committed.milliseconds += performance.now() - start;
+    this.#owner.committed(view, content.events);
     resolve();
     crashPoint('tell.after');
   }

@@ -1,6 +1,7 @@
 /** Steps as bytes: canonical JSON of events and records, made once for digest, disk and readers. */
 import { stringify } from 'safe-stable-stringify';
 import type { Step } from './core/index.js';
+import type { EventType } from './schema/index.js';
 import type { RecordChange } from './store/store.js';
 
 /**
@@ -9,15 +10,26 @@ import type { RecordChange } from './store/store.js';
  */
 export const canonical = (value: unknown): string => stringify(value) as string;
 
+/** An event with its text: encoded once for everybody who is told. */
+export interface ToldEvent {
+  seq: number;
+  type: EventType;
+  json: string;
+}
+
 export interface EncodedStep {
-  events: { seq: number; json: string }[];
+  events: ToldEvent[];
   changes: RecordChange[];
   /** What the digest covers, in order. */
   results: string[];
 }
 
 export function encodeStep(step: Step): EncodedStep {
-  const events = step.events.map((event) => ({ seq: event.seq, json: canonical(event) }));
+  const events = step.events.map((event) => ({
+    seq: event.seq,
+    type: event.type,
+    json: canonical(event),
+  }));
   const changes = step.changes.map(({ table, key, value }) => ({
     table,
     key,

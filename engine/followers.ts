@@ -1,13 +1,24 @@
 /** Whoever follows the events of a network: history from the store, then live, without a seam. */
+import type { ToldEvent } from './encode.js';
 import type { Event } from './schema/index.js';
 import type { Views } from './views.js';
 
+type Listener = (events: readonly ToldEvent[]) => void;
+
 export class Followers {
   readonly #waiting = new Set<() => void>();
+  readonly #listeners = new Set<Listener>();
   #ended = false;
 
-  /** Something was committed. */
-  tell(): void {
+  /** Calls back at each commit, in order, after it is durable. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** These events were committed. */
+  tell(events: readonly ToldEvent[]): void {
+    for (const listener of this.#listeners) listener(events);
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of waiting) wake();
@@ -16,7 +27,7 @@ export class Followers {
   /** The store is about to close: who follows goes on where it was after the next opening. */
   end(): void {
     this.#ended = true;
-    this.tell();
+    this.tell([]);
   }
 
   /** Committed events after `since`, read as fast as they are taken. */

@@ -13,10 +13,12 @@ export {
 } from './core/index.js';
 export { type CrashPoint, crashPoint, crashPoints } from './crash.js';
 export * from './crypto/index.js';
-export { canonical } from './encode.js';
+export { canonical, type ToldEvent } from './encode.js';
+export { type JsonResult, parseJson } from './json.js';
 export { limits } from './limits.js';
 export { Digests, decodeEntry, frame, splitStored } from './log.js';
-export { type Applied, Network, type NetworkOptions } from './network.js';
+export { Network } from './network.js';
+export type { Applied, NetworkOptions } from './network-options.js';
 export type { GenesisOptions } from './open-store.js';
 export {
   type Divergence,
@@ -31,5 +33,6 @@ export {
 export * from './schema/index.js';
 export { splitLines } from './split-lines.js';
 export * from './store/index.js';
+export { isDuration, parseInstant } from './time.js';
 export type { Verified } from './verify.js';
 export type { Views } from './views.js';

@@ -20,6 +20,8 @@ export const limits = {
   throughputWindowMs: 60_000,
   /** Electorates of closed blocks kept at hand, so that a late vote costs no decoding. */
   electorateCache: 16,
+  /** How far a signed timestamp may be from the edge's clock, either way. */
+  skewMs: 300_000,
   /** Signatures waiting for a verifier; beyond, the caller is told that the queue is full. */
   verifyQueue: 65_536,
   /** Signatures in one batch for a worker. */

@@ -7,11 +7,12 @@ import { type Admitted, admit } from './admit/index.js';
 import { type Clock, systemClock } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import type { Engine, Outcome, Step } from './core/index.js';
-import type { Verifier } from './crypto/index.js';
-import { encodeStep } from './encode.js';
+import type { Verifier, VerifyJob } from './crypto/index.js';
+import { encodeStep, type ToldEvent } from './encode.js';
 import { Followers } from './followers.js';
 import { Digests } from './log.js';
-import { type GenesisOptions, type OpenedStore, openStore } from './open-store.js';
+import { type Applied, endProcess, type NetworkOptions } from './network-options.js';
+import { type OpenedStore, openStore } from './open-store.js';
 import type { Overlay } from './overlay.js';
 import {
   type Entry,
@@ -23,31 +24,8 @@ import {
 } from './schema/index.js';
 import { sha256Hex } from './signing.js';
 import type { Store, StoreMeta } from './store/index.js';
-import { type Verified, verifySignatures } from './verify.js';
+import { type Verified, verifyAll, verifyInner, verifyOwn } from './verify.js';
 import { type View, Views } from './views.js';
-
-export interface NetworkOptions {
-  /** A folder, made if it is missing; or `memory: true`, which dies with the process. */
-  path?: string;
-  memory?: boolean;
-  /** `network_id` and whatever shall differ from the defaults. An existing folder keeps its own. */
-  genesis: GenesisOptions;
-  verifier: Verifier;
-  /** Default: the system's clock. */
-  clock?: Clock;
-  /** Free space below which writes are refused, bytes. */
-  freeSpaceBytes?: number;
-  /** Called once when a commit failed or an invariant broke. Default: one line, exit code 13. */
-  onFatal?: (error: Error) => void;
-}
-
-/** What `apply` gives at once: applied in memory, durable later. */
-export interface Applied {
-  outcome: Outcome;
-  /** What it caused. Not to be told outside this process before `durable` resolves. */
-  events: readonly Event[];
-  durable: Promise<void>;
-}
 
 export class Network {
   readonly #store: Store;
@@ -85,7 +63,7 @@ export class Network {
         const meta = this.#meta();
         return { meta, view: this.#view(meta) };
       },
-      committed: (view) => this.#committed(view),
+      committed: (view, events) => this.#committed(view, events),
       failed: (error) => this.#fail(error),
     });
     this.#hasRoom = opened.store.hasRoom();
@@ -109,8 +87,19 @@ export class Network {
 
   /** The second half of `verify`, for callers that look at the command in between. */
   verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
-    return verifySignatures(admitted, this.#verifier, (key) => this.#engine.knows(key));
+    return verifyAll(admitted, this.#verifier, this.knows);
   }
+
+  /** The request's own signature; those inside it follow after a look at what it asks. */
+  verifyOwn = (admitted: Admitted) => verifyOwn(admitted, this.#verifier, this.knows);
+  verifyInner = (admitted: Admitted) => verifyInner(admitted, this.#verifier);
+
+  /** One signature of a known key, over any text: what no command carries. */
+  verifyText = (job: VerifyJob): Promise<boolean> =>
+    this.#verifier.verify([job]).then(([valid]) => valid === true);
+
+  /** Whether an agent has this key (hex, lower case). */
+  knows = (publicKey: string): boolean => this.#engine.knows(publicKey);
 
   /** The outcome that would change nothing, or null: a cheap look before a costly check. */
   check(admitted: Admitted): Outcome | null {
@@ -168,9 +157,20 @@ export class Network {
     return this.#queue.backlog;
   }
 
+  /** Whether what is told survives the process. */
+  get durableOnDisk(): boolean {
+    return this.#store.kind === 'lmdb';
+  }
+
   /** Durable commits, counted inside the store. */
   get commits(): number {
     return this.#store.commits;
+  }
+
+  /** What an operator watches; counted since the network was opened. */
+  get stats() {
+    const { entries, milliseconds: commitMs } = this.#queue.committed;
+    return { ...this.#verifier.stats, commits: this.commits, entries, commitMs };
   }
 
   /** Resolves when all that was applied so far is durable. */
@@ -182,6 +182,10 @@ export class Network {
   follow(since = this.read.position.event_seq): AsyncGenerator<Event, void> {
     return this.#followers.follow(this.read, since);
   }
+
+  /** Calls back with the events of each commit, encoded; returns how to stop that. */
+  onEvents = (listener: (events: readonly ToldEvent[]) => void): (() => void) =>
+    this.#followers.listen(listener);
 
   /** Commits what was applied, tells it, and closes the store. The verifier stays the caller's. */
   async close(): Promise<void> {
@@ -244,11 +248,11 @@ export class Network {
     return { meta, summary: this.#engine.summary() };
   }
 
-  #committed(view: View): void {
+  #committed(view: View, events: readonly ToldEvent[]): void {
     this.read.swap(view);
     this.#overlay.lift(view.meta.seq);
     this.#hasRoom = this.#store.hasRoom();
-    this.#followers.tell();
+    this.#followers.tell(events);
   }
 
   #scheduleWake(): void {
@@ -289,8 +293,3 @@ const emptyTick = {
   signature: '',
   body: new Uint8Array(),
 };
-
-function endProcess(error: Error): void {
-  process.stderr.write(`folkmoot: the network stopped: ${error.message}; restart to recover\n`);
-  process.exit(13);
-}

@@ -1,6 +1,6 @@
 /** Verification of an admitted request: the key must be known, and every signature must hold. */
 import type { Admitted } from './admit/index.js';
-import { type Verifier, VerifierBusy } from './crypto/index.js';
+import { type Verifier, VerifierBusy, type VerifyJob } from './crypto/index.js';
 import { type Refusal, refuse } from './schema/index.js';
 import { sha256Hex } from './signing.js';
 
@@ -9,30 +9,70 @@ export interface Verified extends Admitted {
   readonly verified: true;
 }
 
-/**
- * A failed signature of the request itself is refused here. One of a proposal's transactions is
- * told to the engine, which refuses it last, after everything that is wrong with the block.
- */
-export async function verifySignatures(
+type Knows = (publicKey: string) => boolean;
+
+/** The request's own signature and those inside it, in one go. */
+export async function verifyAll(
   admitted: Admitted,
   verifier: Verifier,
-  knows: (publicKey: string) => boolean,
+  knows: Knows,
 ): Promise<Verified | { refusal: Refusal }> {
-  const { command, jobs } = admitted;
-  if (command.kind !== 'register' && !knows(command.public_key)) {
-    return { refusal: refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`) };
-  }
-  let verdicts: boolean[];
-  try {
-    verdicts = await verifier.verify(jobs);
-  } catch (error) {
-    if (error instanceof VerifierBusy) return { refusal: refuse('QUEUE_FULL', error.message) };
-    throw error;
-  }
-  if (!verdicts[0]) return { refusal: mismatch(admitted) };
-  const failed = verdicts.indexOf(false) - 1;
+  const refusal = knownKey(admitted, knows);
+  if (refusal) return { refusal };
+  const verdicts = await verdictsOf(admitted.jobs, verifier);
+  if ('refusal' in verdicts) return verdicts;
+  const [own, ...inner] = verdicts.valid;
+  return own ? withInner(admitted, inner) : { refusal: mismatch(admitted) };
+}
+
+/** The request's own signature alone; null when it holds. */
+export async function verifyOwn(
+  admitted: Admitted,
+  verifier: Verifier,
+  knows: Knows,
+): Promise<Refusal | null> {
+  const refusal = knownKey(admitted, knows);
+  if (refusal) return refusal;
+  const verdicts = await verdictsOf(admitted.jobs.slice(0, 1), verifier);
+  if ('refusal' in verdicts) return verdicts.refusal;
+  return verdicts.valid[0] ? null : mismatch(admitted);
+}
+
+/** The signatures inside a request whose own one holds. */
+export async function verifyInner(
+  admitted: Admitted,
+  verifier: Verifier,
+): Promise<Verified | { refusal: Refusal }> {
+  const verdicts = await verdictsOf(admitted.jobs.slice(1), verifier);
+  return 'refusal' in verdicts ? verdicts : withInner(admitted, verdicts.valid);
+}
+
+/**
+ * A failed signature of a proposal's transaction is told to the engine, which refuses it last,
+ * after everything that is wrong with the block.
+ */
+function withInner(admitted: Admitted, inner: readonly boolean[]): Verified {
+  const { command } = admitted;
+  const failed = inner.indexOf(false);
   if (command.kind !== 'propose' || failed < 0) return { ...admitted, verified: true };
   return { ...admitted, command: { ...command, failed_transaction: failed }, verified: true };
+}
+
+function knownKey({ command }: Admitted, knows: Knows): Refusal | null {
+  if (command.kind === 'register' || knows(command.public_key)) return null;
+  return refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
+}
+
+async function verdictsOf(
+  jobs: readonly VerifyJob[],
+  verifier: Verifier,
+): Promise<{ valid: boolean[] } | { refusal: Refusal }> {
+  try {
+    return { valid: await verifier.verify(jobs) };
+  } catch (error) {
+    if (!(error instanceof VerifierBusy)) throw error;
+    return { refusal: refuse('QUEUE_FULL', error.message) };
+  }
 }
 
 function mismatch({ request, inputSha256 }: Admitted): Refusal {

@@ -1,12 +1,15 @@
 /** Reads of what is committed: from the store and the committed view, never from the engine. */
 import type { Clock } from './clock.js';
-import { neededToFinalize, type Summary, tpsAt } from './core/index.js';
+import { allianceData, neededToFinalize, type Summary, tpsAt } from './core/index.js';
+import type { ToldEvent } from './encode.js';
+import { decodeEntry, splitStored } from './log.js';
 import {
   type AgentList,
   type AgentView,
   type BlockStatus,
   type BlockView,
   type Event,
+  type EventData,
   formatInstant,
   type Genesis,
   type NetworkState,
@@ -167,9 +170,48 @@ export class Views {
     return tally;
   }
 
+  /** Who may vote, with what weight. */
+  electors(id: number): { agent_id: string; public_key: string; weight: number }[] {
+    const { agents, weights } = this.record('electorates', id)!;
+    return agents.map((ordinal, position) => {
+      const { agent_id } = this.record('agent_numbers', ordinal)!;
+      const { public_key } = this.record('agents', agent_id)!;
+      return { agent_id, public_key, weight: weights[position]! };
+    });
+  }
+
+  /** Alliances as they stand, ascending by id. */
+  *alliances(options: RangeOptions = {}): Iterable<EventData['alliance_update']> {
+    for (const { value } of this.records('alliances', options)) {
+      yield allianceData(value.state, value.context);
+    }
+  }
+
+  /** The signed body of an entry, as received, and the key that signed it. */
+  signed(entry: number): { public_key: string; body: Record<string, unknown> } {
+    const stored = this.#store.entry(entry);
+    if (!stored) throw new Error(`entry ${entry} is not in the log`);
+    const { public_key, body } = decodeEntry(splitStored(stored).bytes);
+    return { public_key, body: JSON.parse(Buffer.from(body).toString()) };
+  }
+
+  /** A meme's file. */
+  memeContent(memeId: string): { bytes: Uint8Array; mediaType: string } | undefined {
+    const meme = this.record('memes', memeId);
+    const bytes = meme && this.#store.blob(meme.content_sha256);
+    return bytes && { bytes, mediaType: meme.media_type };
+  }
+
   /** Committed events, both ends inclusive. */
   *events(from: number, to: number): Iterable<Event> {
     for (const { json } of this.#store.events(from, to)) yield JSON.parse(json) as Event;
+  }
+
+  /** Committed events with their stored texts, both ends inclusive. */
+  *eventTexts(from: number, to: number): Iterable<ToldEvent> {
+    for (const { seq, json } of this.#store.events(from, to)) {
+      yield { seq, type: (JSON.parse(json) as Event).type, json };
+    }
   }
 
   /** A committed record, decoded. */

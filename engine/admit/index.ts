@@ -18,6 +18,7 @@ import {
   targetId,
 } from '../schema/index.js';
 import { sha256Hex } from '../signing.js';
+import { parseInstant } from '../time.js';
 import { draftRegister, draftStatus } from './agents.js';
 import { draftDiscuss, draftPropose, draftVote } from './consensus.js';
 import { type Media, sniff } from './content.js';
@@ -36,6 +37,8 @@ export interface Admitted {
   command: Command;
   /** The request's own signature first, then those of a proposal's transactions. */
   jobs: VerifyJob[];
+  /** When the signer says it signed, milliseconds since 1970. */
+  signedAt: number;
   /** sha256 of the text that the request's signature covers, for whoever must explain it. */
   inputSha256(): string;
 }
@@ -100,7 +103,9 @@ function sign(
     signature: hexBytes(signature),
   };
   const jobs = drafted.jobs ? [own, ...drafted.jobs(signer)] : [own];
-  return { request, command: drafted.command(signer), jobs, inputSha256 };
+  // A body's timestamp was checked with the body, a header's with the credentials.
+  const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
+  return { request, command: drafted.command(signer), jobs, signedAt, inputSha256 };
 }
 
 function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): Drafted {

@@ -2,6 +2,7 @@
 export type { Change } from './changes.js';
 export { Engine, type Input, type Position, type Step, type Summary } from './engine.js';
 export type { Outcome } from './finding.js';
+export { allianceData } from './machines/alliance.js';
 export { neededToFinalize } from './quorum.js';
 export { emptyReader, type Reader } from './reader.js';
 export { tpsAt } from './throughput.js';

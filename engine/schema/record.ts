@@ -131,6 +131,8 @@ export const records = {
   network: Head,
   /** agent_id */
   agents: AgentProfile,
+  /** agent ordinal */
+  agent_numbers: Type.Object({ agent_id: AgentId }),
   /** agent_id */
   agent_states: actor(Status, AgentContext),
   /** agent ordinal; members in the order of `standingFields` */

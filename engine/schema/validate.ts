@@ -1,5 +1,6 @@
 /** ajv validators, compiled once from the schemas: the only place that knows ajv. */
 import { Ajv, type ValidateFunction } from 'ajv';
+import type { TSchema } from 'typebox';
 import { Genesis } from './genesis.js';
 import { type RequestBody, unsigned } from './request.js';
 
@@ -36,6 +37,12 @@ function problemOf(validate: ValidateFunction, value: unknown): Problem | null {
 
 /** As a step of a JSON Pointer. */
 const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** A check of any schema's values: the first problem, or null. */
+export function validator(schema: TSchema): (value: unknown) => Problem | null {
+  const validate = ajv.compile(schema);
+  return (value) => problemOf(validate, value);
+}
 
 /** The first problem of a request body, or null. */
 export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {

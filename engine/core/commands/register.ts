@@ -32,6 +32,7 @@ export const register: Rule<RegisterCommand, null> = {
       registered_at: state.now,
     };
     state.changes.put('agents', agent_id, profile);
+    state.changes.put('agent_numbers', ordinal, { agent_id });
     state.standings.add(ordinal);
     state.standings.touch(ordinal);
     const agent = state.agents.register(profile);

@@ -1,0 +1,237 @@
+/** The application: from a request to its answer, whatever carried it. A throw here is a 500. */
+import { randomUUID } from 'node:crypto';
+import { limits as bounds, type CommandKind, type Network, refuse } from '../engine/index.js';
+import { socketPath } from './channels.js';
+import { Connections } from './connections.js';
+import { debugSocket, debugVerify } from './debug.js';
+import { failure, success } from './errors.js';
+import { type Gate, pass, tooMany, withQuota } from './gate.js';
+import { addressKey, Limits, type Profile, perMinute } from './limits.js';
+import { Metrics } from './metrics.js';
+import { type Match, match, type Route, type SpecialRoute } from './routes.js';
+import { signedRequest } from './signed-request.js';
+import type { Application, HttpRequest, HttpResponse } from './transport.js';
+
+export interface ApplicationOptions {
+  network: Network;
+  profile: Profile;
+  version: string;
+  /** Allowed origin of browsers; none by default. */
+  cors?: string;
+  now: () => number;
+  /** A fault inside one request, with its stack. */
+  onFault: (error: unknown, requestId: string) => void;
+}
+
+/** A request inside a JSON text takes more room than by itself. */
+const DEBUG_BYTES = 2 * bounds.proposalBytes;
+/** Room for the form around a meme's file. */
+const FORM_BYTES = 64 * 1024;
+
+export interface App extends Application {
+  /** False while stopping: /readyz says 503. */
+  ready: boolean;
+  readonly connections: Connections;
+  readonly metrics: Metrics;
+}
+
+export function createApplication(options: ApplicationOptions): App {
+  const { network, profile, now } = options;
+  const gate: Gate = { network, limits: new Limits(profile, now), now };
+  const connections = new Connections(network, now);
+  const app: App = {
+    ready: true,
+    socketPath,
+    open: (socket) => connections.open(socket),
+    connections,
+    metrics: new Metrics(network, connections),
+    bodyLimit(method, path) {
+      const route = match(method, path)?.route;
+      if (!route) return 0;
+      if ('write' in route) return writeLimit(route.write);
+      return 'special' in route && route.special === 'debug_verify' ? DEBUG_BYTES : 0;
+    },
+    async handle(request) {
+      const requestId = randomUUID();
+      let response: HttpResponse;
+      try {
+        response = await route(app, options, gate, request, requestId);
+      } catch (error) {
+        options.onFault(error, requestId);
+        response = failure(
+          refuse('INTERNAL', 'a fault of the server, which was logged'),
+          requestId,
+        );
+      }
+      app.metrics.answered(request, response.status);
+      const cors = corsHeaders(options.cors);
+      const headers = { ...response.headers, ...cors, 'X-Request-Id': requestId };
+      return { ...response, headers };
+    },
+  };
+  return app;
+}
+
+function writeLimit(kind: CommandKind): number {
+  if (kind === 'propose') return bounds.proposalBytes;
+  return kind === 'meme' ? bounds.memeFileBytes + FORM_BYTES : bounds.bodyBytes;
+}
+
+function corsHeaders(origin: string | undefined): Record<string, string> {
+  return origin === undefined ? {} : { 'Access-Control-Allow-Origin': origin, Vary: 'Origin' };
+}
+
+async function route(
+  app: App,
+  options: ApplicationOptions,
+  gate: Gate,
+  request: HttpRequest,
+  requestId: string,
+): Promise<HttpResponse> {
+  if (request.method === '') {
+    const message = 'Content-Length or Host stands twice, with different values';
+    return failure(refuse('SCHEMA', message), requestId);
+  }
+  const found = match(request.method, request.path);
+  if (!found) {
+    const message = `nothing answers at ${request.path.slice(0, 256)}`;
+    return failure(refuse('UNKNOWN_ROUTE', message), requestId);
+  }
+  if (request.method === 'OPTIONS') return optionsAnswer(found, options.cors);
+  if (!found.route) return wrongMethod(found, request, requestId);
+  if (request.body === 'tooLarge') {
+    const limit = app.bodyLimit(request.method, request.path);
+    return failure(refuse('TOO_LARGE', `the body is larger than ${limit} bytes`), requestId);
+  }
+  const chosen = found.route;
+  if ('write' in chosen) {
+    return write(gate, chosen.write, request, request.body, requestId);
+  }
+  if ('special' in chosen) {
+    const answer = await special(app, options, gate, chosen.special, request, found, requestId);
+    if (answer) return answer;
+  }
+  return read(options, gate, { ...found, route: chosen }, request, requestId);
+}
+
+/** What is neither a command nor a plain read; null for those that count as reads. */
+async function special(
+  app: App,
+  { network }: ApplicationOptions,
+  gate: Gate,
+  what: SpecialRoute,
+  request: HttpRequest,
+  { params }: Match,
+  requestId: string,
+): Promise<HttpResponse | null> {
+  if (what === 'live' || what === 'ready') return health(app, what, requestId);
+  if (what === 'metrics') {
+    return {
+      status: 200,
+      headers: { 'Content-Type': app.metrics.type },
+      body: await app.metrics.text(),
+    };
+  }
+  if (what === 'debug_verify') return debugVerify(network, gate.now, request, requestId);
+  if (what !== 'debug_ws') return null;
+  return debugSocket(app.connections, network, gate.now, request, params[0] ?? '', requestId);
+}
+
+function optionsAnswer({ allowed }: Match, cors: string | undefined): HttpResponse {
+  const allow = allowed.join(', ');
+  const preflight =
+    cors === undefined
+      ? {}
+      : {
+          'Access-Control-Allow-Methods': allow,
+          'Access-Control-Allow-Headers':
+            'Content-Type, X-Agent-Public-Key, X-Agent-Signature, X-Timestamp',
+          'Access-Control-Max-Age': '600',
+        };
+  return { status: 204, headers: { Allow: allow, ...preflight }, body: '' };
+}
+
+function wrongMethod({ allowed }: Match, request: HttpRequest, requestId: string): HttpResponse {
+  const allow = allowed.join(', ');
+  const message = `${request.method.slice(0, 32)} is not a method of this route: ${allow}`;
+  const response = failure(refuse('METHOD', message), requestId);
+  return { ...response, headers: { ...response.headers, Allow: allow } };
+}
+
+function health(app: App, what: 'live' | 'ready', requestId: string): HttpResponse {
+  if (what === 'live' || app.ready) return success(200, { status: 'ok' });
+  return failure(refuse('STOPPING', 'the server is stopping'), requestId);
+}
+
+async function write(
+  gate: Gate,
+  kind: CommandKind,
+  request: HttpRequest,
+  body: Uint8Array,
+  requestId: string,
+): Promise<HttpResponse> {
+  const signed = await signedRequest(kind, { ...request, body });
+  if ('refusal' in signed) return failure(signed.refusal, requestId);
+  return pass(gate, signed, { address: request.address, requestId });
+}
+
+type ReadMatch = Match & { route: Exclude<Route, { write: CommandKind }> };
+
+function read(
+  options: ApplicationOptions,
+  gate: Gate,
+  { route: chosen, params }: ReadMatch,
+  request: HttpRequest,
+  requestId: string,
+): HttpResponse {
+  const address = addressKey(request.address);
+  const quota = gate.limits.look('read', address);
+  if (quota?.remaining === 0) return withQuota(failure(tooMany(quota), requestId), quota);
+  gate.limits.use('read', address);
+  const left = gate.limits.look('read', address);
+  if ('special' in chosen) {
+    const response =
+      chosen.special === 'meta'
+        ? success(200, meta(options))
+        : memeContent(options.network, params[0] ?? '', requestId);
+    return withQuota(response, left);
+  }
+  const query = new URLSearchParams(request.target.split('?')[1] ?? '');
+  const result = chosen.read({ network: options.network, params, query });
+  const response =
+    'refusal' in result ? failure(result.refusal, requestId) : success(200, result.data);
+  return withQuota(response, left);
+}
+
+function memeContent(network: Network, id: string, requestId: string): HttpResponse {
+  const content = network.read.memeContent(id);
+  if (!content) {
+    return failure(refuse('UNKNOWN_MEME', `no meme has the id ${id.slice(0, 64)}`), requestId);
+  }
+  return {
+    status: 200,
+    headers: {
+      'Content-Type': content.mediaType,
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+      'Cache-Control': 'public, max-age=31536000, immutable',
+    },
+    body: content.bytes,
+  };
+}
+
+function meta({ network, profile, version }: ApplicationOptions) {
+  const { schema_version, epoch, seq, event_seq, digest, log_digest } = network.read.position;
+  return {
+    version,
+    ...network.genesis,
+    epoch,
+    schema_version,
+    seq,
+    event_seq,
+    digest,
+    log_digest,
+    durable: network.durableOnDisk,
+    limits: { profile, per_minute: perMinute },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * The feed: a ring of encoded events and a cursor for each subscriber. What a cursor points at
+ * comes from the ring or, further back, from the store, so live and resumed events are one
+ * mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never given a
+ * hole.
+ */
+import { type EventType, eventTopics, type Network, type ToldEvent } from '../engine/index.js';
+import type { Socket } from './transport.js';
+
+/** Events at hand for those who keep up. */
+const RING = 16_384;
+/** A socket that buffers more than this is not given more until it drains. */
+const HIGH_WATER_BYTES = 256 * 1024;
+/** Events read from the store at once, for one subscriber. */
+const PAGE = 256;
+
+interface Encoded {
+  topics: readonly string[];
+  bytes: Uint8Array;
+}
+
+export interface Subscriber {
+  readonly socket: Socket;
+  readonly topics: Set<string>;
+  /** The last event it has been given, or that did not concern it. */
+  cursor: number;
+  /** Reading history: may be as slow as it likes. */
+  catchingUp: boolean;
+  lastSent: number;
+  /** The feed has given it up. */
+  onSlow(): void;
+}
+
+const encode = (type: EventType, json: string): Encoded => ({
+  topics: eventTopics[type],
+  bytes: Buffer.from(json),
+});
+
+export class Feed {
+  readonly #network: Network;
+  readonly #ring: (Encoded | undefined)[] = new Array(RING);
+  readonly #subscribers = new Set<Subscriber>();
+  #head: number;
+  /** The oldest event in the ring. */
+  #oldest: number;
+  readonly #stop: () => void;
+  /** Subscribers cut for being slow. */
+  dropped = 0;
+  /** Called with the status of each block that leaves voting. */
+  onBlock: (status: string) => void = () => {};
+
+  constructor(network: Network) {
+    this.#network = network;
+    this.#head = network.read.position.event_seq;
+    this.#oldest = this.#head + 1;
+    this.#stop = network.onEvents((events) => this.#take(events));
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  get subscribers(): number {
+    return this.#subscribers.size;
+  }
+
+  add(subscriber: Subscriber): void {
+    this.#subscribers.add(subscriber);
+    this.pump(subscriber);
+  }
+
+  remove(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+  }
+
+  close(): void {
+    this.#stop();
+    this.#subscribers.clear();
+  }
+
+  /** How many events after `since` concern these topics: what a resume will replay. */
+  count(since: number, topics: ReadonlySet<string>): number {
+    let count = 0;
+    for (const { type } of this.#network.read.events(since + 1, this.#head)) {
+      if (eventTopics[type].some((topic) => topics.has(topic))) count += 1;
+    }
+    return count;
+  }
+
+  /** Gives a subscriber as much as its socket takes. */
+  pump(subscriber: Subscriber): void {
+    if (!this.#subscribers.has(subscriber)) return;
+    subscriber.socket.cork(() => {
+      while (subscriber.cursor < this.#head) {
+        if (subscriber.socket.bufferedBytes() > HIGH_WATER_BYTES) return;
+        if (!this.#give(subscriber)) return;
+      }
+      subscriber.catchingUp = false;
+    });
+  }
+
+  /** One page of history, or what the ring holds next; false when the subscriber was cut. */
+  #give(subscriber: Subscriber): boolean {
+    const next = subscriber.cursor + 1;
+    if (next >= this.#oldest) {
+      this.#send(subscriber, next, this.#ring[next % RING]!);
+      return true;
+    }
+    if (!subscriber.catchingUp) {
+      this.dropped += 1;
+      this.remove(subscriber);
+      subscriber.onSlow();
+      return false;
+    }
+    const last = Math.min(this.#oldest - 1, next + PAGE - 1);
+    for (const { seq, type, json } of this.#network.read.eventTexts(next, last)) {
+      this.#send(subscriber, seq, encode(type, json));
+    }
+    return true;
+  }
+
+  #send(subscriber: Subscriber, seq: number, { topics, bytes }: Encoded): void {
+    subscriber.cursor = seq;
+    if (!topics.some((topic) => subscriber.topics.has(topic))) return;
+    subscriber.socket.send(bytes);
+    subscriber.lastSent = seq;
+  }
+
+  #take(events: readonly ToldEvent[]): void {
+    for (const { seq, type, json } of events) {
+      this.#ring[seq % RING] = encode(type, json);
+      if (type === 'block_status') this.onBlock(JSON.parse(json).data.status);
+      this.#head = seq;
+    }
+    this.#oldest = Math.max(this.#oldest, this.#head - RING + 1);
+    for (const subscriber of this.#subscribers) this.pump(subscriber);
+  }
+}

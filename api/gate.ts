@@ -1,0 +1,133 @@
+/**
+ * The gate: one write request from bytes to answer, in the fixed order of checks. What a caller did
+ * wrong costs as little as possible, and never the quota of somebody whose key was not used.
+ */
+import {
+  type Admitted,
+  admit,
+  limits as bounds,
+  type CommandKind,
+  formatInstant,
+  type Network,
+  type Outcome,
+  type Refusal,
+  refuse,
+  type SignedRequest,
+} from '../engine/index.js';
+import { failure, success } from './errors.js';
+import { addressKey, type Limits, type Quota, quotaHeaders } from './limits.js';
+import type { HttpResponse } from './transport.js';
+
+export interface Gate {
+  network: Network;
+  limits: Limits;
+  /** The edge's clock: freshness is checked here, never in the engine. */
+  now: () => number;
+}
+
+/** Statuses of an accepted command; the rest are 200. */
+const created = new Set<CommandKind>([
+  'register',
+  'vote',
+  'propose',
+  'meme',
+  'discuss',
+  'alliance_propose',
+]);
+
+export interface Caller {
+  address: string;
+  requestId: string;
+}
+
+/** Takes a request through all checks and, if it passes, to the network. */
+export async function pass(
+  gate: Gate,
+  request: SignedRequest,
+  caller: Caller,
+): Promise<HttpResponse> {
+  const { kind } = request;
+  const address = addressKey(caller.address);
+  const refused = (refusal: Refusal, quota: Quota | null = null) =>
+    withQuota(failure(refusal, caller.requestId), quota);
+
+  const beforehand = gate.limits.look('failed_signature', address);
+  if (beforehand?.remaining === 0) return refused(tooMany(beforehand), beforehand);
+  const whomBefore = kind === 'register' ? gate.limits.look('register', address) : null;
+
+  const admitted = await admit(request, gate.network.genesis.network_id);
+  if ('refusal' in admitted) return refused(charge(gate, admitted.refusal, address));
+  const skewed = skewProblem(gate, admitted);
+  if (skewed) return refused(charge(gate, skewed, address));
+  const signature = await gate.network.verifyOwn(admitted);
+  if (signature) return refused(charge(gate, explained(gate, admitted, signature), address));
+
+  const look = gate.network.check(admitted);
+  // A repeat changes nothing, so it counts against nobody's quota.
+  if (look?.result === 'duplicate') return answer(kind, look, caller, null);
+  const whom = kind === 'register' ? address : `agent:${admitted.command.public_key}`;
+  const quota = whomBefore ?? gate.limits.look(kind, whom);
+  if (quota?.remaining === 0) return refused(tooMany(quota), quota);
+  if (kind !== 'register') gate.limits.use(kind, whom);
+  if (look && kind === 'propose') return answer(kind, look, caller, gate.limits.look(kind, whom));
+
+  const verified = await gate.network.verifyInner(admitted);
+  const outcome = await gate.network.submit(verified);
+  // A registration is charged only when it is accepted: a mistake does not lock its maker out.
+  if (kind === 'register' && outcome.result === 'accepted') gate.limits.use(kind, whom);
+  return answer(kind, outcome, caller, gate.limits.look(kind, whom));
+}
+
+function answer(
+  kind: CommandKind,
+  outcome: Outcome,
+  { requestId }: Caller,
+  quota: Quota | null,
+): HttpResponse {
+  if ('refusal' in outcome) return withQuota(failure(outcome.refusal, requestId), quota);
+  const status = outcome.result === 'accepted' && created.has(kind) ? 201 : 200;
+  const response = success(status, outcome.data);
+  if (kind === 'propose' && status === 201 && 'block_hash' in outcome.data) {
+    response.headers.Location = `/api/v1/blocks/${outcome.data.block_hash}`;
+  }
+  return withQuota(response, quota);
+}
+
+export function withQuota(response: HttpResponse, quota: Quota | null): HttpResponse {
+  if (!quota) return response;
+  const retry = response.status === 429 ? { 'Retry-After': `${quota.resetSeconds}` } : {};
+  return { ...response, headers: { ...response.headers, ...quotaHeaders(quota), ...retry } };
+}
+
+export function tooMany({ name, quota, resetSeconds }: Quota): Refusal {
+  const message = `${quota} a minute are allowed; try again in ${resetSeconds} s`;
+  const details = { limit: name, quota, retry_after_s: resetSeconds };
+  return refuse('QUOTA_USED', message, { details });
+}
+
+/** A failed signature counts against the address: whoever lacks a key cannot use up its quota. */
+function charge(gate: Gate, refusal: Refusal, address: string): Refusal {
+  if (refusal.code === 'INVALID_SIGNATURE') gate.limits.use('failed_signature', address);
+  return refusal;
+}
+
+function skewProblem(gate: Gate, admitted: Admitted): Refusal | null {
+  const skew = admitted.signedAt - gate.now();
+  if (Math.abs(skew) <= bounds.skewMs) return null;
+  const most = `${bounds.skewMs} are allowed`;
+  const message = `the timestamp is ${skew} ms from the server's clock; ${most}`;
+  return explained(gate, admitted, refuse('TIMESTAMP_SKEW', message));
+}
+
+/** What the server would have verified, so that a client can find its mistake. */
+function explained(gate: Gate, admitted: Admitted, refusal: Refusal): Refusal {
+  if (refusal.code !== 'INVALID_SIGNATURE') return refusal;
+  const details = {
+    kind: admitted.request.kind,
+    expected_input_sha256: admitted.inputSha256(),
+    ...refusal.details,
+    server_time: formatInstant(gate.now()),
+    skew_ms: admitted.signedAt - gate.now(),
+  };
+  return { ...refusal, details };
+}

@@ -1,0 +1,122 @@
+/** Rate limits: an exact sliding window of 60 s for each (operation, agent or address). */
+import type { CommandKind } from '../engine/index.js';
+
+export type LimitName = CommandKind | 'read' | 'failed_signature';
+export type Profile = 'spec' | 'bench' | 'off';
+
+const WINDOW_MS = 60_000;
+
+/** Per minute, by the profile `spec`. */
+export const perMinute: Record<LimitName, number> = {
+  register: 1,
+  vote: 10,
+  propose: 5,
+  meme: 20,
+  status: 30,
+  discuss: 20,
+  alliance_propose: 5,
+  alliance_respond: 30,
+  alliance_leave: 30,
+  read: 600,
+  failed_signature: 60,
+};
+
+const factor: Record<Exclude<Profile, 'off'>, number> = { spec: 1, bench: 10_000 };
+
+/** What is left of a quota, and when the oldest use of it is forgotten. */
+export interface Quota {
+  name: LimitName;
+  quota: number;
+  remaining: number;
+  /** Seconds until the next unit is free, at least 1 where none remains. */
+  resetSeconds: number;
+}
+
+/** Whom a quota is counted for: `agent:` and key, or `address:` and address. */
+export class Limits {
+  readonly #profile: Profile;
+  readonly #now: () => number;
+  /** Times of use, ascending, by name and whom. */
+  readonly #uses = new Map<string, number[]>();
+  #sweepAt = 0;
+
+  constructor(profile: Profile, now: () => number) {
+    this.#profile = profile;
+    this.#now = now;
+  }
+
+  /** How the quota stands; null where nothing is limited. */
+  look(name: LimitName, whom: string): Quota | null {
+    if (this.#profile === 'off') return null;
+    const quota = perMinute[name] * factor[this.#profile];
+    const now = this.#now();
+    const uses = this.#live(`${name} ${whom}`, now);
+    const remaining = Math.max(0, quota - uses.length);
+    const oldest = uses[0] ?? now - WINDOW_MS;
+    const resetSeconds = Math.max(
+      remaining > 0 ? 0 : 1,
+      Math.ceil((oldest + WINDOW_MS - now) / 1000),
+    );
+    return { name, quota, remaining, resetSeconds };
+  }
+
+  /** Uses one unit. */
+  use(name: LimitName, whom: string): void {
+    if (this.#profile === 'off') return;
+    const now = this.#now();
+    this.#sweep(now);
+    const key = `${name} ${whom}`;
+    const uses = this.#uses.get(key);
+    if (uses) uses.push(now);
+    else this.#uses.set(key, [now]);
+  }
+
+  #live(key: string, now: number): number[] {
+    const uses = this.#uses.get(key);
+    if (!uses) return [];
+    const first = uses.findIndex((at) => at > now - WINDOW_MS);
+    if (first === 0) return uses;
+    if (first < 0) {
+      this.#uses.delete(key);
+      return [];
+    }
+    uses.splice(0, first);
+    return uses;
+  }
+
+  /** Once a window, forgets whoever has used nothing in it: memory follows the active, not all. */
+  #sweep(now: number): void {
+    if (now < this.#sweepAt) return;
+    this.#sweepAt = now + WINDOW_MS;
+    for (const key of [...this.#uses.keys()]) this.#live(key, now);
+  }
+}
+
+/** Draft headers RateLimit-Policy and RateLimit. */
+export function quotaHeaders({
+  name,
+  quota,
+  remaining,
+  resetSeconds,
+}: Quota): Record<string, string> {
+  return {
+    'RateLimit-Policy': `"${name}";q=${quota};w=${WINDOW_MS / 1000}`,
+    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+  };
+}
+
+/** An IPv6 address counts by its /64: whoever has one address there has all of them. */
+export function addressKey(address: string): string {
+  if (!address.includes(':')) return `address:${address}`;
+  const mapped = /^(?:0*:)*:?(?:ffff:)(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped) return `address:${mapped[1]}`;
+  const [left = '', right = ''] = address.split('::');
+  const head = left === '' ? [] : left.split(':');
+  const tail = right === '' ? [] : right.split(':');
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0');
+  const groups = address.includes('::') ? [...head, ...zeros, ...tail] : head;
+  return `address:${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`;
+}

@@ -1,0 +1,70 @@
+/** /metrics: what an operator watches, in Prometheus' format. */
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Network } from '../engine/index.js';
+import type { Connections } from './connections.js';
+import { match } from './routes.js';
+import type { HttpRequest } from './transport.js';
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests: Counter<'route' | 'method' | 'status'>;
+
+  constructor(network: Network, connections: Connections) {
+    const registers = [this.#registry];
+    // Event loop lag, memory, handles: of the process.
+    collectDefaultMetrics({ register: this.#registry, prefix: 'folkmoot_' });
+    this.#requests = new Counter({
+      name: 'folkmoot_http_requests_total',
+      help: 'Requests answered, by route, method and status',
+      labelNames: ['route', 'method', 'status'],
+      registers,
+    });
+    const gauge = (name: string, help: string, value: () => number) =>
+      new Gauge({
+        name: `folkmoot_${name}`,
+        help,
+        registers,
+        collect() {
+          this.set(value());
+        },
+      });
+    const stats = () => network.stats;
+    gauge('verified_total', 'Signatures found valid', () => stats().verified);
+    gauge('rejected_total', 'Signatures found invalid', () => stats().rejected);
+    gauge('verify_batches_total', 'Batches that a verifier ran', () => stats().batches);
+    gauge('commits_total', 'Durable commits', () => stats().commits);
+    gauge('committed_entries_total', 'Entries made durable', () => stats().entries);
+    gauge('commit_seconds_total', 'Time spent in commits', () => stats().commitMs / 1000);
+    gauge('commit_backlog', 'Entries applied but not durable yet', () => network.backlog);
+    gauge('ws_connections', 'Open WebSocket connections', () => connections.openCount);
+    gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);
+    gauge('ws_dropped_total', 'Subscribers cut for being slow', () => connections.feed.dropped);
+    gauge('ws_resumed_total', 'Subscriptions that resumed', () => connections.resumed);
+    this.#blocks(connections);
+  }
+
+  get type(): string {
+    return this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  answered({ method, path }: HttpRequest, status: number): void {
+    // The table's path, never the client's: label values stay few.
+    const route = match(method, path)?.route?.path ?? 'unknown';
+    const known = route === 'unknown' ? 'other' : method;
+    this.#requests.inc({ route, method: known, status: String(status) });
+  }
+
+  #blocks({ feed }: Connections): void {
+    const blocks = new Counter({
+      name: 'folkmoot_blocks_total',
+      help: 'Blocks that left voting, by outcome',
+      labelNames: ['status'],
+      registers: [this.#registry],
+    });
+    feed.onBlock = (status) => blocks.inc({ status });
+  }
+}

@@ -1,0 +1,69 @@
+/** A server: a network, an application over it, and whichever transport carries them. */
+import type { Network } from '../engine/index.js';
+import { type App, createApplication } from './application.js';
+import type { Profile } from './limits.js';
+import { nodeTransport } from './node.js';
+import type { Listening, Transport } from './transport.js';
+import { uwsTransport } from './uws.js';
+
+export interface ServerOptions {
+  network: Network;
+  host?: string;
+  /** 0 picks a free one. */
+  port?: number;
+  /** Default: uWebSockets.js where its binary loads, else node:http. */
+  transport?: 'uws' | 'node';
+  limits?: Profile;
+  cors?: string;
+  version: string;
+  now?: () => number;
+  onFault?: (error: unknown, requestId: string) => void;
+}
+
+export interface Server {
+  url: string;
+  transport: 'uws' | 'node';
+  /** Stops accepting, answers what is in flight, closes. The network stays the caller's. */
+  close(): Promise<void>;
+}
+
+/** @throws when the port cannot be had, or the transport that was asked for does not load. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const {
+    network,
+    host = '127.0.0.1',
+    port = 0,
+    limits: profile = 'spec',
+    version,
+    cors,
+  } = options;
+  const transport = await chooseTransport(options.transport);
+  const app: App = createApplication({
+    network,
+    profile,
+    version,
+    now: options.now ?? Date.now,
+    onFault: options.onFault ?? (() => {}),
+    ...(cors === undefined ? {} : { cors }),
+  });
+  const listening: Listening = await transport.listen(app, { host, port });
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return {
+    url: `http://${shown}:${listening.port}`,
+    transport: transport.name,
+    async close() {
+      app.ready = false;
+      const closed = listening.close();
+      app.connections.close();
+      await closed;
+    },
+  };
+}
+
+async function chooseTransport(wanted: 'uws' | 'node' | undefined): Promise<Transport> {
+  if (wanted === 'node') return nodeTransport;
+  const uws = await uwsTransport();
+  if (uws) return uws;
+  if (wanted === 'uws') throw new Error('uWebSockets.js does not load on this Node or platform');
+  return nodeTransport;
+}

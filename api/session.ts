@@ -1,0 +1,291 @@
+/** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
+import {
+  limits as bounds,
+  type ErrorCode,
+  formatInstant,
+  type Network,
+  parseInstant,
+} from '../engine/index.js';
+import { agentId, authInput } from '../engine/signing.js';
+import { type ClientMessage, closeCodes, topics as knownTopics, socketLimits } from './channels.js';
+import { type AnyClientMessage, readClientMessage } from './client-message.js';
+import type { Feed, Subscriber } from './feed.js';
+import type { Socket, SocketHandlers } from './transport.js';
+
+const KEY = /^[0-9a-fA-F]{64}$/;
+const SIGNATURE = /^[0-9a-fA-F]{128}$/;
+
+/** What can be seen of a connection, also for a while after it closed. */
+export interface ConnectionRecord {
+  readonly id: string;
+  readonly connectedAt: number;
+  agentId: string | null;
+  publicKey: string | null;
+  authenticatedAt: number | null;
+  session: Session | null;
+  closed: { code: number; reason: string; at: number } | null;
+  /** Kept from the session when it ends. */
+  last: ReturnType<Session['figures']> | null;
+}
+
+/** What a session asks of those who keep all of them. */
+export interface SessionHost {
+  readonly network: Network;
+  readonly feed: Feed;
+  readonly now: () => number;
+  resumed: number;
+  countOf(agentId: string): number;
+  ended(record: ConnectionRecord, code: number, reason: string): void;
+}
+
+export class Session implements SocketHandlers {
+  readonly #all: SessionHost;
+  readonly #record: ConnectionRecord;
+  readonly #socket: Socket;
+  readonly #subscriber: Subscriber;
+  #authTimer: NodeJS.Timeout | null;
+  #authenticating = false;
+  #subscribedOnce = false;
+  #closed = false;
+  #unansweredPings = 0;
+  #malformed = 0;
+  #warnings = 0;
+  #received: number[] = [];
+  #messagesIn = 0;
+  #messagesOut = 0;
+  #bytesOut = 0;
+
+  constructor(all: SessionHost, record: ConnectionRecord, socket: Socket) {
+    this.#all = all;
+    this.#record = record;
+    this.#socket = this.#counted(socket);
+    this.#subscriber = {
+      socket: this.#socket,
+      topics: new Set(),
+      cursor: 0,
+      catchingUp: false,
+      lastSent: 0,
+      onSlow: () => this.end('slow'),
+    };
+    this.#authTimer = setTimeout(() => this.#authTimedOut(), socketLimits.authMs);
+    this.#authTimer.unref();
+  }
+
+  figures() {
+    return {
+      topics: [...this.#subscriber.topics].sort(),
+      last_seq_sent: this.#subscriber.lastSent,
+      messages_in: this.#messagesIn,
+      messages_out: this.#messagesOut,
+      bytes_out: this.#bytesOut,
+      buffered_bytes: this.#closed ? 0 : this.#socket.bufferedBytes(),
+    };
+  }
+
+  message(text: string | null): void {
+    if (this.#closed) return;
+    this.#messagesIn += 1;
+    if (!this.#withinRate()) return;
+    if (text === null) return this.#bad('a binary message: messages are JSON texts');
+    if (Buffer.byteLength(text) > socketLimits.messageBytes) {
+      this.#error(
+        'INVALID_REQUEST',
+        'TOO_LARGE',
+        `messages have ${socketLimits.messageBytes} bytes at most`,
+      );
+      return this.end('tooLarge');
+    }
+    const read = readClientMessage(text);
+    if ('problem' in read) this.#bad(read.problem, read.pointer);
+    else this.#dispatch(read.message);
+  }
+
+  pong(): void {
+    this.#unansweredPings = 0;
+  }
+
+  drained(): void {
+    if (!this.#closed) this.#all.feed.pump(this.#subscriber);
+  }
+
+  closed(code: number): void {
+    this.#finish(code, 'closed by the client');
+  }
+
+  /** A heartbeat: two that stay unanswered end the connection. */
+  beat(): void {
+    if (this.#closed) return;
+    if (this.#unansweredPings >= socketLimits.missedHeartbeats) return this.#close(1001, 'no pong');
+    this.#unansweredPings += 1;
+    this.#socket.ping();
+  }
+
+  end(why: keyof typeof closeCodes): void {
+    const { code, meaning } = closeCodes[why];
+    this.#close(code, meaning);
+  }
+
+  #dispatch(message: AnyClientMessage): void {
+    if (message.type === 'auth') void this.#auth(message);
+    else if (!this.#record.agentId) {
+      this.#error('INVALID_SIGNATURE', 'MISSING', 'auth must be the first message');
+      this.end('unauthenticated');
+    } else if (message.type === 'subscribe') this.#subscribe(message);
+    else if (message.type === 'unsubscribe') this.#unsubscribe(message);
+    else this.#say('pong', { id: message.id, server_time: formatInstant(this.#all.now()) });
+  }
+
+  async #auth(message: ClientMessage['auth']): Promise<void> {
+    if (this.#record.agentId || this.#authenticating) {
+      return this.#error('INVALID_REQUEST', 'SCHEMA', 'this connection is authenticated already');
+    }
+    this.#authenticating = true;
+    const { network, now } = this.#all;
+    const publicKey = message.public_key.toLowerCase();
+    const refuse = (reason: string, why: string, code: ErrorCode = 'INVALID_SIGNATURE') => {
+      const details = { server_time: formatInstant(now()), kind: 'auth' };
+      this.#error(code, reason, why, details);
+      this.end(code === 'INVALID_AGENT' ? 'unknownAgent' : 'unauthenticated');
+    };
+    if (!KEY.test(publicKey) || !SIGNATURE.test(message.signature)) {
+      return refuse('MALFORMED', 'public_key is 64 hex characters, signature 128');
+    }
+    if (!network.knows(publicKey)) return refuse('UNKNOWN_KEY', 'no such agent', 'INVALID_AGENT');
+    const at = parseInstant(message.timestamp);
+    if (at === null) return refuse('MALFORMED', 'timestamp is not RFC 3339');
+    if (Math.abs(at - now()) > bounds.skewMs) {
+      return refuse('TIMESTAMP_SKEW', `the timestamp is ${at - now()} ms from the server's clock`);
+    }
+    const valid = await network.verifyText({
+      publicKey: Buffer.from(publicKey, 'hex'),
+      message: Buffer.from(authInput(message.public_key, message.timestamp)),
+      signature: Buffer.from(message.signature, 'hex'),
+    });
+    if (this.#closed) return;
+    if (!valid) return refuse('MISMATCH', 'the signature does not fit auth:public_key:timestamp');
+    this.#authenticated(publicKey);
+  }
+
+  #authenticated(publicKey: string): void {
+    const id = agentId(publicKey);
+    if (this.#all.countOf(id) >= socketLimits.connectionsPerAgent) {
+      const most = socketLimits.connectionsPerAgent;
+      this.#error('RATE_LIMITED', 'QUOTA_USED', `an agent has ${most} connections at most`);
+      return this.end('tooMany');
+    }
+    if (this.#authTimer) clearTimeout(this.#authTimer);
+    this.#record.agentId = id;
+    this.#record.publicKey = publicKey;
+    this.#record.authenticatedAt = this.#all.now();
+    this.#say('auth_ok', {
+      connection_id: this.#record.id,
+      agent_id: id,
+      epoch: this.#all.network.epoch,
+      last_seq: this.#all.feed.head,
+      heartbeat_ms: socketLimits.heartbeatMs,
+    });
+  }
+
+  #subscribe({ topics, since }: ClientMessage['subscribe']): void {
+    if (!this.#known(topics)) return;
+    if (since && this.#subscribedOnce) {
+      return this.#error('INVALID_REQUEST', 'SCHEMA', 'since stands in the first subscribe only');
+    }
+    const { feed, network } = this.#all;
+    const first = !this.#subscribedOnce;
+    this.#subscribedOnce = true;
+    for (const topic of topics) this.#subscriber.topics.add(topic);
+    const head = feed.head;
+    const gap = since !== undefined && (since.epoch !== network.epoch || since.seq > head);
+    // Another history: what is held is replayed from its beginning.
+    const from = since === undefined ? head : gap ? 0 : since.seq;
+    if (since !== undefined) this.#all.resumed += 1;
+    const replay = since === undefined ? 0 : feed.count(from, this.#subscriber.topics);
+    this.#say('subscribed', {
+      topics: [...this.#subscriber.topics].sort(),
+      epoch: network.epoch,
+      last_seq: head,
+      replay,
+      gap,
+    });
+    if (!first) return;
+    this.#subscriber.cursor = from;
+    this.#subscriber.catchingUp = from < head;
+    feed.add(this.#subscriber);
+  }
+
+  #unsubscribe({ topics }: ClientMessage['unsubscribe']): void {
+    if (!this.#known(topics)) return;
+    for (const topic of topics) this.#subscriber.topics.delete(topic);
+    this.#say('unsubscribed', { topics: [...this.#subscriber.topics].sort() });
+  }
+
+  #known(topics: readonly string[]): boolean {
+    const unknown = topics.find((topic) => !knownTopics.has(topic));
+    if (unknown === undefined) return true;
+    const expected = `expected some of ${[...knownTopics].join(', ')}`;
+    this.#error('INVALID_REQUEST', 'UNKNOWN_TOPIC', `no topic is named ${unknown}; ${expected}`);
+    return false;
+  }
+
+  #bad(why: string, pointer?: string): void {
+    const details = pointer === undefined ? {} : { pointer };
+    this.#error('INVALID_REQUEST', 'SCHEMA', why, details);
+    this.#malformed += 1;
+    if (this.#malformed >= socketLimits.malformed) this.end('malformed');
+  }
+
+  /** A message beyond the rate is not looked at; the third time ends the connection. */
+  #withinRate(): boolean {
+    const now = this.#all.now();
+    this.#received = this.#received.filter((at) => at > now - 60_000);
+    this.#received.push(now);
+    if (this.#received.length <= socketLimits.messagesPerMinute) return true;
+    this.#warnings += 1;
+    const most = socketLimits.messagesPerMinute;
+    this.#error('RATE_LIMITED', 'QUOTA_USED', `more than ${most} messages a minute`);
+    if (this.#warnings >= socketLimits.warnings) this.end('tooFast');
+    return false;
+  }
+
+  #authTimedOut(): void {
+    if (this.#closed || this.#record.agentId) return;
+    this.#error('INVALID_SIGNATURE', 'MISSING', `no auth within ${socketLimits.authMs} ms`);
+    this.end('authTimeout');
+  }
+
+  #say(type: string, data: unknown): void {
+    this.#socket.send(JSON.stringify({ type, data }));
+  }
+
+  #error(code: ErrorCode, reason: string, message: string, more: object = {}): void {
+    const details = { reason, ...more };
+    this.#socket.send(JSON.stringify({ type: 'error', error: { code, message, details } }));
+  }
+
+  #close(code: number, reason: string): void {
+    if (this.#closed) return;
+    this.#finish(code, reason);
+    this.#socket.close(code, reason);
+  }
+
+  #finish(code: number, reason: string): void {
+    if (this.#closed) return;
+    this.#all.ended(this.#record, code, reason);
+    this.#closed = true;
+    if (this.#authTimer) clearTimeout(this.#authTimer);
+    this.#all.feed.remove(this.#subscriber);
+  }
+
+  /** The socket, counting what leaves. */
+  #counted(socket: Socket): Socket {
+    return {
+      ...socket,
+      send: (text) => {
+        this.#messagesOut += 1;
+        this.#bytesOut += text.length;
+        socket.send(text);
+      },
+    };
+  }
+}

@@ -1,0 +1,44 @@
+/** A write request as the engine takes it: credentials from where its kind carries them. */
+import {
+  type CommandKind,
+  carriage,
+  type Refusal,
+  refuse,
+  type SignedRequest,
+} from '../engine/index.js';
+import { sha256Hex } from '../engine/signing.js';
+import { readForm } from './form.js';
+
+export interface Received {
+  target: string;
+  headers: ReadonlyMap<string, string>;
+  body: Uint8Array;
+}
+
+export async function signedRequest(
+  kind: CommandKind,
+  { target, headers, body }: Received,
+): Promise<SignedRequest | { refusal: Refusal }> {
+  const header = (name: string) => headers.get(name) ?? '';
+  const { signed } = carriage[kind];
+  const type = header('content-type').split(';', 1)[0]!.trim().toLowerCase();
+  const expected = signed === 'form' ? 'multipart/form-data' : 'application/json';
+  if (type !== expected && (kind !== 'alliance_leave' || body.length > 0)) {
+    const message = `the Content-Type is ${type || 'missing'}; expected ${expected}`;
+    return { refusal: refuse('MEDIA_TYPE', message) };
+  }
+  const request: SignedRequest = {
+    kind,
+    public_key: header('x-agent-public-key'),
+    target: signed === 'header' ? target : '',
+    timestamp: signed === 'body' ? '' : header('x-timestamp'),
+    signature: signed === 'header' ? header('x-agent-signature') : '',
+    body,
+  };
+  if (signed !== 'form') return request;
+  const form = await readForm(header('content-type'), body);
+  if ('refusal' in form) return form;
+  const { caption, tags, signature, file } = form;
+  const fields = JSON.stringify({ caption, content_sha256: sha256Hex(file), tags });
+  return { ...request, signature, body: Buffer.from(fields), file };
+}

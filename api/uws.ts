@@ -1,0 +1,225 @@
+/** The fast transport: uWebSockets.js. Its memory is gone when a callback returns: copy at once. */
+
+import type {
+  HttpRequest as UwsRequest,
+  HttpResponse as UwsResponse,
+  WebSocket,
+  WebSocketBehavior,
+} from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { BodyCollector, Head, safeHeaders } from './head.js';
+import type {
+  Application,
+  HttpRequest,
+  HttpResponse,
+  Listening,
+  Socket,
+  SocketHandlers,
+  Transport,
+} from './transport.js';
+
+type Uws = typeof import('uWebSockets.js');
+
+/** The transport, or null where its binary does not load (musl, Node 24 and later). */
+export async function uwsTransport(): Promise<Transport | null> {
+  let uws: Uws;
+  try {
+    uws = await import('uWebSockets.js');
+  } catch {
+    return null;
+  }
+  return { name: 'uws', listen: (application, address) => listen(uws, application, address) };
+}
+
+async function listen(
+  uws: Uws,
+  application: Application,
+  { host, port }: { host: string; port: number },
+): Promise<Listening> {
+  const flight = new Flight();
+  const app = uws
+    .App()
+    .ws<SocketData>(application.socketPath, sockets(application))
+    .any('/*', (res, req) => new Exchange(application, flight, res).begin(req));
+  const socket = await new Promise<ReturnType<typeof Object> | false>((resolve) => {
+    app.listen(host, port, (listening) => resolve(listening));
+  });
+  if (!socket) throw new Error(`${host}:${port} cannot be listened on; is the port taken?`);
+  return {
+    port: uws.us_socket_local_port(socket as never),
+    async close() {
+      uws.us_listen_socket_close(socket as never);
+      await flight.landed();
+      app.close();
+    },
+  };
+}
+
+interface SocketData {
+  address: string;
+  handlers: SocketHandlers | null;
+}
+
+/** Bytes of a message that are read at all; the application refuses smaller ones already. */
+const MESSAGE_BYTES = 64 * 1024;
+
+function sockets(application: Application): WebSocketBehavior<SocketData> {
+  return {
+    compression: 0,
+    maxPayloadLength: MESSAGE_BYTES,
+    // The application beats itself, and decides who is slow: nothing is dropped here.
+    idleTimeout: 0,
+    sendPingsAutomatically: false,
+    maxBackpressure: 0,
+    upgrade(res, req, context) {
+      const version = req.getHeader('sec-websocket-version');
+      if (version !== '13') return void refuseUpgrade(res);
+      const address = Buffer.from(res.getRemoteAddressAsText()).toString();
+      res.upgrade<SocketData>(
+        { address, handlers: null },
+        req.getHeader('sec-websocket-key'),
+        req.getHeader('sec-websocket-protocol'),
+        req.getHeader('sec-websocket-extensions'),
+        context,
+      );
+    },
+    open(ws) {
+      ws.getUserData().handlers = application.open(socketOf(ws));
+    },
+    message(ws, message, isBinary) {
+      // Copied by the decoding: the memory is uWebSockets.js' own.
+      ws.getUserData().handlers?.message(isBinary ? null : Buffer.from(message).toString());
+    },
+    pong: (ws) => ws.getUserData().handlers?.pong(),
+    drain: (ws) => ws.getUserData().handlers?.drained(),
+    close(ws, code) {
+      const data = ws.getUserData();
+      const { handlers } = data;
+      data.handlers = null;
+      handlers?.closed(code);
+    },
+  };
+}
+
+function refuseUpgrade(res: UwsResponse): void {
+  res.cork(() => {
+    res.writeStatus('426 Upgrade Required').writeHeader('Sec-WebSocket-Version', '13').end();
+  });
+}
+
+/** Calls on a closed socket throw in uWebSockets.js: they are nothing here. */
+function socketOf(ws: WebSocket<SocketData>): Socket {
+  const data = ws.getUserData();
+  let ended = false;
+  const alive = () => !ended && data.handlers !== null;
+  return {
+    address: data.address,
+    send(text) {
+      if (!ended) ws.send(text, false);
+    },
+    bufferedBytes: () => (alive() ? ws.getBufferedAmount() : 0),
+    cork(work) {
+      if (alive()) ws.cork(work);
+    },
+    ping() {
+      if (alive()) ws.ping();
+    },
+    close(code, reason) {
+      if (ended) return;
+      ended = true;
+      ws.end(code, reason);
+    },
+  };
+}
+
+/** Counts what is in flight, so that a stop can wait for it. */
+class Flight {
+  #count = 0;
+  #landed: (() => void) | null = null;
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#landed?.();
+  }
+
+  landed(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#landed = resolve;
+    });
+  }
+}
+
+/** One request and its answer. `res` must not be touched once the peer has gone. */
+class Exchange {
+  readonly #application: Application;
+  readonly #flight: Flight;
+  readonly #res: UwsResponse;
+  #over = false;
+
+  constructor(application: Application, flight: Flight, res: UwsResponse) {
+    this.#application = application;
+    this.#flight = flight;
+    this.#res = res;
+  }
+
+  begin(req: UwsRequest): void {
+    this.#flight.begin();
+    // First of all: without it, a throw here would end the process.
+    this.#res.onAborted(() => this.#end());
+    const head = new Head();
+    req.forEach((name, value) => {
+      head.add(name, value);
+    });
+    const path = req.getUrl();
+    const query = req.getQuery();
+    const method = req.getCaseSensitiveMethod().toUpperCase();
+    const address = Buffer.from(this.#res.getRemoteAddressAsText()).toString();
+    const target = query === undefined || query === '' ? path : `${path}?${query}`;
+    const request = { method, target, path, headers: head.headers, address };
+    this.#read(head, request);
+  }
+
+  #read(head: Head, request: Omit<HttpRequest, 'body'>): void {
+    const { method, path } = request;
+    const collector = new BodyCollector(this.#application.bodyLimit(method, path));
+    const declared = head.contentLength;
+    if (head.ambiguous)
+      return void this.#answer({ ...request, method: '', body: new Uint8Array() });
+    if (declared !== null && declared > this.#application.bodyLimit(method, path)) {
+      return void this.#answer({ ...request, body: 'tooLarge' }, true);
+    }
+    let done = false;
+    this.#res.onData((chunk, isLast) => {
+      if (done || this.#over) return;
+      collector.add(new Uint8Array(chunk.slice(0)));
+      done = isLast || collector.tooLarge;
+      if (done) void this.#answer({ ...request, body: collector.take() }, collector.tooLarge);
+    });
+  }
+
+  async #answer(request: HttpRequest, close = false): Promise<void> {
+    const response = await this.#application.handle(request);
+    if (this.#over) return;
+    this.#end();
+    this.#res.cork(() => this.#write(response, request.method === 'HEAD', close));
+  }
+
+  #write(response: HttpResponse, headOnly: boolean, close: boolean): void {
+    const res = this.#res;
+    res.writeStatus(`${response.status} ${STATUS_CODES[response.status] ?? ''}`);
+    for (const [name, value] of safeHeaders(response)) res.writeHeader(name, value);
+    if (headOnly) res.endWithoutBody(Buffer.byteLength(response.body), close);
+    else res.end(response.body, close);
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#flight.end();
+  }
+}

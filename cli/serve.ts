@@ -1,0 +1,183 @@
+/** `folkmoot serve`: a live network over HTTP and WebSocket. */
+import { Command, Option } from 'commander';
+import type { Logger } from 'pino';
+import type { Profile, Server, ServerOptions } from '../api/index.js';
+import {
+  type Network,
+  type Policy,
+  policies,
+  StoreError,
+  type Weights,
+  weightings,
+} from '../engine/index.js';
+import { fail, UsageError } from './exit.js';
+import { integer } from './options.js';
+import { packageVersion } from './version.js';
+
+interface Flags {
+  host: string;
+  port: number;
+  data: string;
+  networkId: string;
+  policy?: Policy;
+  weights?: Weights;
+  votingPeriodMs?: number;
+  minValidators?: number;
+  limits: Profile;
+  transport?: 'uws' | 'node';
+  cors?: string;
+  logLevel: string;
+}
+
+const option = (flags: string, name: string, text: string) =>
+  new Option(flags, text).env(`FOLKMOOT_${name}`);
+
+export function serveCommand(): Command {
+  const periods = { least: 1, most: 86_400_000 };
+  return new Command('serve')
+    .description('serve a live network over HTTP and WebSocket')
+    .addOption(option('--host <address>', 'HOST', 'where to listen').default('127.0.0.1'))
+    .addOption(
+      option('--port <n>', 'PORT', 'port; 0 picks a free one')
+        .argParser(integer({ least: 0, most: 65_535 }))
+        .default(8080),
+    )
+    .addOption(option('--data <dir>', 'DATA', 'where the network is kept').default('folkmoot-data'))
+    .addOption(option('--network-id <id>', 'NETWORK_ID', 'name of the network').default('devnet'))
+    .addOption(
+      option('--policy <name>', 'POLICY', 'how votes decide; fixed at the start').choices(policies),
+    )
+    .addOption(option('--weights <name>', 'WEIGHTS', 'what a vote weighs').choices(weightings))
+    .addOption(
+      option(
+        '--voting-period-ms <ms>',
+        'VOTING_PERIOD_MS',
+        'how long a block is in voting',
+      ).argParser(integer(periods)),
+    )
+    .addOption(
+      option('--min-validators <n>', 'MIN_VALIDATORS', 'electors that a block needs').argParser(
+        integer({ least: 1, most: 1_000_000 }),
+      ),
+    )
+    .addOption(
+      option('--limits <profile>', 'LIMITS', 'rate limits; bench is 10,000 times spec')
+        .choices(['spec', 'bench', 'off'])
+        .default('spec'),
+    )
+    .addOption(
+      option('--transport <name>', 'TRANSPORT', 'default: uws where it loads, else node').choices([
+        'uws',
+        'node',
+      ]),
+    )
+    .addOption(option('--cors <origin>', 'CORS', 'let browsers of this origin in'))
+    .addOption(option('--log-level <level>', 'LOG_LEVEL', 'how much is logged').default('info'))
+    .addHelpText(
+      'after',
+      `
+The first line on standard output is JSON, once connections are accepted:
+  {"event":"listening","url":...,"ws_url":...,"network_id":...}
+Logs go to standard error. SIGTERM and SIGINT stop it: what is in flight is answered, and all is
+committed.
+
+Examples:
+  $ folkmoot serve --port 0 --data ./moot
+  $ folkmoot serve --limits bench            several agents on one machine share an address`,
+    )
+    .action((flags: Flags) => run(flags).catch(failServing));
+}
+
+/** A port or folder that cannot be had is told in one line, exit code 1. */
+function failServing(error: unknown): never {
+  if (error instanceof StoreError || error instanceof ListenError) {
+    process.stderr.write(`folkmoot: ${error.message}\n`);
+    process.exit(1);
+  }
+  return fail(error);
+}
+
+class ListenError extends Error {}
+
+const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
+
+async function run(flags: Flags): Promise<void> {
+  const { pino } = await import('pino');
+  const engine = await import('../engine/index.js');
+  const log = pino({ level: flags.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const verifier = engine.createVerifier('pool', { warn: (line) => log.warn(line) });
+  const network = await engine.Network.open({
+    path: flags.data,
+    genesis: genesisOf(flags),
+    verifier,
+    onFatal(error) {
+      log.fatal(error, 'the network stopped; restart to recover');
+      process.exit(13);
+    },
+  });
+  const server = await listen(flags, network, log);
+  if (!loopback.has(flags.host)) {
+    log.warn({ host: flags.host }, 'listening beyond loopback: TLS belongs in front');
+  }
+  const { network_id } = network.genesis;
+  const ws_url = `${server.url.replace('http', 'ws')}/ws/v1`;
+  const line = { event: 'listening', url: server.url, ws_url, network_id };
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+  log.info({ ...line, transport: server.transport, limits: flags.limits }, 'listening');
+  onSignal(log, async () => {
+    await server.close();
+    await network.close();
+    await verifier.close();
+  });
+}
+
+function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }: Flags) {
+  if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(networkId)) {
+    throw new UsageError('--network-id is 1 to 64 letters, digits, ., _ or -');
+  }
+  return {
+    network_id: networkId,
+    ...(policy === undefined ? {} : { policy }),
+    ...(weights === undefined ? {} : { weights }),
+    ...(votingPeriodMs === undefined ? {} : { voting_period_ms: votingPeriodMs }),
+    ...(minValidators === undefined ? {} : { min_validators: minValidators }),
+  };
+}
+
+async function listen(flags: Flags, network: Network, log: Logger): Promise<Server> {
+  const { startServer } = await import('../api/index.js');
+  const options: ServerOptions = {
+    network,
+    host: flags.host,
+    port: flags.port,
+    limits: flags.limits,
+    version: packageVersion(),
+    onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
+    ...(flags.transport === undefined ? {} : { transport: flags.transport }),
+    ...(flags.cors === undefined ? {} : { cors: flags.cors }),
+  };
+  try {
+    return await startServer(options);
+  } catch (error) {
+    throw new ListenError((error as Error).message);
+  }
+}
+
+/** The first signal stops in good order; a second one at once. */
+function onSignal(log: Logger, stop: () => Promise<void>): void {
+  let stopping = false;
+  const handle = (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    stop().then(
+      () => process.exit(0),
+      (error) => {
+        log.fatal(error, 'could not stop in good order');
+        process.exit(13);
+      },
+    );
+  };
+  process.on('SIGTERM', handle);
+  process.on('SIGINT', handle);
+}

@@ -1,0 +1,35 @@
+/** What a network is opened with, and what applying a request gives. */
+import type { Clock } from './clock.js';
+import type { Outcome } from './core/index.js';
+import type { Verifier } from './crypto/index.js';
+import type { GenesisOptions } from './open-store.js';
+import type { Event } from './schema/index.js';
+
+export interface NetworkOptions {
+  /** A folder, made if it is missing; or `memory: true`, which dies with the process. */
+  path?: string;
+  memory?: boolean;
+  /** `network_id` and whatever shall differ from the defaults. An existing folder keeps its own. */
+  genesis: GenesisOptions;
+  verifier: Verifier;
+  /** Default: the system's clock. */
+  clock?: Clock;
+  /** Free space below which writes are refused, bytes. */
+  freeSpaceBytes?: number;
+  /** Called once when a commit failed or an invariant broke. Default: one line, exit code 13. */
+  onFatal?: (error: Error) => void;
+}
+
+/** What `apply` gives at once: applied in memory, durable later. */
+export interface Applied {
+  outcome: Outcome;
+  /** What it caused. Not to be told outside this process before `durable` resolves. */
+  events: readonly Event[];
+  durable: Promise<void>;
+}
+
+/** The default of `onFatal`: restart is the recovery. */
+export function endProcess(error: Error): void {
+  process.stderr.write(`folkmoot: the network stopped: ${error.message}; restart to recover\n`);
+  process.exit(13);
+}
