@@ -13,6 +13,8 @@ export function openForReading(folder: string): Store {
   return openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
 }
 
-export function isFile(path: string): boolean {
-  return existsSync(path) && statSync(path).isFile();
+/** Anything else that exists, a pipe included, is read as a printed log. */
+export function isFolder(path: string): boolean {
+  if (!existsSync(path)) throw new StoreError('MISSING', `${path} does not exist`);
+  return statSync(path).isDirectory();
 }

@@ -29,7 +29,11 @@ async function print(folder: string, { from, to }: { from: number; to?: number }
   const { openForReading } = await import('./folder.js');
   const store = openForReading(folder);
   try {
-    const last = Math.min(to ?? Number.MAX_SAFE_INTEGER, store.meta()?.seq ?? 0);
+    const end = store.meta()?.seq ?? -1;
+    const last = Math.min(to ?? end, end);
+    if (from > end || (to ?? 0) > end) {
+      process.stderr.write(`folkmoot: the log ends at entry ${end}\n`);
+    }
     for (const line of storedLines(store, from, last)) {
       const room = process.stdout.write(`${JSON.stringify(printLine(line))}\n`);
       if (!room) await once(process.stdout, 'drain');

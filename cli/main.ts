@@ -2,6 +2,7 @@
 /** The command line: lists the commands; the work of each is loaded when it is used. */
 import './heap.js';
 import { Command } from 'commander';
+import { StoreError } from '../engine/index.js';
 import { exitCodes, fail } from './exit.js';
 import { keygenCommand } from './keygen.js';
 import { logCommand } from './log.js';
@@ -24,7 +25,8 @@ Examples:
   $ folkmoot sim --seed 7 --out runs/7      keep log, state and tables
   $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
 
-Exit codes: 0 done, 2 usage, 10 no progress, 12 replay differs, 13 crash or damaged data.`,
+Exit codes: 0 done, 2 usage, 10 no progress, 12 replay differs, 13 crash, or data that is damaged or
+cannot be used.`,
   );
 
 for (const command of [
@@ -41,7 +43,7 @@ for (const command of [
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // The reader went away (as `| head` does): there is nobody left to tell.
   if (error.code === 'EPIPE') process.exit(exitCodes.done);
-  throw error;
+  fail(new StoreError('FAILED', `standard output cannot be written: ${error.message}`));
 });
 
 program.parseAsync().catch(fail);

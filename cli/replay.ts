@@ -41,7 +41,8 @@ async function run(source: string, flags: Flags): Promise<void> {
   const verifier = flags.signatures ? createVerifier(flags.verifier) : undefined;
   try {
     const result = await compare(source, flags, verifier);
-    process.stdout.write(`${flags.json ? JSON.stringify(result) : readable(result)}\n`);
+    const { records_compared: _, ...shown } = result;
+    process.stdout.write(`${flags.json ? JSON.stringify(shown) : readable(result)}\n`);
     process.exitCode = result.match ? exitCodes.done : exitCodes.differs;
   } finally {
     await verifier?.close();
@@ -50,7 +51,7 @@ async function run(source: string, flags: Flags): Promise<void> {
 
 async function compare(source: string, flags: Flags, verifier?: Verifier): Promise<ReplayResult> {
   const { fileLines, replay, StoreError, storedLines } = await import('../engine/index.js');
-  const { isFile, openForReading } = await import('./folder.js');
+  const { isFolder, openForReading } = await import('./folder.js');
   const options = {
     ...(verifier ? { verifier } : {}),
     ...(flags.to === undefined ? {} : { to: flags.to }),
@@ -58,12 +59,26 @@ async function compare(source: string, flags: Flags, verifier?: Verifier): Promi
       ? { onProgress: (seq: number) => void process.stderr.write(`\rentry ${seq} `) }
       : {}),
   };
-  if (isFile(source)) return replay({ ...options, lines: fileLines(source) });
+  if (source === '-') return replay({ ...options, lines: fileLines('/dev/stdin') });
+  if (!isFolder(source)) return replay({ ...options, lines: fileLines(source) });
   const stored: Store = openForReading(source);
   try {
-    if (!stored.meta()) throw new StoreError('MISSING', `${source}: no network is stored here`);
-    const last = stored.meta()?.seq ?? 0;
-    return await replay({ ...options, stored, lines: storedLines(stored, 0, last) });
+    const end = stored.meta();
+    if (!end) throw new StoreError('MISSING', `${source}: no network is stored here`);
+    const { to } = flags;
+    if (to !== undefined && to > end.seq) {
+      process.stderr.write(`folkmoot: the log ends at entry ${end.seq}\n`);
+    }
+    const result = await replay({
+      ...options,
+      stored,
+      end,
+      lines: storedLines(stored, 0, end.seq),
+    });
+    if (result.match && to === undefined && !result.records_compared) {
+      process.stderr.write('folkmoot: a writer went on meanwhile: records were not compared\n');
+    }
+    return result;
   } finally {
     await stored.close();
   }
@@ -71,8 +86,10 @@ async function compare(source: string, flags: Flags, verifier?: Verifier): Promi
 
 function readable(result: ReplayResult): string {
   const digests = `digest     ${result.digest}\nlog digest ${result.log_digest}`;
-  if (!result.first_divergence) return `match: ${result.entries} entries\n${digests}`;
-  return `differs after ${result.entries} matching entries\n${describe(result.first_divergence)}`;
+  const { first_divergence: divergence, entries } = result;
+  return divergence
+    ? `differs after ${entries} matching entries\n${describe(divergence)}`
+    : `match: ${entries} entries\n${digests}`;
 }
 
 function describe({ seq, kind, what, which, expected, found }: Divergence): string {

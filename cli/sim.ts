@@ -38,7 +38,8 @@ Examples:
   $ folkmoot sim --seed 7 --agents 300 --blocks 20 --json
   $ folkmoot sim --policy majority --weights reputation --out runs/majority
 
-The same seed and options give the same digest on any machine, whatever --verifier checks.`,
+The same seed and options give the same digest on any machine, whatever --verifier checks. Progress
+lines name what is on disk at that moment, which differs from run to run; the last digest does not.`,
     )
     .action(run);
 }
@@ -51,16 +52,39 @@ function bounded(flag: string, text: string, name: keyof typeof simBounds): Opti
 async function run({ json = false, ...options }: Flags): Promise<void> {
   if (options.seed === '') throw new UsageError('--seed is empty; expected a text, such as 7');
   const { showProgress } = await import('./progress.js');
-  const { simulate } = await import('../sim/index.js');
+  const { Interrupted, simulate } = await import('../sim/index.js');
   const shown = Object.entries(options).map(([name, value]) => `${name}=${value}`);
   process.stderr.write(`folkmoot sim ${shown.join(' ')}\n`);
-  const progress = showProgress(options.blocks);
-  const result = await simulate(options, { onProgress: progress.update });
-  progress.stop();
   const made = { version: packageVersion(), commit: commitHash(), node: process.version };
-  const text = json
-    ? JSON.stringify({ ...result, ...made })
-    : (await import('./summary.js')).summary(result);
-  process.stdout.write(`${text}\n`);
-  process.exitCode = result.outcome === 'pass' ? exitCodes.done : exitCodes.noProgress;
+  const interrupt = interruption();
+  const progress = showProgress(options.blocks);
+  const hooks = { onProgress: progress.update, signal: interrupt.signal, made };
+  try {
+    const result = await simulate(options, hooks);
+    progress.stop();
+    const text = json ? JSON.stringify(result) : (await import('./summary.js')).summary(result);
+    process.stdout.write(`${text}\n`);
+    if (options.out !== undefined) process.stderr.write(`kept in ${options.out}\n`);
+    process.exitCode = result.outcome === 'pass' ? exitCodes.done : exitCodes.noProgress;
+  } catch (error) {
+    progress.stop();
+    if (!(error instanceof Interrupted)) throw error;
+    const kept = options.out === undefined ? 'nothing was kept' : `kept in ${options.out}/network`;
+    process.stderr.write(`interrupted: entries 0 to ${error.seq} are durable; ${kept}\n`);
+    interrupt.end();
+  }
+}
+
+/** The first SIGINT or SIGTERM ends the run in good order; `end` then dies by it, as is the custom. */
+function interruption(): { signal: AbortSignal; end: () => void } {
+  const controller = new AbortController();
+  let by: NodeJS.Signals = 'SIGINT';
+  const handle = (signal: NodeJS.Signals) => {
+    by = signal;
+    for (const name of signals) process.off(name, handle);
+    controller.abort();
+  };
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const name of signals) process.once(name, handle);
+  return { signal: controller.signal, end: () => process.kill(process.pid, by) };
 }

@@ -38,3 +38,28 @@ export function virtualClock(start: number): VirtualClock {
     },
   };
 }
+
+/** Rings once at the time last set; a clock that cannot wake anybody leaves that to its owner. */
+export class Alarm {
+  readonly #clock: Clock;
+  readonly #ring: () => void;
+  #at: number | null = null;
+  #cancel: () => void = () => {};
+
+  constructor(clock: Clock, ring: () => void) {
+    this.#clock = clock;
+    this.#ring = ring;
+  }
+
+  /** Null switches it off. */
+  set(at: number | null): void {
+    if (at === this.#at || !this.#clock.wakeAt) return;
+    this.#cancel();
+    this.#at = at;
+    if (at === null) return;
+    this.#cancel = this.#clock.wakeAt(at, () => {
+      this.#at = null;
+      this.#ring();
+    });
+  }
+}

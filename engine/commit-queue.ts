@@ -57,8 +57,8 @@ export class CommitQueue<V> {
   readonly #store: Store;
   readonly #owner: Owner<V>;
   #next = newPending();
-  #running: Promise<void> | null = null;
-  #inFlight = 0;
+  #inFlight: Pending | null = null;
+  #failure: Promise<void> | null = null;
   /** Durable entries, and the time that their commits took. */
   readonly committed = { entries: 0, milliseconds: 0 };
 
@@ -69,7 +69,7 @@ export class CommitQueue<V> {
 
   /** Entries that are applied but not durable. */
   get backlog(): number {
-    return this.#next.entries.length + this.#inFlight;
+    return this.#next.entries.length + (this.#inFlight?.entries.length ?? 0);
   }
 
   get full(): boolean {
@@ -78,8 +78,9 @@ export class CommitQueue<V> {
 
   /** Resolves when everything added so far is durable; rejects when that is unknown. */
   get durable(): Promise<void> {
+    if (this.#failure) return this.#failure;
     if (this.#next.entries.length > 0) return this.#next.durable;
-    return this.#running ?? Promise.resolve();
+    return this.#inFlight?.durable ?? Promise.resolve();
   }
 
   add(content: Content): void {
@@ -94,42 +95,42 @@ export class CommitQueue<V> {
       next.blobs.push(blob);
       next.bytes += blob.bytes.length;
     }
-    if (!this.#running) {
-      this.#running = this.#run();
-      this.#running.catch(() => {});
-    }
+    // The first of a batch starts it, after this turn; a running commit starts the next itself.
+    if (next.entries.length === 1 && !this.#inFlight) queueMicrotask(() => void this.#run());
   }
 
   async #run(): Promise<void> {
-    try {
-      // The first batch takes what is applied in this turn of the event loop, not one entry.
-      await null;
-      while (this.#next.entries.length > 0) await this.#commit();
-    } finally {
-      this.#running = null;
+    while (this.#next.entries.length > 0 && !this.#inFlight && !this.#failure) {
+      const batch = this.#next;
+      this.#next = newPending();
+      this.#inFlight = batch;
+      try {
+        await this.#commit(batch);
+      } catch (cause) {
+        this.#fail(batch, cause instanceof Error ? cause : new Error(String(cause)));
+      }
+      this.#inFlight = null;
     }
   }
 
-  async #commit(): Promise<void> {
-    const { durable: _, resolve, reject, bytes: __, ...content } = this.#next;
-    this.#next = newPending();
-    this.#inFlight = content.entries.length;
+  async #commit(batch: Pending): Promise<void> {
+    const { entries, events, changes, blobs } = batch;
     const { meta, view } = this.#owner.snapshot();
     const start = performance.now();
-    try {
-      await this.#store.commit({ ...content, meta });
-    } catch (cause) {
-      const error = cause instanceof Error ? cause : new Error(String(cause));
-      reject(error);
-      this.#next.reject(error);
-      this.#owner.failed(error);
-      throw error;
-    }
-    this.#inFlight = 0;
-    this.committed.entries += content.entries.length;
+    await this.#store.commit({ entries, events, changes, blobs, meta });
+    this.committed.entries += entries.length;
     this.committed.milliseconds += performance.now() - start;
-    this.#owner.committed(view, content.events);
-    resolve();
+    this.#owner.committed(view, events);
+    batch.resolve();
     crashPoint('tell.after');
+  }
+
+  /** Nothing may be told any more: whoever waits, or will, is refused. */
+  #fail(batch: Pending, error: Error): void {
+    batch.reject(error);
+    this.#next.reject(error);
+    this.#failure = Promise.reject(error);
+    this.#failure.catch(() => {});
+    this.#owner.failed(error);
   }
 }

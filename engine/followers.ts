@@ -32,13 +32,19 @@ export class Followers {
 
   /** Committed events after `since`, read as fast as they are taken. */
   async *follow(read: Views, since: number): AsyncGenerator<Event, void> {
-    let next = since + 1;
+    let next = Math.max(0, since) + 1;
     while (!this.#ended) {
+      const head = read.position.event_seq;
+      if (head < next) {
+        // Nothing awaits between the look and the wait: no commit can slip through.
+        await new Promise<void>((resolve) => this.#waiting.add(resolve));
+        continue;
+      }
       // Read in whole pages: the store may close while a slow consumer holds one.
-      const page = [...read.events(next, Math.min(read.position.event_seq, next + PAGE - 1))];
+      const last = Math.min(head, next + PAGE - 1);
+      const page = [...read.events(next, last)];
+      next = last + 1;
       yield* page;
-      next += page.length;
-      if (page.length === 0) await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
 }

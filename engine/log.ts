@@ -75,7 +75,7 @@ export function frame(parts: readonly (string | Uint8Array)[]): Uint8Array {
 }
 
 /** @throws {RangeError} when the bytes are not frames. */
-export function unframe(bytes: Uint8Array): Uint8Array[] {
+function unframe(bytes: Uint8Array): Uint8Array[] {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const parts: Uint8Array[] = [];
   for (let at = 0; at < view.length; ) {

@@ -4,7 +4,7 @@
  * recovery, because the state on disk always equals the end of the log.
  */
 import { type Admitted, admit } from './admit/index.js';
-import { type Clock, systemClock } from './clock.js';
+import { Alarm, type Clock, systemClock } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import type { Engine, Outcome, Step } from './core/index.js';
 import type { Verifier, VerifyJob } from './crypto/index.js';
@@ -42,9 +42,9 @@ export class Network {
   readonly epoch: string;
   /** Reads of what is committed. */
   readonly read: Views;
-  #cancelWake: () => void = () => {};
-  #wakeAt: number | null = null;
+  readonly #alarm: Alarm;
   #hasRoom = true;
+  #closing: Promise<void> | null = null;
   #state: 'open' | 'closing' | 'failed' = 'open';
 
   private constructor(options: NetworkOptions, opened: OpenedStore, clock: Clock) {
@@ -66,8 +66,8 @@ export class Network {
       committed: (view, events) => this.#committed(view, events),
       failed: (error) => this.#fail(error),
     });
-    this.#hasRoom = opened.store.hasRoom();
-    this.#scheduleWake();
+    this.#alarm = new Alarm(clock, () => this.advance());
+    this.#setAlarm();
   }
 
   /**
@@ -86,7 +86,8 @@ export class Network {
   }
 
   /** The second half of `verify`, for callers that look at the command in between. */
-  verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
+  async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
+    if (this.#state !== 'open') return { refusal: refuse('STOPPING', 'the network is closed') };
     return verifyAll(admitted, this.#verifier, this.knows);
   }
 
@@ -114,7 +115,7 @@ export class Network {
     const unable = this.#unable();
     if (unable) return { outcome: unable, events: [], durable: Promise.resolve() };
     const at = this.#now();
-    this.#advance(at);
+    const ticked = this.#advance(at);
     const seq = this.#engine.position.seq + 1;
     const step = this.#guard(() => this.#engine.apply({ seq, at, command: verified.command }));
     const { outcome } = step;
@@ -123,8 +124,9 @@ export class Network {
       const file = request.kind === 'meme' ? request.file : undefined;
       this.#append({ seq, at, ...request }, step, file);
     }
-    this.#scheduleWake();
-    return { outcome: outcome!, events: step.events, durable: this.#queue.durable };
+    this.#setAlarm();
+    const events = [...ticked, ...step.events];
+    return { outcome: outcome!, events, durable: this.#queue.durable };
   }
 
   /**
@@ -140,9 +142,8 @@ export class Network {
 
   /** Fires all deadlines before `now`; a live clock does so by itself. */
   advance(): readonly Event[] {
-    if (this.#unable()) return [];
-    const events = this.#advance(this.#now());
-    this.#scheduleWake();
+    const events = this.#unable() ? [] : this.#advance(this.#now());
+    if (this.#state === 'open') this.#setAlarm();
     return events;
   }
 
@@ -188,15 +189,20 @@ export class Network {
     this.#followers.listen(listener);
 
   /** Commits what was applied, tells it, and closes the store. The verifier stays the caller's. */
-  async close(): Promise<void> {
-    if (this.#state === 'closing') return;
-    this.#cancelWake();
-    if (this.#state === 'open') {
-      this.#state = 'closing';
-      await this.#queue.durable;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#state === 'open') this.#state = 'closing';
+    this.#alarm.set(null);
+    try {
+      if (this.#state === 'closing') await this.#queue.durable;
+    } finally {
+      this.#followers.end();
+      await this.#store.close();
     }
-    this.#followers.end();
-    await this.#store.close();
   }
 
   #now(): number {
@@ -209,6 +215,8 @@ export class Network {
       return refused(refuse('STOPPING', 'the network failed; open it again to recover'));
     }
     if (this.#state !== 'open') return refused(refuse('STOPPING', 'the network is closing'));
+    // Looked at once a batch; while there is none, each time, so that room made is room found.
+    if (!this.#hasRoom || this.#queue.backlog === 0) this.#hasRoom = this.#store.hasRoom();
     if (!this.#hasRoom) {
       return refused(refuse('DISK_FULL', 'too little free space to write; make room and retry'));
     }
@@ -251,20 +259,15 @@ export class Network {
   #committed(view: View, events: readonly ToldEvent[]): void {
     this.read.swap(view);
     this.#overlay.lift(view.meta.seq);
-    this.#hasRoom = this.#store.hasRoom();
     this.#followers.tell(events);
+    this.#setAlarm();
   }
 
-  #scheduleWake(): void {
+  /** For the next deadline; for one that is overdue because nothing can be written, a bit later. */
+  #setAlarm(): void {
     const due = this.#engine.nextDeadline();
-    if (!this.#clock.wakeAt || due === this.#wakeAt) return;
-    this.#cancelWake();
-    this.#wakeAt = due;
-    if (due === null) return;
-    this.#cancelWake = this.#clock.wakeAt(due + 1, () => {
-      this.#wakeAt = null;
-      this.advance();
-    });
+    const overdue = due !== null && due < this.#now();
+    this.#alarm.set(overdue ? this.#now() + OVERDUE_MS : due === null ? null : due + 1);
   }
 
   /** A throw inside the engine is a bug: its state cannot be trusted any more. */
@@ -280,10 +283,14 @@ export class Network {
   #fail(error: Error): void {
     if (this.#state === 'failed') return;
     this.#state = 'failed';
-    this.#cancelWake();
+    this.#alarm.set(null);
+    this.#followers.end();
     this.#onFatal(error);
   }
 }
+
+/** How long an overdue deadline waits for the queue or the disk. */
+const OVERDUE_MS = 100;
 
 const emptyTick = {
   kind: 'tick' as const,

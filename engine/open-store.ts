@@ -69,7 +69,7 @@ function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): S
 }
 
 /** @throws {TypeError} naming the parameter that is out of bounds. */
-export function completeGenesis(options: GenesisOptions): Genesis {
+function completeGenesis(options: GenesisOptions): Genesis {
   const genesis = { ...genesisDefaults, ...options };
   const problem = genesisProblem(genesis);
   if (problem) throw new TypeError(`genesis parameter ${problem.pointer} ${problem.message}`);
@@ -89,7 +89,7 @@ function checkedGenesis(store: Store, { genesis: wanted, path }: OpenStoreOption
 }
 
 /** The parameters in entry 0. */
-export function genesisOf(store: Store): Genesis {
+function genesisOf(store: Store): Genesis {
   const stored = store.entry(0);
   if (!stored) throw new StoreError('CORRUPT', 'the log has no entry 0 (genesis)');
   return genesisIn(decodeEntry(splitStored(stored).bytes));

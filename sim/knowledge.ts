@@ -33,6 +33,8 @@ export interface BlockTalk {
 /** How long after its end a block is still talked about. */
 const TALK_MS = 10_000;
 const HEADS = 8;
+/** Proposals on their way whose content is remembered. */
+const CONTENTS = 1_024;
 
 export class Knowledge {
   readonly #seed: number;
@@ -62,6 +64,9 @@ export class Knowledge {
 
   publish(hash: string, soundness: number, hasMeme: boolean): void {
     this.#contents.set(hash, { soundness, hasMeme });
+    // A proposal that was refused is never heard of: the oldest of them go.
+    const [oldest] = this.#contents.keys();
+    if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
   }
 
   /** Takes one event in; `at` is when it happened. */

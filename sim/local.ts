@@ -38,6 +38,8 @@ interface Sent {
   request: SignedRequest;
 }
 
+type BlockEnd = { status: string; block_hash: string };
+
 /** Applied entries that may wait for the disk before the world does. */
 const BACKLOG = 4_096;
 
@@ -183,6 +185,7 @@ export class LocalWorld implements World {
         this.#count('refusal' in outcome ? outcome.refusal : outcome.result);
         this.#hear(events);
       }
+      if (network.backlog > BACKLOG) await network.durable;
     }
   }
 
@@ -202,7 +205,7 @@ export class LocalWorld implements World {
       this.#knowledge.learn(event, at);
       this.#options.onEvent(event, at);
       if (event.type === 'block_proposal') this.#announce(event.data.block_hash);
-      else if (event.type === 'block_status') this.#stirProducers(event.data.status, event.seq, at);
+      else if (event.type === 'block_status') this.#stirProducers(event.data, at);
       else if (event.type === 'alliance_update') this.#invite(event, at);
     }
   }
@@ -216,11 +219,12 @@ export class LocalWorld implements World {
   }
 
   /** When voting ends, each producer waits a while by chance, so that few propose at once. */
-  #stirProducers(status: string, seq: number, at: number): void {
-    if (status === 'orphaned') return;
+  #stirProducers({ status, block_hash }: BlockEnd, at: number): void {
+    const talk = this.#knowledge.talk(block_hash);
+    if (status === 'orphaned' || !talk) return;
     for (const agent of this.#options.agents) {
       if (!agent.producer || agent.onBreak) continue;
-      const heard = this.#knowledge.closeHeardAt(agent.ordinal, seq, at);
+      const heard = this.#knowledge.closeHeardAt(agent.ordinal, talk.seq, at);
       takeTurn(agent, this, heard + this.turnMs(agent));
     }
   }

@@ -23,6 +23,17 @@ export const simDefaults: SimOptions = {
 };
 
 export const simBounds = {
-  agents: { least: 1, most: 1_000_000 },
+  agents: { least: 1, most: 200_000 },
   blocks: { least: 1, most: 1_000_000 },
 } as const;
+
+/** @throws {RangeError} naming the option that is out of bounds. */
+export function completeOptions(wanted: Partial<SimOptions>): SimOptions {
+  const options = { ...simDefaults, ...wanted };
+  for (const [name, { least, most }] of Object.entries(simBounds)) {
+    const value = options[name as keyof typeof simBounds];
+    if (Number.isInteger(value) && value >= least && value <= most) continue;
+    throw new RangeError(`${name} is ${value}; expected a whole number from ${least} to ${most}`);
+  }
+  return options;
+}

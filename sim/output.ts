@@ -5,11 +5,15 @@ import { stringify } from 'csv-stringify/sync';
 import { crashPoint, makeFolder, type Network, StoreError } from '../engine/index.js';
 import type { SimResult } from './result.js';
 
+/** What a run writes; none of it may be there before. */
+const kept = ['network', 'summary.json', 'blocks.csv', 'agents.csv'];
+
 /** Makes the folder. One that holds a network already is refused: a run begins at genesis. */
 export async function prepareOutput(folder: string): Promise<void> {
   try {
     makeFolder(folder);
-    if (!(await readdir(folder)).includes('network')) return;
+    const there = await readdir(folder);
+    if (!kept.some((name) => there.includes(name))) return;
   } catch (cause) {
     const why = (cause as Error).message;
     throw new StoreError('UNREADABLE', `the output folder cannot be used: ${why}`, { cause });
@@ -54,6 +58,11 @@ export async function writeOutput(
 /** Whole or not at all: a reader never sees half a file. */
 async function write(folder: string, name: string, text: string): Promise<void> {
   const temporary = join(folder, `.${name}.part`);
-  await writeFile(temporary, text);
-  await rename(temporary, join(folder, name));
+  try {
+    await writeFile(temporary, text);
+    await rename(temporary, join(folder, name));
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new StoreError('UNREADABLE', `${name} cannot be written: ${why}`, { cause });
+  }
 }

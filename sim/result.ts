@@ -1,7 +1,15 @@
 /** What a run gives: its figures, and the digests that the same seed reproduces. */
 import type { SimOptions } from './options.js';
 
-export interface SimResult {
+/** Which build made a result. */
+export interface Provenance {
+  version: string;
+  /** Null outside a checkout. */
+  commit: string | null;
+  node: string;
+}
+
+export interface SimResult extends Partial<Provenance> {
   seed: string;
   options: Omit<SimOptions, 'out' | 'seed'>;
   outcome: 'pass' | 'no_progress';

@@ -23,24 +23,25 @@ export interface Arrival {
   admitted: Admitted;
 }
 
-export interface Limits {
+/** What bounds a round. */
+export interface RoundBounds {
   nextDeadline: number | null;
   /** Votes that a block can take before it may be closed; 0 when it is not open. */
   votesUntilClose(block: string): number;
 }
 
 /** How many arrivals from the front of the queue make the next round: one at least. */
-export function roundLength(arrivals: readonly Arrival[], limits: Limits): number {
+export function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number {
   const votesLeft = new Map<string, number>();
   const seen = new Set<string>();
   for (const [index, { at, from, admitted }] of arrivals.entries()) {
     const { command } = admitted;
-    const due = limits.nextDeadline;
+    const due = bounds.nextDeadline;
     const late = due !== null && at > due;
     if (late || alone.has(command.kind)) return Math.max(1, index);
     if (command.kind !== 'vote' && command.kind !== 'discuss') continue;
     const block = command.block_hash;
-    const open = limits.votesUntilClose(block);
+    const open = bounds.votesUntilClose(block);
     // A closed block stays closed: what comes for it is turned away in any round.
     if (open === 0) continue;
     const left = votesLeft.get(block) ?? open;

@@ -9,6 +9,8 @@ import {
   Network,
   type SignedRequest,
   StoreError,
+  type Verifier,
+  type VirtualClock,
   virtualClock,
 } from '../engine/index.js';
 import { type ScriptedAgent, scriptedAgent, takeTurn } from './agents/agent.js';
@@ -16,9 +18,9 @@ import { personalityNames } from './agents/personalities.js';
 import { smallWorld } from './graph.js';
 import { signatoryOf } from './keys.js';
 import { LocalWorld } from './local.js';
-import type { SimOptions } from './options.js';
+import { completeOptions, type SimOptions } from './options.js';
 import { prepareOutput, writeOutput } from './output.js';
-import type { SimResult } from './result.js';
+import type { Provenance, SimResult } from './result.js';
 import { mix, Streams } from './streams.js';
 import { Tally } from './tally.js';
 
@@ -42,50 +44,89 @@ export interface Progress {
 }
 
 export interface SimHooks {
-  /** Called when the share of closed blocks has grown; what it shows is durable. */
+  /** Called when more blocks have closed; what it shows is durable. */
   onProgress?: (progress: Progress) => void;
   /** Changes requests on their way: faults for tests. */
   inTransit?: (request: SignedRequest) => SignedRequest;
+  /** Ends the run early, with `Interrupted`. */
+  signal?: AbortSignal;
+  /** What made the run: kept with its result. */
+  made?: Provenance;
+}
+
+/** A run was ended early. Entries up to `seq` are durable, in `out/network` if `out` was given. */
+export class Interrupted extends Error {
+  override name = 'Interrupted';
+  constructor(readonly seq: number) {
+    super(`the run was interrupted after entry ${seq}`);
+  }
 }
 
 /**
- * Runs a simulation. The same options give the same bytes, whatever verifier checks them.
- * @throws {StoreError} when the store cannot be written.
+ * Runs a simulation; what `wanted` leaves out has its default. The same options give the same bytes,
+ * whatever verifier checks them.
+ * @throws {RangeError} when an option is out of bounds.
+ * @throws {StoreError} when the store or the results cannot be written.
+ * @throws {Interrupted} when `signal` ended it.
  */
-export async function simulate(options: SimOptions, hooks: SimHooks = {}): Promise<SimResult> {
+export async function simulate(
+  wanted: Partial<SimOptions> = {},
+  hooks: SimHooks = {},
+): Promise<SimResult> {
+  const options = completeOptions(wanted);
+  if (options.out !== undefined) return runIn(options.out, options, hooks);
+  const folder = await temporaryFolder();
+  try {
+    return await runIn(folder, options, hooks);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runIn(folder: string, options: SimOptions, hooks: SimHooks): Promise<SimResult> {
   const started = performance.now();
-  const folder = options.out ?? (await temporaryFolder());
   const verifier = createVerifier(options.verifier);
-  let network: Network | undefined;
+  let fatal: Error | undefined;
   try {
     await prepareOutput(folder);
     const clock = virtualClock(START_MS);
-    const genesis: GenesisOptions = {
-      network_id: 'folkmoot-sim',
-      policy: options.policy,
-      weights: options.weights,
+    const { policy, weights } = options;
+    const genesis: GenesisOptions = { network_id: 'folkmoot-sim', policy, weights };
+    const onFatal = (error: Error) => {
+      fatal = error;
     };
     const path = join(folder, 'network');
-    // What went wrong reaches the run through the next request or commit.
-    const onFatal = () => {};
-    network = await Network.open({ path, genesis, verifier, clock, onFatal });
-    const tally = new Tally();
-    const agents = population(options);
-    const world = populate(options, agents, { network, clock, tally, hooks });
-    const outcome = await run(options, world, { network, tally, hooks });
-    await network.durable;
-    const wallMs = performance.now() - started;
-    const measured = { outcome, wallMs, verified: verifier.stats.verified };
-    const result = summarize(options, network, world, tally, measured);
-    if (options.out !== undefined) await writeOutput(options.out, network, result);
-    await network.close();
-    return result;
+    const network = await Network.open({ path, genesis, verifier, clock, onFatal });
+    try {
+      return await runOn(network, clock, options, hooks, started, verifier);
+    } finally {
+      // A commit that failed has been told already, as the cause.
+      await network.close().catch(() => {});
+    }
+  } catch (error) {
+    throw fatal ?? error;
   } finally {
-    // Closed above when all went well; else nothing more can be said of it than the error does.
-    await network?.close().catch(() => {});
     await verifier.close();
-    if (options.out === undefined) await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function runOn(
+  network: Network,
+  clock: VirtualClock,
+  options: SimOptions,
+  hooks: SimHooks,
+  started: number,
+  verifier: Verifier,
+): Promise<SimResult> {
+  const tally = new Tally();
+  const world = populate(options, population(options), { network, clock, tally, hooks });
+  const outcome = await run(options, world, { network, tally, hooks });
+  await network.durable;
+  const wallMs = performance.now() - started;
+  const measured = { outcome, wallMs, verified: verifier.stats.verified };
+  const result = { ...summarize(options, network, world, tally, measured), ...hooks.made };
+  if (options.out !== undefined) await writeOutput(options.out, network, result);
+  return result;
 }
 
 /** @throws {StoreError} `UNREADABLE` */
@@ -118,7 +159,7 @@ interface Around {
 function populate(
   options: SimOptions,
   agents: ScriptedAgent[],
-  { network, clock, tally, hooks }: Around & { clock: ReturnType<typeof virtualClock> },
+  { network, clock, tally, hooks }: Around & { clock: VirtualClock },
 ): LocalWorld {
   const streams = new Streams(options.seed);
   const world = new LocalWorld({
@@ -147,6 +188,10 @@ async function run(
   const patienceMs = PATIENCE_PERIODS * network.genesis.voting_period_ms;
   let told = 0;
   while (tally.closed < options.blocks) {
+    if (hooks.signal?.aborted) {
+      await network.durable;
+      throw new Interrupted(network.read.position.seq);
+    }
     const goes = await world.step();
     if (!goes || world.now - Math.max(START_MS, tally.lastFinalizedAt) > patienceMs) {
       return 'no_progress';

@@ -59,6 +59,9 @@ const drafters: { [K in CommandKind]: Drafter<K> } = {
 
 /** Admits a request of any kind. Only a meme waits: its file is looked into. */
 export async function admit(request: SignedRequest, networkId: string): Promise<Admission> {
+  if (!Object.hasOwn(carriage, request.kind)) {
+    return refused('UNKNOWN_ROUTE', `there are no requests of the kind ${request.kind}`);
+  }
   const tooLarge = sizeProblem(request);
   if (tooLarge) return { refusal: tooLarge };
   const media = request.file ? await sniff(request.file) : null;

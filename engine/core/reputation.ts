@@ -11,7 +11,7 @@ import type { State } from './state.js';
 
 /** A move of `overall` by this much is told. */
 const TOLD_STEP = 1_000;
-export const PENALTY = 250_000;
+const PENALTY = 250_000;
 const PENALTY_MOST = 500_000;
 
 /** A share of the whole scale; the product stays below 2^53 by the bounds on weights. */

@@ -20,6 +20,8 @@ export interface ReplayResult {
   entries: number;
   digest: string;
   log_digest: string;
+  /** False when a writer went on meanwhile: then records are of a later time and say nothing. */
+  records_compared: boolean;
   first_divergence: Divergence | null;
 }
 
@@ -28,6 +30,8 @@ export interface ReplayOptions {
   lines: Iterable<LogLine> | AsyncIterable<LogLine>;
   /** The store that the lines are from: its events and records are compared too. */
   stored?: Store;
+  /** Where its log ended when the lines were taken; default: where it ends now. */
+  end?: StoreMeta;
   /** Checks every signature again. */
   verifier?: Verifier;
   /** Stop after this entry: then only what the entries up to it did is compared. */
@@ -35,20 +39,24 @@ export interface ReplayOptions {
   onProgress?: (seq: number) => void;
 }
 
-/** Entries that are admitted and verified together. */
+/** Entries, and bytes of them, that are admitted and verified together: fewer than a queue holds. */
 const CHUNK = 1_024;
+const CHUNK_BYTES = 4 * 1024 * 1024;
 
 export async function replay(options: ReplayOptions): Promise<ReplayResult> {
   const run = new Replay(options);
   let chunk: LogLine[] = [];
+  let bytes = 0;
   for await (const line of options.lines) {
     if (options.to !== undefined && line.entry.seq > options.to) break;
     chunk.push(line);
-    if (chunk.length < CHUNK) continue;
+    bytes += line.entry.body.length;
+    if (chunk.length < CHUNK && bytes < CHUNK_BYTES) continue;
     const divergence = await run.take(chunk);
     if (divergence) return run.result(divergence);
     options.onProgress?.(line.entry.seq);
     chunk = [];
+    bytes = 0;
   }
   const divergence =
     (await run.take(chunk)) ?? (options.to === undefined ? run.compareEnd() : null);
@@ -73,9 +81,12 @@ class Replay {
   #engine: Engine | null = null;
   #entries = 0;
   #lastKind: string = 'genesis';
+  #recordsCompared = false;
+  readonly #end: StoreMeta | null;
 
   constructor(options: ReplayOptions) {
     this.#options = options;
+    this.#end = options.end ?? options.stored?.meta() ?? null;
   }
 
   result(divergence: Divergence | null): ReplayResult {
@@ -84,6 +95,7 @@ class Replay {
       entries: this.#entries,
       digest: this.#digests.digest,
       log_digest: this.#digests.logDigest,
+      records_compared: this.#recordsCompared,
       first_divergence: divergence,
     };
   }
@@ -106,7 +118,7 @@ class Replay {
       return { ...at, what: 'entry', expected: 'an entry 0 (genesis)', found: 'no entries' };
     }
     const { stored } = this.#options;
-    const meta = stored?.meta();
+    const meta = this.#end;
     if (!stored || !meta) return null;
     const { digest, logDigest } = this.#digests;
     const ends = [
@@ -120,20 +132,26 @@ class Replay {
     for (const [what, expected, found] of ends) {
       if (expected !== found) return { ...at, what, expected, found };
     }
-    for (const { seq: number } of stored.entries(seq + 1, Number.MAX_SAFE_INTEGER)) {
-      return {
-        ...at,
-        what: 'entry',
-        expected: `entry ${seq} as the last`,
-        found: `entry ${number}`,
-      };
+    const grown = () => stored.meta()?.seq !== meta.seq;
+    if (grown()) return null;
+    const divergence =
+      this.#beyond(stored, at) ?? compareRecords(this.#computed, stored, this.#changes);
+    // A commit in between moved what was read: then it was another time's state.
+    this.#recordsCompared = !grown();
+    return this.#recordsCompared ? divergence : null;
+  }
+
+  /** What is stored after the end of the log. */
+  #beyond(stored: Store, at: { seq: number; kind: string }): Divergence | null {
+    for (const { seq } of stored.entries(at.seq + 1, Number.MAX_SAFE_INTEGER)) {
+      const expected = `entry ${at.seq} as the last`;
+      return { ...at, what: 'entry', expected, found: `entry ${seq}` };
     }
-    const next = this.#engine.position.event_seq + 1;
-    for (const { seq: number, json } of stored.events(next, Number.MAX_SAFE_INTEGER)) {
-      const which = `event ${number}`;
-      return { ...at, what: 'event', which, expected: 'no event', found: json };
+    const next = this.#engine!.position.event_seq + 1;
+    for (const { seq, json } of stored.events(next, Number.MAX_SAFE_INTEGER)) {
+      return { ...at, what: 'event', which: `event ${seq}`, expected: 'no event', found: json };
     }
-    return compareRecords(this.#computed, stored, this.#changes);
+    return null;
   }
 
   async #check(line: LogLine): Promise<Checked> {

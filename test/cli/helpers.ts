@@ -163,7 +163,9 @@ export async function replayHere(path: string): Promise<Replayed> {
   const verifier = createVerifier('inline');
   try {
     const lines = storedLines(stored, 0, stored.meta()?.seq ?? 0);
-    return await replay({ stored, lines, verifier });
+    const { records_compared, ...found } = await replay({ stored, lines, verifier });
+    expect(records_compared).toBe(found.match);
+    return found;
   } finally {
     await verifier.close();
     await stored.close();

@@ -53,7 +53,9 @@ test('log --from --to: both ends are included', async () => {
   expect(await part('--from', '340')).toEqual(printed.slice(340));
   expect(await part('--to', '0')).toEqual(printed.slice(0, 1));
   expect(await part('--from', '5', '--to', '4')).toEqual([]);
-  expect(await part('--from', `${run.entries}`)).toEqual([]);
+  const beyond = await folkmoot(['log', folder, '--from', `${run.entries}`]);
+  const end = `folkmoot: the log ends at entry ${run.entries - 1}\n`;
+  expect(beyond).toMatchObject({ code: 0, stdout: '', stderr: end });
 });
 
 test('log: a reader that goes away early is no failure', () => {
