@@ -8,7 +8,7 @@ import { failure, success } from './errors.js';
 import { type Gate, pass, tooMany, withQuota } from './gate.js';
 import { addressKey, Limits, type Profile, perMinute } from './limits.js';
 import { Metrics } from './metrics.js';
-import { type Match, match, type Route, type SpecialRoute } from './routes.js';
+import { type DocumentRoute, type Match, match, type Route, type SpecialRoute } from './routes.js';
 import { signedRequest } from './signed-request.js';
 import type { Application, HttpRequest, HttpResponse } from './transport.js';
 
@@ -177,30 +177,40 @@ async function write(
 
 type ReadMatch = Match & { route: Exclude<Route, { write: CommandKind }> };
 
-function read(
+async function read(
   options: ApplicationOptions,
   gate: Gate,
   { route: chosen, params }: ReadMatch,
   request: HttpRequest,
   requestId: string,
-): HttpResponse {
+): Promise<HttpResponse> {
   const address = addressKey(request.address);
   const quota = gate.limits.look('read', address);
   if (quota?.remaining === 0) return withQuota(failure(tooMany(quota), requestId), quota);
   gate.limits.use('read', address);
   const left = gate.limits.look('read', address);
   if ('special' in chosen) {
-    const response =
-      chosen.special === 'meta'
-        ? success(200, meta(options))
-        : memeContent(options.network, params[0] ?? '', requestId);
-    return withQuota(response, left);
+    const [id = ''] = params;
+    return withQuota(await specialRead(options, chosen.special, id, requestId), left);
   }
   const query = new URLSearchParams(request.target.split('?')[1] ?? '');
   const result = chosen.read({ network: options.network, params, query });
   const response =
     'refusal' in result ? failure(result.refusal, requestId) : success(200, result.data);
   return withQuota(response, left);
+}
+
+async function specialRead(
+  options: ApplicationOptions,
+  what: SpecialRoute,
+  id: string,
+  requestId: string,
+): Promise<HttpResponse> {
+  if (what === 'meta') return success(200, meta(options));
+  if (what === 'meme_content') return memeContent(options.network, id, requestId);
+  // Not before somebody asks: most servers run without being read.
+  const { served } = await import('./documents.js');
+  return served(what as DocumentRoute);
 }
 
 function memeContent(network: Network, id: string, requestId: string): HttpResponse {

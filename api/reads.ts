@@ -1,6 +1,6 @@
 /** The reads: what is committed, shown. Each gives its data, or says what is unknown. */
 import {
-  type BlockStatus,
+  BlockStatus,
   limits as bounds,
   type EventType,
   eventTopics,
@@ -47,7 +47,8 @@ function page<T>(rows: Iterable<T>, limit: number): { rows: T[]; more: boolean }
   return { rows: taken, more: false };
 }
 
-const DEFAULT_ROWS = 100;
+/** Rows of a page that says nothing else. */
+export const DEFAULT_ROWS = 100;
 
 function rowsOf(query: URLSearchParams, otherwise = DEFAULT_ROWS): number | null {
   const limit = number(query, 'limit', otherwise);
@@ -77,7 +78,7 @@ export function agent({ network, params: [id = ''] }: Read): ReadResult {
   return found(network.read.agent(id), unknown('UNKNOWN_AGENT', 'agent has the id', id));
 }
 
-const statuses = ['voting', 'finalized', 'rejected', 'expired', 'orphaned'];
+const statuses: readonly string[] = BlockStatus.enum;
 
 export function blocks({ network, query }: Read): ReadResult {
   const limit = rowsOf(query);

@@ -1,10 +1,13 @@
 /** The route table: what answers where. Gate, documents and tests derive from it. */
 import { type CommandKind, carriage } from '../engine/index.js';
+import type { ReadName } from './answers.js';
 import * as reads from './reads.js';
+
+type Reader = (read: reads.Read) => reads.ReadResult;
 
 export type Route =
   | { method: string; path: string; write: CommandKind }
-  | { method: 'GET'; path: string; read: (read: reads.Read) => reads.ReadResult }
+  | { method: 'GET'; path: string; name: ReadName; read: Reader }
   | { method: string; path: string; special: SpecialRoute };
 
 export type SpecialRoute =
@@ -14,7 +17,11 @@ export type SpecialRoute =
   | 'ready'
   | 'metrics'
   | 'debug_ws'
-  | 'debug_verify';
+  | 'debug_verify'
+  | DocumentRoute;
+
+/** The two documents, the page that shows one of them, and its scripts. */
+export type DocumentRoute = 'openapi' | 'asyncapi' | 'docs' | 'docs_theme' | 'docs_viewer';
 
 const writes: Route[] = Object.entries(carriage).map(([kind, { method, path }]) => ({
   method,
@@ -22,25 +29,27 @@ const writes: Route[] = Object.entries(carriage).map(([kind, { method, path }]) 
   write: kind as CommandKind,
 }));
 
-const get = (path: string, read: (read: reads.Read) => reads.ReadResult): Route => ({
+/** A read by its name, under which answers.ts has the shape of its data. */
+const get = (path: string, name: ReadName, read: Reader): Route => ({
   method: 'GET',
   path,
+  name,
   read,
 });
 
 export const routes: readonly Route[] = [
   ...writes,
-  get('/api/v1/network/state', reads.state),
-  get('/api/v1/network/agents', reads.agents),
-  get('/api/v1/social/reputation/{id}', reads.reputation),
-  get('/api/v1/agents/{id}', reads.agent),
-  get('/api/v1/blocks', reads.blocks),
-  get('/api/v1/blocks/{hash}', reads.block),
-  get('/api/v1/blocks/{hash}/votes', reads.votes),
-  get('/api/v1/transactions/{hash}', reads.transactions),
-  get('/api/v1/state/{key}', reads.stateValue),
-  get('/api/v1/social/alliances', reads.alliances),
-  get('/api/v1/events', reads.events),
+  get('/api/v1/network/state', 'state', reads.state),
+  get('/api/v1/network/agents', 'agents', reads.agents),
+  get('/api/v1/social/reputation/{id}', 'reputation', reads.reputation),
+  get('/api/v1/agents/{id}', 'agent', reads.agent),
+  get('/api/v1/blocks', 'blocks', reads.blocks),
+  get('/api/v1/blocks/{hash}', 'block', reads.block),
+  get('/api/v1/blocks/{hash}/votes', 'votes', reads.votes),
+  get('/api/v1/transactions/{hash}', 'transactions', reads.transactions),
+  get('/api/v1/state/{key}', 'stateValue', reads.stateValue),
+  get('/api/v1/social/alliances', 'alliances', reads.alliances),
+  get('/api/v1/events', 'events', reads.events),
   { method: 'GET', path: '/api/v1/meta', special: 'meta' },
   { method: 'GET', path: '/api/v1/social/memes/{id}/content', special: 'meme_content' },
   { method: 'GET', path: '/api/v1/debug/ws/{connection_id}', special: 'debug_ws' },
@@ -48,6 +57,11 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: '/metrics', special: 'metrics' },
   { method: 'GET', path: '/healthz', special: 'live' },
   { method: 'GET', path: '/readyz', special: 'ready' },
+  { method: 'GET', path: '/openapi.json', special: 'openapi' },
+  { method: 'GET', path: '/asyncapi.json', special: 'asyncapi' },
+  { method: 'GET', path: '/docs', special: 'docs' },
+  { method: 'GET', path: '/docs/theme.js', special: 'docs_theme' },
+  { method: 'GET', path: '/docs/rapidoc-min.js', special: 'docs_viewer' },
 ];
 
 interface Compiled {

@@ -3,9 +3,11 @@
 import './heap.js';
 import { Command } from 'commander';
 import { StoreError } from '../engine/index.js';
+import { agentCommand } from './agent.js';
 import { exitCodes, fail } from './exit.js';
 import { keygenCommand } from './keygen.js';
 import { logCommand } from './log.js';
+import { networkCommand } from './network.js';
 import { replayCommand } from './replay.js';
 import { serveCommand } from './serve.js';
 import { simCommand } from './sim.js';
@@ -25,19 +27,28 @@ Examples:
   $ folkmoot sim --seed 7 --out runs/7      keep log, state and tables
   $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
 
-Exit codes: 0 done, 2 usage, 10 no progress, 12 replay differs, 13 crash, or data that is damaged or
-cannot be used.`,
+Exit codes: 0 done, 1 refused by a server, 2 usage, 10 no progress, 12 replay differs, 13 crash, or
+data that is damaged or cannot be used.`,
   );
 
 for (const command of [
   serveCommand,
+  agentCommand,
+  networkCommand,
   simCommand,
   replayCommand,
   logCommand,
   verifyCommand,
   keygenCommand,
 ]) {
-  program.addCommand(command().copyInheritedSettings(program));
+  program.addCommand(inherit(command(), program));
+}
+
+/** What the program settled holds at every depth: a mistake there is usage too. */
+function inherit(command: Command, from: Command): Command {
+  command.copyInheritedSettings(from);
+  for (const inner of command.commands) inherit(inner, command);
+  return command;
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

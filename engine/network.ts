@@ -125,7 +125,7 @@ export class Network {
       this.#append({ seq, at, ...request }, step, file);
     }
     this.#setAlarm();
-    const events = [...ticked, ...step.events];
+    const events = ticked.length === 0 ? step.events : [...ticked, ...step.events];
     return { outcome: outcome!, events, durable: this.#queue.durable };
   }
 

@@ -8,7 +8,7 @@ import {
   formatInstant,
 } from '../../schema/index.js';
 import type { UnknownEvent } from '../directory.js';
-import { type Rule, type Verdict, verdict } from '../quorum.js';
+import { type Rule, type Tally, type Verdict, verdict } from '../quorum.js';
 
 type BlockEvent =
   | { type: 'proposed'; data: EventData['block_proposal'] }
@@ -38,16 +38,24 @@ const block = setup({
   },
 });
 
-const count = block.assign(({ context, event }) => {
-  if (event.type !== 'vote') return context;
-  const approving = event.decision === 'approve';
+type Vote = Extract<BlockEvent, { type: 'vote' }>;
+
+/** The tally with one more vote. */
+function counted(context: BlockContext, { decision, weight, vetoed }: Vote): Tally {
+  const approving = decision === 'approve';
   return {
-    approve: context.approve + (approving ? event.weight : 0),
-    reject: context.reject + (approving ? 0 : event.weight),
+    approve: context.approve + (approving ? weight : 0),
+    reject: context.reject + (approving ? 0 : weight),
+    total: context.total,
     voted: context.voted + 1,
-    vetoed: context.vetoed || event.vetoed,
+    electors: context.electors,
+    vetoed: context.vetoed || vetoed,
   };
-});
+}
+
+const count = block.assign(({ context, event }) =>
+  event.type === 'vote' ? counted(context, event) : {},
+);
 
 const close = block.assign(({ event }) => ('at' in event ? { closed_at: event.at } : {}));
 
@@ -80,11 +88,22 @@ const announce = block.emit(({ context, event }) => {
   return { type: 'unknown_event', actor: context.block_hash, event: event.type };
 });
 
+type Asked = { context: BlockContext; event: BlockEvent };
+
 /** The machine of one network's blocks: the rule is the same for all of them. */
 export function blockMachine(rule: Rule) {
-  const ends = (wanted: Verdict, atDeadline: boolean) => ({
-    guard: ({ context }: { context: BlockContext }) =>
-      verdict(rule, context, atDeadline) === wanted,
+  // Looking ahead spares each vote a second round through the machine for eventless transitions;
+  // most votes decide nothing, so that is asked first.
+  const decides = ({ context, event }: Asked) =>
+    event.type === 'vote' ? verdict(rule, counted(context, event), false) : null;
+  const actions = [count, announce];
+  const byVote = (wanted: Verdict) => ({
+    guard: (asked: Asked) => decides(asked) === wanted,
+    target: wanted,
+    actions,
+  });
+  const byDeadline = (wanted: Verdict) => ({
+    guard: ({ context }: Asked) => verdict(rule, context, true) === wanted,
     target: wanted,
   });
   const end = (status: BlockStatus) => ({ type: 'final' as const, entry: [close, tell(status)] });
@@ -96,11 +115,15 @@ export function blockMachine(rule: Rule) {
       voting: {
         on: {
           proposed: { actions: announce },
-          vote: { actions: [count, announce] },
-          deadline: [ends('finalized', true), ends('rejected', true), ends('expired', true)],
+          vote: [
+            { guard: (asked) => decides(asked) === null, actions },
+            byVote('finalized'),
+            byVote('rejected'),
+            byVote('expired'),
+          ],
+          deadline: [byDeadline('finalized'), byDeadline('rejected'), byDeadline('expired')],
           orphan: { target: 'orphaned' },
         },
-        always: [ends('finalized', false), ends('rejected', false), ends('expired', false)],
       },
       finalized: end('finalized'),
       rejected: end('rejected'),
