@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { formatInstant, type Network } from '../engine/index.js';
 import { socketLimits } from './channels.js';
+import type { ConnectionRecord, SessionHost } from './connection-record.js';
 import { Feed } from './feed.js';
-import { type ConnectionRecord, Session, type SessionHost } from './session.js';
+import { Session } from './session.js';
 import type { Socket, SocketHandlers } from './transport.js';
 
 export class Connections implements SessionHost {
@@ -34,9 +35,10 @@ export class Connections implements SessionHost {
       closed: null,
       last: null,
     };
-    record.session = new Session(this, record, socket);
+    const session = new Session(this, record, socket);
+    record.session = session;
     this.#records.set(record.id, record);
-    return record.session;
+    return session;
   }
 
   /** How many open connections an agent has. */

@@ -1,50 +1,23 @@
 /** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
-import {
-  limits as bounds,
-  type ErrorCode,
-  formatInstant,
-  type Network,
-  parseInstant,
-} from '../engine/index.js';
+import { limits as bounds, type ErrorCode, formatInstant, parseInstant } from '../engine/index.js';
 import { agentId, authInput } from '../engine/signing.js';
 import { type ClientMessage, closeCodes, topics as knownTopics, socketLimits } from './channels.js';
 import { type AnyClientMessage, readClientMessage } from './client-message.js';
-import type { Feed, Subscriber } from './feed.js';
+import type { ConnectionRecord, Figures, OpenSession, SessionHost } from './connection-record.js';
+import type { Subscriber } from './feed.js';
 import type { Socket, SocketHandlers } from './transport.js';
 
 const KEY = /^[0-9a-fA-F]{64}$/;
 const SIGNATURE = /^[0-9a-fA-F]{128}$/;
 
-/** What can be seen of a connection, also for a while after it closed. */
-export interface ConnectionRecord {
-  readonly id: string;
-  readonly connectedAt: number;
-  agentId: string | null;
-  publicKey: string | null;
-  authenticatedAt: number | null;
-  session: Session | null;
-  closed: { code: number; reason: string; at: number } | null;
-  /** Kept from the session when it ends. */
-  last: ReturnType<Session['figures']> | null;
-}
-
-/** What a session asks of those who keep all of them. */
-export interface SessionHost {
-  readonly network: Network;
-  readonly feed: Feed;
-  readonly now: () => number;
-  resumed: number;
-  countOf(agentId: string): number;
-  ended(record: ConnectionRecord, code: number, reason: string): void;
-}
-
-export class Session implements SocketHandlers {
+export class Session implements SocketHandlers, OpenSession {
   readonly #all: SessionHost;
   readonly #record: ConnectionRecord;
   readonly #socket: Socket;
   readonly #subscriber: Subscriber;
   #authTimer: NodeJS.Timeout | null;
-  #authenticating = false;
+  /** What came while a signature was being verified: it is dealt with in its turn. */
+  #waiting: (string | null)[] | null = null;
   #subscribedOnce = false;
   #closed = false;
   #unansweredPings = 0;
@@ -71,7 +44,7 @@ export class Session implements SocketHandlers {
     this.#authTimer.unref();
   }
 
-  figures() {
+  figures(): Figures {
     return {
       topics: [...this.#subscriber.topics].sort(),
       last_seq_sent: this.#subscriber.lastSent,
@@ -86,6 +59,11 @@ export class Session implements SocketHandlers {
     if (this.#closed) return;
     this.#messagesIn += 1;
     if (!this.#withinRate()) return;
+    if (this.#waiting) this.#waiting.push(text);
+    else this.#take(text);
+  }
+
+  #take(text: string | null): void {
     if (text === null) return this.#bad('a binary message: messages are JSON texts');
     if (Buffer.byteLength(text) > socketLimits.messageBytes) {
       this.#error(
@@ -126,7 +104,7 @@ export class Session implements SocketHandlers {
   }
 
   #dispatch(message: AnyClientMessage): void {
-    if (message.type === 'auth') void this.#auth(message);
+    if (message.type === 'auth') this.#authInTurn(message);
     else if (!this.#record.agentId) {
       this.#error('INVALID_SIGNATURE', 'MISSING', 'auth must be the first message');
       this.end('unauthenticated');
@@ -135,11 +113,32 @@ export class Session implements SocketHandlers {
     else this.#say('pong', { id: message.id, server_time: formatInstant(this.#all.now()) });
   }
 
+  /** Messages behind an auth wait for it: a client need not. */
+  #authInTurn(message: ClientMessage['auth']): void {
+    this.#waiting = [];
+    this.#auth(message)
+      .catch((error: unknown) => {
+        // A full queue or a closing network: the client tries again later.
+        this.#error('NETWORK_ERROR', 'QUEUE_FULL', (error as Error).message);
+        this.#close(1013, 'try again later');
+      })
+      .finally(() => this.#resume());
+  }
+
+  #resume(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    while (waiting.length > 0 && !this.#closed) {
+      this.#take(waiting.shift()!);
+      // Another auth is being verified: what is left waits for that.
+      if (this.#waiting) (this.#waiting as (string | null)[]).push(...waiting.splice(0));
+    }
+  }
+
   async #auth(message: ClientMessage['auth']): Promise<void> {
-    if (this.#record.agentId || this.#authenticating) {
+    if (this.#record.agentId) {
       return this.#error('INVALID_REQUEST', 'SCHEMA', 'this connection is authenticated already');
     }
-    this.#authenticating = true;
     const { network, now } = this.#all;
     const publicKey = message.public_key.toLowerCase();
     const refuse = (reason: string, why: string, code: ErrorCode = 'INVALID_SIGNATURE') => {

@@ -1,0 +1,133 @@
+/** An agent of a live network: signs, sends, and follows events. It owns the key it is given. */
+import { type AgentKeys, signText } from '../../engine/browser-keys.js';
+import * as compose from '../../engine/compose.js';
+import type { CommandKind } from '../../engine/schema/command.js';
+import type { SignedRequest } from '../../engine/schema/entry.js';
+import type { Status } from '../../engine/schema/primitives.js';
+import { agentId } from '../../engine/signing.js';
+import type { AnswerOf, ReputationView } from './answers.js';
+import { Clock } from './clock.js';
+import { ApiError } from './errors.js';
+import { EventStream, type StreamOptions } from './events.js';
+import type { MemePost, Proposal, StatusChange } from './fields.js';
+import { NetworkClient, type NetworkClientOptions } from './network-client.js';
+import type { SocketConstructor } from './socket.js';
+
+export interface AgentClientOptions extends NetworkClientOptions {
+  keys: AgentKeys;
+  /** Default: that of the platform; on a Node without one, `ws`. */
+  WebSocket?: SocketConstructor;
+}
+
+/**
+ * Every method throws an `ApiError` when refused, an `UnreachableError` when nobody answers. To do
+ * the same again is harmless: the answer then has `duplicate: true`.
+ */
+export class AgentClient extends NetworkClient {
+  readonly publicKey: string;
+  /** Follows from the key: known before registration. */
+  readonly agentId: string;
+  readonly #by: compose.Signatory;
+  readonly #clock = new Clock();
+  readonly #socket: SocketConstructor | undefined;
+
+  constructor({ keys, WebSocket, ...options }: AgentClientOptions) {
+    super(options);
+    this.publicKey = keys.publicKey;
+    this.agentId = agentId(keys.publicKey);
+    this.#by = { publicKey: keys.publicKey, sign: (input) => signText(input, keys) };
+    this.#socket = WebSocket;
+  }
+
+  register(fields: compose.Registration) {
+    return this.#write<'register'>((at) => compose.composeRegister(this.#by, at, fields));
+  }
+
+  setStatus(status: Status, more: StatusChange = {}) {
+    const fields = { status, ...more };
+    return this.#write<'status'>((at) => compose.composeStatus(this.#by, at, this.agentId, fields));
+  }
+
+  vote(fields: compose.VoteFields) {
+    return this.#write<'vote'>((at) => compose.composeVote(this.#by, at, fields));
+  }
+
+  /** Proposes a block on the head, unless another parent is named. */
+  async propose(proposal: Proposal = {}) {
+    const { transactions: given = [], ...rest } = proposal;
+    const parent_hash = proposal.parent_hash ?? (await this.networkState()).head_hash;
+    const transactions: compose.SignedTransaction[] = [];
+    for (const one of given) {
+      transactions.push(typeof one === 'string' ? await this.signTransaction(one) : one);
+    }
+    const fields = { ...rest, parent_hash, transactions };
+    return this.#write<'propose'>((at) => compose.composeProposal(this.#by, at, fields));
+  }
+
+  /**
+   * A transaction of this network, signed. `asSender` names this agent in it, so that another
+   * producer can put it into a block.
+   */
+  async signTransaction(
+    data: string,
+    { asSender = false }: { asSender?: boolean } = {},
+  ): Promise<compose.SignedTransaction> {
+    return compose.composeTransaction(this.#by, await this.networkId(), data, asSender);
+  }
+
+  postMeme({ file, caption = '', tags = [] }: MemePost) {
+    // What is signed is what arrives, and a form's line ends travel as CR LF.
+    const fields = {
+      caption: caption.replaceAll(/\r\n|\r|\n/g, '\r\n'),
+      tags,
+      file: typeof file === 'string' ? new TextEncoder().encode(file) : file,
+    };
+    return this.#write<'meme'>((at) => compose.composeMeme(this.#by, at, fields));
+  }
+
+  discuss(fields: compose.DiscussFields) {
+    return this.#write<'discuss'>((at) => compose.composeDiscuss(this.#by, at, fields));
+  }
+
+  proposeAlliance(fields: compose.AllianceFields) {
+    return this.#write<'alliance_propose'>((at) =>
+      compose.composeAlliancePropose(this.#by, at, fields),
+    );
+  }
+
+  respondAlliance(allianceId: string, accepted: boolean) {
+    return this.#write<'alliance_respond'>((at) =>
+      compose.composeAllianceRespond(this.#by, at, allianceId, accepted),
+    );
+  }
+
+  leaveAlliance(allianceId: string) {
+    return this.#write<'alliance_leave'>((at) =>
+      compose.composeAllianceLeave(this.#by, at, allianceId),
+    );
+  }
+
+  /** Its own unless another agent is named. */
+  override reputation(id = this.agentId): Promise<ReputationView> {
+    return super.reputation(id);
+  }
+
+  /** Events as they happen, across drops and restarts, each once and in order. */
+  events(topics: readonly string[], options: StreamOptions = {}): EventStream {
+    const means = { by: this.#by, clock: this.#clock, http: this.http, WebSocket: this.#socket };
+    return new EventStream(means, topics, options);
+  }
+
+  /** Signs and sends; a clock that is off is set by the server's, once, and the request repeated. */
+  async #write<K extends CommandKind>(
+    composed: (timestamp: string) => SignedRequest,
+  ): Promise<AnswerOf[K]> {
+    try {
+      return (await this.http.send(composed(this.#clock.stamp()))) as AnswerOf[K];
+    } catch (error) {
+      const skewed = error instanceof ApiError && error.reason === 'TIMESTAMP_SKEW';
+      if (!skewed || !this.#clock.correct(error.details.server_time)) throw error;
+      return (await this.http.send(composed(this.#clock.stamp()))) as AnswerOf[K];
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/** Shapes of what the server answers, from the schemas that it answers by. Types only. */
+import type { Event, EventData } from '../../engine/schema/event.js';
+import type { Genesis } from '../../engine/schema/genesis.js';
+import type { ProposalBody, VoteBody } from '../../engine/schema/request.js';
+import type { BlockView } from '../../engine/schema/view.js';
+
+export type {
+  AgentList,
+  AgentView,
+  AnswerOf,
+  BlockView,
+  NetworkState,
+  ReputationView,
+} from '../../engine/schema/view.js';
+
+/** One page; `next_cursor` is null on the last one. */
+export interface Paged {
+  next_cursor: string | null;
+}
+
+/** Newest first. */
+export interface BlockPage extends Paged {
+  blocks: BlockView[];
+}
+
+/** A block with its proposal as it was signed, and the producer's key. */
+export type BlockDetail = BlockView & { proposal: ProposalBody; public_key: string };
+
+/** Signed votes; with the electorate they prove the outcome. */
+export interface VotePage extends Paged {
+  block_hash: string;
+  electorate: { agent_id: string; public_key: string; weight: number }[];
+  votes: { public_key: string; vote: VoteBody }[];
+}
+
+export interface FinalTransaction {
+  hash: string;
+  status: 'finalized';
+  /** One for each key that signed this transaction and had it finalized. */
+  signers: { signer: string; block_hash: string; height: number; index: number }[];
+}
+
+export interface StateValue {
+  key: string;
+  value: unknown;
+  /** The block that wrote it. */
+  block_hash: string;
+}
+
+export interface AlliancePage extends Paged {
+  alliances: EventData['alliance_update'][];
+}
+
+export interface EventPage extends Paged {
+  events: Event[];
+  epoch: string;
+  last_seq: number;
+}
+
+/** The network's parameters and position, and the server's limits. */
+export interface Meta extends Genesis {
+  version: string;
+  epoch: string;
+  schema_version: number;
+  seq: number;
+  event_seq: number;
+  digest: string;
+  log_digest: string;
+  durable: boolean;
+  limits: { profile: 'spec' | 'bench' | 'off'; per_minute: Record<string, number> };
+}

@@ -1,0 +1,43 @@
+/** What is kept of a WebSocket connection, and what a session and its keeper ask of each other. */
+import type { Network } from '../engine/index.js';
+import type { closeCodes } from './channels.js';
+import type { Feed } from './feed.js';
+
+export interface Figures {
+  topics: string[];
+  last_seq_sent: number;
+  messages_in: number;
+  messages_out: number;
+  bytes_out: number;
+  buffered_bytes: number;
+}
+
+/** A session, to those who keep all of them. */
+export interface OpenSession {
+  figures(): Figures;
+  end(why: keyof typeof closeCodes): void;
+  beat(): void;
+}
+
+/** What can be seen of a connection, also for a while after it closed. */
+export interface ConnectionRecord {
+  readonly id: string;
+  readonly connectedAt: number;
+  agentId: string | null;
+  publicKey: string | null;
+  authenticatedAt: number | null;
+  session: OpenSession | null;
+  closed: { code: number; reason: string; at: number } | null;
+  /** Kept from the session when it ends. */
+  last: Figures | null;
+}
+
+/** What a session asks of those who keep all of them. */
+export interface SessionHost {
+  readonly network: Network;
+  readonly feed: Feed;
+  readonly now: () => number;
+  resumed: number;
+  countOf(agentId: string): number;
+  ended(record: ConnectionRecord, code: number, reason: string): void;
+}
