@@ -3,6 +3,7 @@
  * wrong costs as little as possible, and never the quota of somebody whose key was not used.
  */
 import {
+  type Admission,
   type Admitted,
   admit,
   limits as bounds,
@@ -14,6 +15,7 @@ import {
   refuse,
   type SignedRequest,
 } from '../engine/index.js';
+import { sha256Hex } from '../engine/signing.js';
 import { failure, success } from './errors.js';
 import { addressKey, type Limits, type Quota, quotaHeaders } from './limits.js';
 import type { HttpResponse } from './transport.js';
@@ -48,34 +50,67 @@ export async function pass(
 ): Promise<HttpResponse> {
   const { kind } = request;
   const address = addressKey(caller.address);
-  const refused = (refusal: Refusal, quota: Quota | null = null) =>
-    withQuota(failure(refusal, caller.requestId), quota);
-
-  const beforehand = gate.limits.look('failed_signature', address);
-  if (beforehand?.remaining === 0) return refused(tooMany(beforehand), beforehand);
-  const whomBefore = kind === 'register' ? gate.limits.look('register', address) : null;
-
+  const used = usedUp(gate, kind, address);
+  if (used) return withQuota(failure(tooMany(used), caller.requestId), used);
   const admitted = await admit(request, gate.network.genesis.network_id);
-  if ('refusal' in admitted) return refused(charge(gate, admitted.refusal, address));
-  const skewed = skewProblem(gate, admitted);
-  if (skewed) return refused(charge(gate, skewed, address));
-  const signature = await gate.network.verifyOwn(admitted);
-  if (signature) return refused(charge(gate, explained(gate, admitted, signature), address));
+  const refusal =
+    'refusal' in admitted
+      ? admitted.refusal
+      : (skewProblem(gate, admitted) ?? (await gate.network.verifyOwn(admitted)));
+  if ('refusal' in admitted || refusal) return refuseAt(gate, refusal!, admitted, caller);
 
   const look = gate.network.check(admitted);
-  // A repeat changes nothing, so it counts against nobody's quota.
-  if (look?.result === 'duplicate') return answer(kind, look, caller, null);
+  if (look?.result === 'duplicate') {
+    // A repeat changes nothing: it counts against the address, never against the agent.
+    gate.limits.use('read', address);
+    return tell(gate, kind, look, caller, null);
+  }
   const whom = kind === 'register' ? address : `agent:${admitted.command.public_key}`;
-  const quota = whomBefore ?? gate.limits.look(kind, whom);
-  if (quota?.remaining === 0) return refused(tooMany(quota), quota);
+  const quota = gate.limits.look(kind, whom);
+  if (quota?.remaining === 0) {
+    return withQuota(failure(tooMany(quota), caller.requestId), quota);
+  }
+  // A registration is charged only when it is accepted: a mistake does not lock its maker out.
   if (kind !== 'register') gate.limits.use(kind, whom);
-  if (look && kind === 'propose') return answer(kind, look, caller, gate.limits.look(kind, whom));
+  if (look) return tell(gate, kind, look, caller, gate.limits.look(kind, whom));
 
   const verified = await gate.network.verifyInner(admitted);
   const outcome = await gate.network.submit(verified);
-  // A registration is charged only when it is accepted: a mistake does not lock its maker out.
   if (kind === 'register' && outcome.result === 'accepted') gate.limits.use(kind, whom);
   return answer(kind, outcome, caller, gate.limits.look(kind, whom));
+}
+
+/** The address's own quota that is used up, if one is. */
+function usedUp(gate: Gate, kind: CommandKind, address: string): Quota | null {
+  const names =
+    kind === 'register' ? (['failed_signature', kind] as const) : (['failed_signature'] as const);
+  const quotas = names.map((name) => gate.limits.look(name, address));
+  return quotas.find((quota) => quota?.remaining === 0) ?? null;
+}
+
+/** A failed signature counts against the address: whoever lacks a key cannot use up its quota. */
+function refuseAt(
+  gate: Gate,
+  refusal: Refusal,
+  admitted: Admission,
+  { address, requestId }: Caller,
+): HttpResponse {
+  if (refusal.code !== 'INVALID_SIGNATURE') return failure(refusal, requestId);
+  gate.limits.use('failed_signature', addressKey(address));
+  const shown = 'refusal' in admitted ? refusal : explained(gate, admitted, refusal);
+  return failure(shown, requestId);
+}
+
+/** A look sees what is applied but not durable yet: its answer waits for that. */
+async function tell(
+  gate: Gate,
+  kind: CommandKind,
+  look: Outcome,
+  caller: Caller,
+  quota: Quota | null,
+): Promise<HttpResponse> {
+  await gate.network.durable;
+  return answer(kind, look, caller, quota);
 }
 
 function answer(
@@ -105,26 +140,21 @@ export function tooMany({ name, quota, resetSeconds }: Quota): Refusal {
   return refuse('QUOTA_USED', message, { details });
 }
 
-/** A failed signature counts against the address: whoever lacks a key cannot use up its quota. */
-function charge(gate: Gate, refusal: Refusal, address: string): Refusal {
-  if (refusal.code === 'INVALID_SIGNATURE') gate.limits.use('failed_signature', address);
-  return refusal;
-}
-
 function skewProblem(gate: Gate, admitted: Admitted): Refusal | null {
   const skew = admitted.signedAt - gate.now();
   if (Math.abs(skew) <= bounds.skewMs) return null;
   const most = `${bounds.skewMs} are allowed`;
   const message = `the timestamp is ${skew} ms from the server's clock; ${most}`;
-  return explained(gate, admitted, refuse('TIMESTAMP_SKEW', message));
+  return refuse('TIMESTAMP_SKEW', message);
 }
 
 /** What the server would have verified, so that a client can find its mistake. */
 function explained(gate: Gate, admitted: Admitted, refusal: Refusal): Refusal {
-  if (refusal.code !== 'INVALID_SIGNATURE') return refusal;
   const details = {
     kind: admitted.request.kind,
     expected_input_sha256: admitted.inputSha256(),
+    body_sha256: sha256Hex(admitted.request.body),
+    request_target: admitted.request.target,
     ...refusal.details,
     server_time: formatInstant(gate.now()),
     skew_ms: admitted.signedAt - gate.now(),
