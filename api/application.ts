@@ -108,33 +108,22 @@ async function route(
     return write(gate, chosen.write, request, request.body, requestId);
   }
   if ('special' in chosen) {
-    const answer = await special(app, options, gate, chosen.special, request, found, requestId);
+    const answer = await operations(app, chosen.special, requestId);
     if (answer) return answer;
   }
-  return read(options, gate, { ...found, route: chosen }, request, requestId);
+  return read(app, options, gate, { ...found, route: chosen }, request, requestId);
 }
 
-/** What is neither a command nor a plain read; null for those that count as reads. */
-async function special(
+/** What an operator asks, who is not limited; null for all else. */
+async function operations(
   app: App,
-  { network }: ApplicationOptions,
-  gate: Gate,
   what: SpecialRoute,
-  request: HttpRequest,
-  { params }: Match,
   requestId: string,
 ): Promise<HttpResponse | null> {
   if (what === 'live' || what === 'ready') return health(app, what, requestId);
-  if (what === 'metrics') {
-    return {
-      status: 200,
-      headers: { 'Content-Type': app.metrics.type },
-      body: await app.metrics.text(),
-    };
-  }
-  if (what === 'debug_verify') return debugVerify(network, gate.now, request, requestId);
-  if (what !== 'debug_ws') return null;
-  return debugSocket(app.connections, network, gate.now, request, params[0] ?? '', requestId);
+  if (what !== 'metrics') return null;
+  const headers = { 'Content-Type': app.metrics.type };
+  return { status: 200, headers, body: await app.metrics.text() };
 }
 
 function optionsAnswer({ allowed }: Match, cors: string | undefined): HttpResponse {
@@ -172,12 +161,14 @@ async function write(
 ): Promise<HttpResponse> {
   const signed = await signedRequest(kind, { ...request, body });
   if ('refusal' in signed) return failure(signed.refusal, requestId);
-  return pass(gate, signed, { address: request.address, requestId });
+  const { address, target } = request;
+  return pass(gate, signed, { address, target, requestId });
 }
 
 type ReadMatch = Match & { route: Exclude<Route, { write: CommandKind }> };
 
 async function read(
+  app: App,
   options: ApplicationOptions,
   gate: Gate,
   { route: chosen, params }: ReadMatch,
@@ -191,7 +182,8 @@ async function read(
   const left = gate.limits.look('read', address);
   if ('special' in chosen) {
     const [id = ''] = params;
-    return withQuota(await specialRead(options, chosen.special, id, requestId), left);
+    const { special } = chosen;
+    return withQuota(await specialRead(app, options, special, request, id, requestId), left);
   }
   const query = new URLSearchParams(request.target.split('?')[1] ?? '');
   const result = chosen.read({ network: options.network, params, query });
@@ -201,13 +193,18 @@ async function read(
 }
 
 async function specialRead(
+  { connections }: App,
   options: ApplicationOptions,
   what: SpecialRoute,
+  request: HttpRequest,
   id: string,
   requestId: string,
 ): Promise<HttpResponse> {
+  const { network, now } = options;
   if (what === 'meta') return success(200, meta(options));
-  if (what === 'meme_content') return memeContent(options.network, id, requestId);
+  if (what === 'debug_verify') return debugVerify(network, now, request, requestId);
+  if (what === 'debug_ws') return debugSocket(connections, network, now, request, id, requestId);
+  if (what === 'meme_content') return memeContent(network, id, requestId);
   // Not before somebody asks: most servers run without being read.
   const { served } = await import('./documents.js');
   return served(what as DocumentRoute);

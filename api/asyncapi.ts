@@ -1,4 +1,4 @@
-/** The AsyncAPI document: what goes over the WebSocket, out of the tables of messages and topics. */
+/** The AsyncAPI document: the WebSocket's messages, topics and close codes, out of their tables. */
 import { type EventType, eventTopics } from '../engine/index.js';
 import { acknowledgements, ErrorBody, eventShapes } from './answers.js';
 import { clientMessages, closeCodes, socketLimits, socketPath } from './channels.js';
@@ -11,12 +11,13 @@ type AckType = keyof typeof acknowledgements;
 
 const clientTexts: Record<ClientType, { text: string; ack: AckType; extension?: true }> = {
   auth: {
-    text: `The first message, within ${socketLimits.authMs / 1000} seconds. Signed: \`${overAuth}\`.`,
+    text: `The first message, within ${socketLimits.authMs / 1000} seconds.
+Signed: \`${overAuth}\`.`,
     ack: 'auth_ok',
   },
   subscribe: {
-    text: `Adds topics, all or none. \`since\` (exclusive) goes on where an earlier connection ended, in
-the first subscribe of a connection only.`,
+    text: `Adds topics, all or none. \`since\` (exclusive) goes on where an earlier connection
+ended, in the first subscribe of a connection only.`,
     ack: 'subscribed',
   },
   unsubscribe: { text: 'Drops topics.', ack: 'unsubscribed', extension: true },
@@ -34,11 +35,12 @@ ${Object.values(closeCodes)
   .map(({ code, meaning, retry }) => `| ${code} | ${meaning} | ${retry} |`)
   .join('\n')}`;
 
-const description = `Connect, send \`auth\`, then \`subscribe\`. Each event has a \`seq\`, strictly increasing
-on a connection; a client in two topics of an event gets it once. Messages are JSON texts of at most
-${socketLimits.messageBytes} bytes, ${socketLimits.messagesPerMinute} a minute, over at most
-${socketLimits.connectionsPerAgent} connections of one agent. The server pings every
-${socketLimits.heartbeatMs / 1000} seconds; ${socketLimits.missedHeartbeats} missed pongs close the connection.
+const description = `Connect, send \`auth\`, then \`subscribe\`. Each event has a \`seq\`, strictly
+increasing on a connection; a client in two topics of an event gets it once. Messages are JSON texts
+of at most ${socketLimits.messageBytes} bytes, ${socketLimits.messagesPerMinute} a minute, over
+at most ${socketLimits.connectionsPerAgent} connections of one agent. The server pings every
+${socketLimits.heartbeatMs / 1000} seconds; ${socketLimits.missedHeartbeats} missed pongs close the
+connection.
 Whatever the interface did not have at first is marked \`x-extension\`.
 
 ${closeText}

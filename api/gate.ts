@@ -39,6 +39,8 @@ const created = new Set<CommandKind>([
 
 export interface Caller {
   address: string;
+  /** The request-target as sent. */
+  target: string;
   requestId: string;
 }
 
@@ -56,8 +58,10 @@ export async function pass(
   const refusal =
     'refusal' in admitted
       ? admitted.refusal
-      : (skewProblem(gate, admitted) ?? (await gate.network.verifyOwn(admitted)));
-  if ('refusal' in admitted || refusal) return refuseAt(gate, refusal!, admitted, caller);
+      : (keyProblem(gate, admitted) ??
+        skewProblem(gate, admitted) ??
+        (await gate.network.verifyOwn(admitted)));
+  if ('refusal' in admitted || refusal) return refuseAt(gate, refusal!, request, admitted, caller);
 
   const look = gate.network.check(admitted);
   if (look?.result === 'duplicate') {
@@ -92,12 +96,14 @@ function usedUp(gate: Gate, kind: CommandKind, address: string): Quota | null {
 function refuseAt(
   gate: Gate,
   refusal: Refusal,
+  request: SignedRequest,
   admitted: Admission,
-  { address, requestId }: Caller,
+  caller: Caller,
 ): HttpResponse {
+  const { address, requestId } = caller;
   if (refusal.code !== 'INVALID_SIGNATURE') return failure(refusal, requestId);
   gate.limits.use('failed_signature', addressKey(address));
-  const shown = 'refusal' in admitted ? refusal : explained(gate, admitted, refusal);
+  const shown = explained(gate, request, admitted, refusal, caller);
   return failure(shown, requestId);
 }
 
@@ -140,6 +146,11 @@ export function tooMany({ name, quota, resetSeconds }: Quota): Refusal {
   return refuse('QUOTA_USED', message, { details });
 }
 
+function keyProblem(gate: Gate, { command }: Admitted): Refusal | null {
+  if (command.kind === 'register' || gate.network.knows(command.public_key)) return null;
+  return refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
+}
+
 function skewProblem(gate: Gate, admitted: Admitted): Refusal | null {
   const skew = admitted.signedAt - gate.now();
   if (Math.abs(skew) <= bounds.skewMs) return null;
@@ -149,15 +160,27 @@ function skewProblem(gate: Gate, admitted: Admitted): Refusal | null {
 }
 
 /** What the server would have verified, so that a client can find its mistake. */
-function explained(gate: Gate, admitted: Admitted, refusal: Refusal): Refusal {
+function explained(
+  gate: Gate,
+  { kind, body }: SignedRequest,
+  admitted: Admission,
+  refusal: Refusal,
+  { target }: Caller,
+): Refusal {
+  const known =
+    'refusal' in admitted
+      ? { expected_input_sha256: null, skew_ms: null }
+      : {
+          expected_input_sha256: admitted.inputSha256(),
+          skew_ms: admitted.signedAt - gate.now(),
+        };
   const details = {
-    kind: admitted.request.kind,
-    expected_input_sha256: admitted.inputSha256(),
-    body_sha256: sha256Hex(admitted.request.body),
-    request_target: admitted.request.target,
     ...refusal.details,
+    kind,
+    body_sha256: sha256Hex(body),
+    request_target: target,
     server_time: formatInstant(gate.now()),
-    skew_ms: admitted.signedAt - gate.now(),
+    ...known,
   };
   return { ...refusal, details };
 }

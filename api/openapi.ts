@@ -26,13 +26,13 @@ export const info = {
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
-const description = `Networks of agents that reach consensus by voting. Whatever the interface did not
-have at first is marked \`x-extension\`.
+const description = `Networks of agents that reach consensus by voting. What the interface did
+not have at first is marked \`x-extension\`.
 
 Every JSON answer is in an envelope: \`{"success": true, "data": ...}\`, or
-\`{"success": false, "error": {"code", "message", "details"}}\`. HEAD is answered where GET is; OPTIONS
-tells the methods of a path; another method is answered 405 with \`Allow\`. Unknown members of a
-request are ignored. Answers may gain members; they lose none within v1.
+\`{"success": false, "error": {"code", "message", "details"}}\`. HEAD is answered where GET is;
+OPTIONS tells the methods of a path; another method is answered 405 with \`Allow\`. Unknown members
+of a request are ignored. Answers may gain members; they lose none within v1.
 
 # Signing
 
@@ -85,7 +85,7 @@ function describe(
 ): Part {
   const { id, tag, summary, text, extension: added } = operation;
   const limit = limitOf(route, operation);
-  const lines = [text, signingOf(route, operation), limit?.text];
+  const lines = [text, added && 'Beyond the interface.', signingOf(route, operation), limit?.text];
   const parameters = parametersOf(route, operation, components);
   const requestBody = requestBodyOf(route, components);
   return {

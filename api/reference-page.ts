@@ -34,6 +34,7 @@ export const referencePage = `<!doctype html>
   mono-font="ui-monospace, monospace"
   render-style="read"
   schema-style="table"
+  schema-description-expanded="true"
   default-schema-tab="schema"
   show-header="false"
   show-method-in-nav-bar="as-colored-text"
@@ -45,7 +46,8 @@ export const referencePage = `<!doctype html>
   allow-try="false"
   sort-tags="false"
 ></rapi-doc>
-<noscript>This page needs scripts. The document itself is at <a href="/openapi.json">/openapi.json</a>.
+<noscript>
+This page needs scripts. The document itself is at <a href="/openapi.json">/openapi.json</a>.
 </noscript>
 </body>
 </html>

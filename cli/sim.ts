@@ -38,8 +38,8 @@ Examples:
   $ folkmoot sim --seed 7 --agents 300 --blocks 20 --json
   $ folkmoot sim --policy majority --weights reputation --out runs/majority
 
-The same seed and options give the same digest on any machine, whatever --verifier checks. Progress
-lines name what is on disk at that moment, which differs from run to run; the last digest does not.`,
+The same seed and options give the same digest on any machine, whatever --verifier checks.
+Progress lines name what is on disk at that moment, which differs from run to run.`,
     )
     .action(run);
 }

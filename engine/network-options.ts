@@ -23,7 +23,7 @@ export interface NetworkOptions {
 /** What `apply` gives at once: applied in memory, durable later. */
 export interface Applied {
   outcome: Outcome;
-  /** What it caused, and the deadlines before it. Not to be told outside this process before `durable` resolves. */
+  /** What it and the deadlines before it caused. Not to be told elsewhere before `durable`. */
   events: readonly Event[];
   durable: Promise<void>;
 }

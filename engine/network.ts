@@ -18,9 +18,11 @@ import {
   type Entry,
   type Event,
   type Genesis,
+  type Reason,
   type Refusal,
   refuse,
   type SignedRequest,
+  tickEntry,
 } from './schema/index.js';
 import { sha256Hex } from './signing.js';
 import type { Store, StoreMeta } from './store/index.js';
@@ -209,19 +211,18 @@ export class Network {
     return Math.max(this.#clock.now(), this.#engine.position.at);
   }
 
+  /** Why nothing can be done now, or null. */
   #unable(): Outcome | null {
-    const refused = (refusal: Refusal): Outcome => ({ result: 'refused', refusal });
-    if (this.#state === 'failed') {
-      return refused(refuse('STOPPING', 'the network failed; open it again to recover'));
-    }
-    if (this.#state !== 'open') return refused(refuse('STOPPING', 'the network is closing'));
+    const no = (reason: Reason, why: string): Outcome => ({
+      result: 'refused',
+      refusal: refuse(reason, why),
+    });
+    if (this.#state === 'failed') return no('STOPPING', 'the network failed; open it again');
+    if (this.#state !== 'open') return no('STOPPING', 'the network is closing');
     // Looked at once a batch; while there is none, each time, so that room made is room found.
     if (!this.#hasRoom || this.#queue.backlog === 0) this.#hasRoom = this.#store.hasRoom();
-    if (!this.#hasRoom) {
-      return refused(refuse('DISK_FULL', 'too little free space to write; make room and retry'));
-    }
-    if (!this.#queue.full) return null;
-    return refused(refuse('QUEUE_FULL', `${this.backlog} entries wait to be committed`));
+    if (!this.#hasRoom) return no('DISK_FULL', 'too little free space to write; make room');
+    return this.#queue.full ? no('QUEUE_FULL', `${this.backlog} entries wait for the disk`) : null;
   }
 
   /** One tick for each deadline, one millisecond after it. */
@@ -232,7 +233,7 @@ export class Network {
       if (due === null || due >= at) return events;
       const tick = { seq: this.#engine.position.seq + 1, at: due + 1 };
       const step = this.#guard(() => this.#engine.apply({ ...tick, command: null }));
-      this.#append({ ...tick, ...emptyTick }, step);
+      this.#append(tickEntry(tick), step);
       events.push(...step.events);
     }
   }
@@ -291,12 +292,3 @@ export class Network {
 
 /** How long an overdue deadline waits for the queue or the disk. */
 const OVERDUE_MS = 100;
-
-const emptyTick = {
-  kind: 'tick' as const,
-  public_key: '',
-  target: '',
-  timestamp: '',
-  signature: '',
-  body: new Uint8Array(),
-};

@@ -63,8 +63,8 @@ export class Interrupted extends Error {
 }
 
 /**
- * Runs a simulation; what `wanted` leaves out has its default. The same options give the same bytes,
- * whatever verifier checks them.
+ * Runs a simulation; what `wanted` leaves out has its default. The same options give the same
+ * bytes, whatever verifier checks them.
  * @throws {RangeError} when an option is out of bounds.
  * @throws {StoreError} when the store or the results cannot be written.
  * @throws {Interrupted} when `signal` ended it.

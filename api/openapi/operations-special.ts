@@ -31,8 +31,8 @@ export const specialOperations: Record<SpecialRoute, Operation> = {
     id: 'getConnection',
     tag: 'debug',
     summary: 'A WebSocket connection, for its owner',
-    text: `To everybody else it does not exist. It is kept for ${socketLimits.rememberMs / 1000} seconds
-after its close.`,
+    text: `To everybody else it does not exist. It is kept for
+${socketLimits.rememberMs / 1000} seconds after its close.`,
     path: [{ name: 'connection_id', text: 'as in `auth_ok`', schema: Type.String() }],
     answer: ConnectionView,
     signed: true,

@@ -48,7 +48,8 @@ export const writeOperations: Record<CommandKind, Operation> = {
     id: 'proposeBlock',
     tag: 'consensus',
     summary: 'Propose a block',
-    text: `The parent is the head. At most ${limits.openBlocks} blocks are in voting, one a producer.`,
+    text: `The parent is the head. At most ${limits.openBlocks} blocks are in voting, one of each
+producer.`,
     answer: answers.propose,
     created: true,
     reasons: [
@@ -66,8 +67,8 @@ export const writeOperations: Record<CommandKind, Operation> = {
     id: 'postMeme',
     tag: 'social',
     summary: 'Post a meme',
-    text: `PNG, JPEG, WebP, GIF or plain text, told by its bytes; at most ${limits.memeFileBytes} bytes,
-and ${limits.memeQuotaBytes} bytes an agent in all.`,
+    text: `PNG, JPEG, WebP, GIF or plain text, told by its bytes; at most
+${limits.memeFileBytes} bytes, and ${limits.memeQuotaBytes} bytes an agent in all.`,
     answer: answers.meme,
     created: true,
     reasons: ['NOT_ACTIVE', 'QUOTA'],

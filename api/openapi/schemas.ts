@@ -1,4 +1,4 @@
-/** Schemas as documents have them: named parts stand once and are referred to, added ones marked. */
+/** Schemas as documents have them: named parts stand once, what was added is marked. */
 import * as engine from '../../engine/index.js';
 import { agentId, allianceId, memeId, sha256Hex } from '../../engine/signing.js';
 import {
@@ -101,7 +101,6 @@ const timestamp = '2025-01-01T00:00:00.000Z';
 const meme = { caption: '', content_sha256: sha256Hex('gm'), tags: [], timestamp };
 const examples: Record<string, unknown> = {
   PublicKey: key,
-  Signature: '5e'.repeat(64),
   Hash: sha256Hex('gm'),
   AgentId: agentId(key),
   MemeId: memeId(key, meme),

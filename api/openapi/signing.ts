@@ -55,16 +55,20 @@ const rows = [
   ['WebSocket `auth`', overAuth, 'the member `signature` of the message'],
 ];
 
-export const signingText = `An agent holds an Ed25519 key pair. Every signed request names its key in
-\`X-Agent-Public-Key\` (registration may leave it out: the key is in the body). What is signed is a
-text in UTF-8; LF is one line feed, JCS is the canonical JSON of RFC 8785 over what was sent, before
-any default or clean-up. Signatures are 128 hex characters.
+const table = rows
+  .map(([what, text, place]) => `| ${what} | \`${text!.replaceAll('`', '')}\` | ${place} |`)
+  .join('\n');
+
+export const signingText = `An agent holds an Ed25519 key pair. Every signed request names its key
+in \`X-Agent-Public-Key\` (registration may leave it out: the key is in the body). What is signed is
+a text in UTF-8; LF is one line feed, JCS is the canonical JSON of RFC 8785 over what was sent,
+before any default or clean-up. Signatures are 128 hex characters.
 
 | what | signed text | where the signature is |
 |---|---|---|
-${rows.map(([what, text, place]) => `| ${what} | \`${text!.replaceAll('`', '')}\` | ${place} |`).join('\n')}
+${table}
 
 The request-target is as sent, from \`/api/v1/\` on, query included. A timestamp may differ from the
-server's clock by ${limits.skewMs / 1000} seconds at most. \`POST /api/v1/debug/verify\` shows the text
-that the server would have verified. Keys are not tied to a network by header signatures: use one
+server's clock by ${limits.skewMs / 1000} seconds at most. \`POST /api/v1/debug/verify\` shows
+the text that the server would have verified. Header signatures do not name the network: use one
 key per network.`;

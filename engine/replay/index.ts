@@ -39,7 +39,7 @@ export interface ReplayOptions {
   onProgress?: (seq: number) => void;
 }
 
-/** Entries, and bytes of them, that are admitted and verified together: fewer than a queue holds. */
+/** Entries, and bytes of them, that are verified together: fewer than a queue holds. */
 const CHUNK = 1_024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 

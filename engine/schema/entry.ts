@@ -36,6 +36,12 @@ export interface Entry {
   body: Uint8Array;
 }
 
+/** A tick: nothing but its time. */
+export function tickEntry({ seq, at }: Pick<Entry, 'seq' | 'at'>): Entry {
+  const nothing = { public_key: '', target: '', timestamp: '', signature: '' };
+  return { seq, at, kind: 'tick', ...nothing, body: new Uint8Array() };
+}
+
 interface Carriage {
   method: 'POST' | 'PUT';
   /** `{id}` stands for the one path parameter. */

@@ -28,7 +28,7 @@ test('follow: a waiting follower ends when the network closes', async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-test('follow: an event that is committed while the follower begins to wait is not missed', async () => {
+test('follow: a commit while the follower begins to wait is not missed', async () => {
   const { network } = await testNetwork();
   const verified = await network.verify(registration(signatoryOf(1)));
   if ('refusal' in verified) throw new Error(verified.refusal.message);
