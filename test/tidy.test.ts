@@ -83,7 +83,20 @@ test('doors: from outside, the engine is entered by its doors only', () => {
   const doors = ['engine/index.ts', 'engine/signing.ts'];
   const wrong = offences(({ path }, to) => {
     if (under(path, 'engine', 'test') || !under(to, 'engine') || doors.includes(to)) return null;
+    if (under(path, 'api/client.ts', 'api/client')) return null;
     return `export it from ${doors[0]}`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('client: imports only what a browser can run', () => {
+  const files = ['engine/browser-keys.ts', 'engine/compose.ts', 'engine/signing.ts'];
+  const wrong = offences(({ path }, to) => {
+    if (!under(path, 'api/client.ts', 'api/client') || under(to, 'api/client', ...files)) {
+      return null;
+    }
+    if (under(to, 'engine/schema') && to !== 'engine/schema/validate.ts') return null;
+    return to === 'ws' ? null : `the client may import ${files.join(', ')}, engine/schema and ws`;
   });
   expect(wrong).toEqual([]);
 });

@@ -118,7 +118,7 @@ export class AgentClient extends NetworkClient {
     return new EventStream(means, topics, options);
   }
 
-  /** Signs and sends; a clock that is off is set by the server's, once, and the request repeated. */
+  /** Signs and sends; once, a clock that is off is set by the server's, and the call repeated. */
   async #write<K extends CommandKind>(
     composed: (timestamp: string) => SignedRequest,
   ): Promise<AnswerOf[K]> {

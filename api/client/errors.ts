@@ -1,4 +1,4 @@
-/** What can go wrong for a client: refused, unreachable, an unproven answer, a stream that ended. */
+/** What can go wrong for a client: refused, nobody there, an unproven answer, a stream's end. */
 import type { ErrorCode, Reason } from '../../engine/schema/reason.js';
 
 /** The `error` member of an answer or of an `error` event. */

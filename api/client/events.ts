@@ -45,7 +45,7 @@ interface Means {
 const BUFFER = 10_000;
 /** Rows of a page of history. */
 const PAGE = 1_000;
-/** A connection that stood this long has not failed: the next wait is short again. */
+/** A subscription that stood this long has not failed: the next wait is short again. */
 const STEADY_MS = 5_000;
 
 export class EventStream implements AsyncIterableIterator<Event, undefined> {
@@ -59,6 +59,8 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   /** The last event taken. */
   #taken: Position | null;
   #gap = false;
+  /** When the present connection was subscribed. */
+  #liveAt: number | null = null;
   #failures = 0;
   #refusals = 0;
   #open: (position: Position) => void = () => {};
@@ -122,11 +124,11 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     const { signal } = this.#ending;
     const Socket = this.#means.WebSocket ?? (await platformSocket());
     while (!signal.aborted) {
-      const begun = Date.now();
+      this.#liveAt = null;
       const ended = await this.#connection(Socket);
+      if (this.#liveAt !== null && Date.now() - this.#liveAt >= STEADY_MS) this.#failures = 0;
       // Full: what is held goes first.
       await this.#room();
-      if (Date.now() - begun >= STEADY_MS) this.#failures = 0;
       if (signal.aborted) return;
       const waitMs = this.#judged(ended);
       if (waitMs === null) return this.#fail(new StreamError(closeCode(ended), ended.error));
@@ -162,6 +164,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   #subscribed({ gap, epoch, last_seq }: Subscribed): boolean {
     this.#refusals = 0;
     if (!gap) {
+      this.#liveAt = Date.now();
       this.#open({ ...this.#reached! });
       return true;
     }

@@ -70,21 +70,31 @@ export class Http {
     throw new ApiError(status, error, headers.get('retry-after'));
   }
 
-  async #answer({ method, target, headers, body }: Outgoing, signal?: AbortSignal) {
+  async #answer(request: Outgoing, given?: AbortSignal) {
     const late = AbortSignal.timeout(this.#timeoutMs);
+    const signal = given ? AbortSignal.any([given, late]) : late;
     try {
-      const response = await this.#fetch(`${this.url}${target}`, {
-        method,
-        headers,
-        // A request is signed for one place: it must not be led to another.
-        redirect: 'error',
-        signal: signal ? AbortSignal.any([signal, late]) : late,
-        ...(body === undefined ? {} : { body }),
+      // Once more where the connection broke: a kept one may be closed just as it is used. The
+      // same signed request is at most a repeat, which changes nothing.
+      return await this.#once(request, signal).catch((error) => {
+        if (signal.aborted) throw error;
+        return this.#once(request, signal);
       });
-      return { response, body: new Uint8Array(await response.arrayBuffer()) };
     } catch (error) {
       throw new UnreachableError(`no answer from ${this.url}: ${causeOf(error)}`, { cause: error });
     }
+  }
+
+  async #once({ method, target, headers, body }: Outgoing, signal: AbortSignal) {
+    const response = await this.#fetch(`${this.url}${target}`, {
+      method,
+      headers,
+      // A request is signed for one place: it must not be led to another.
+      redirect: 'error',
+      signal,
+      ...(body === undefined ? {} : { body }),
+    });
+    return { response, body: new Uint8Array(await response.arrayBuffer()) };
   }
 
   #checkSignature({ status, headers }: Response, requestSignature: string, body: Uint8Array) {

@@ -1,0 +1,104 @@
+/** The client in a browser: what is bundled, and that it registers, proposes, votes and listens. */
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { chromium } from 'playwright-core';
+import { expect, onTestFinished, test } from 'vitest';
+import { live } from './helpers.js';
+
+const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+const page = '<!doctype html><title>folkmoot</title><script src="/client.js"></script>';
+
+async function bundle(): Promise<{ text: string; inputs: string[] }> {
+  const { outputFiles, metafile } = await build({
+    stdin: {
+      contents: "export * from 'folkmoot/client';",
+      resolveDir: fileURLToPath(new URL('../..', import.meta.url)),
+    },
+    bundle: true,
+    platform: 'browser',
+    format: 'iife',
+    globalName: 'folkmoot',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  });
+  return { text: outputFiles[0]!.text, inputs: Object.keys(metafile.inputs) };
+}
+
+test('bundle: holds nothing of Node, nothing native, and no server', async () => {
+  const { text, inputs } = await bundle();
+  for (const name of ["'node:", '"node:', '.node"', ".node'", 'sodium', 'lmdb', 'uWebSockets']) {
+    expect(text.includes(name), name).toBe(false);
+  }
+  expect(inputs.filter((path) => /ajv|typebox|xstate|temporal|engine\/core/.test(path))).toEqual(
+    [],
+  );
+  expect(inputs).toContain('dist/engine/hash/portable.js');
+});
+
+/** Serves the page at an origin of its own. */
+async function origin(script: string): Promise<string> {
+  const server = createServer((request, response) => {
+    const isScript = request.url === '/client.js';
+    response.setHeader('Content-Type', isScript ? 'text/javascript' : 'text/html');
+    response.end(isScript ? script : page);
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** What the page runs, in its own words: it sees the bundle only. */
+const inPage = async (url: string) => {
+  const { AgentClient, generateKeys } = (
+    globalThis as unknown as { folkmoot: typeof import('folkmoot/client') }
+  ).folkmoot;
+  const client = new AgentClient({ url, keys: generateKeys() });
+  const capabilities = ['validator', 'producer'] as const;
+  const { agent_id } = await client.register({ name: 'B', personality: 'memetic', capabilities });
+  const stream = client.events(['proposals', 'outcomes', 'memes']);
+  await stream.opened;
+  const meme = await client.postMeme({ file: 'hi', caption: 'a\nb', tags: ['x'] });
+  const { block_hash } = await client.propose({ transactions: ['from a browser'] });
+  const vote = await client.vote({
+    block_hash,
+    decision: 'approve',
+    meme_references: [meme.meme_id],
+  });
+  const types: string[] = [];
+  for await (const { type } of stream) {
+    types.push(type);
+    if (types.length === 3) break;
+  }
+  const error = await client.block('0').catch((thrown) => thrown);
+  return {
+    agent_id,
+    block_status: vote.block_status,
+    types,
+    refused: [error.name, error.reason, typeof error.request_id],
+  };
+};
+
+test.skipIf(!existsSync(executablePath))(
+  `browser: registers, posts, proposes, votes and listens (needs ${executablePath})`,
+  async () => {
+    const { text } = await bundle();
+    const from = await origin(text);
+    const { url, network } = await live({ cors: from });
+    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    onTestFinished(() => browser.close());
+    const tab = await browser.newPage();
+    await tab.goto(from);
+    const result = await tab.evaluate(inPage, url);
+    expect(result).toMatchObject({
+      block_status: 'finalized',
+      types: ['meme_posted', 'block_proposal', 'block_status'],
+      refused: ['ApiError', 'UNKNOWN_BLOCK', 'string'],
+    });
+    expect(network.read.agent(result.agent_id)).toMatchObject({ personality: 'memetic' });
+  },
+);

@@ -1,0 +1,180 @@
+/** What the client throws: typed refusals, nobody there, and answers whose signature is wrong. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { keyPairFromSeed, sign } from 'folkmoot';
+import { ApiError, ResponseSignatureError, UnreachableError } from 'folkmoot/client';
+import { responseInput, sha256Hex } from 'folkmoot/signing';
+import { expect, onTestFinished, test } from 'vitest';
+import { agentOf, clientOf, failureOf, live } from './helpers.js';
+
+const nowhere = '0'.repeat(64);
+const nobody = `agent_${'0'.repeat(32)}`;
+
+test('ApiError: code, reason, status, details and the id of the request', async () => {
+  const { url } = await live();
+  const client = await agentOf(url);
+  const error = await failureOf(client.vote({ block_hash: nowhere, decision: 'approve' }));
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({
+    code: 'INVALID_REQUEST',
+    reason: 'UNKNOWN_BLOCK',
+    status: 404,
+    retryAfter: null,
+    details: { reason: 'UNKNOWN_BLOCK' },
+  });
+  const { request_id, details } = error as ApiError;
+  expect(request_id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(details.request_id).toBe(request_id);
+});
+
+test('ApiError: each code comes from where it should', async () => {
+  const { url } = await live();
+  const client = await agentOf(url);
+  const stranger = clientOf(url, 9);
+  const refusals: [() => Promise<unknown>, string, string, number][] = [
+    [() => stranger.setStatus('active'), 'INVALID_AGENT', 'UNKNOWN_KEY', 401],
+    [() => client.agent(nobody), 'INVALID_AGENT', 'UNKNOWN_AGENT', 404],
+    [() => client.propose({ parent_hash: '1'.repeat(64) }), 'INVALID_REQUEST', 'STALE_PARENT', 409],
+    [() => client.postMeme({ file: '<svg/>' }), 'INVALID_REQUEST', 'MEDIA_TYPE', 415],
+    [
+      () => client.setStatus('active', { reason: 'x'.repeat(257) }),
+      'INVALID_REQUEST',
+      'SCHEMA',
+      400,
+    ],
+    [() => client.block('../meta'), 'INVALID_REQUEST', 'UNKNOWN_BLOCK', 404],
+  ];
+  for (const [call, code, reason, status] of refusals) {
+    expect(await failureOf(call())).toMatchObject({ code, reason, status });
+  }
+});
+
+test('ApiError: RATE_LIMITED says when to try again', async () => {
+  const { url } = await live({ limits: 'spec' });
+  await agentOf(url);
+  const error = await failureOf(agentOf(url, 2));
+  expect(error).toMatchObject({ code: 'RATE_LIMITED', reason: 'QUOTA_USED', status: 429 });
+  expect((error as ApiError).retryAfter).toBeGreaterThan(50);
+});
+
+test('clock: one that is off is set by the server, once', async () => {
+  const hour = 3_600_000;
+  let ahead = hour;
+  let requests = 0;
+  const { url } = await live({ now: () => Date.now() + ahead });
+  const counting: typeof fetch = (...args) => {
+    requests += 1;
+    return fetch(...args);
+  };
+  const client = await agentOf(url, 1, { fetch: counting });
+  expect(requests).toBe(2);
+  await client.setStatus('active');
+  expect(requests).toBe(3);
+  ahead += hour;
+  await client.postMeme({ file: 'tick' });
+  await client.setStatus('inactive');
+  expect(requests).toBe(6);
+});
+
+test('clock: when the corrected time is refused too, the refusal is thrown', async () => {
+  let ahead = 0;
+  let requests = 0;
+  // A server whose clock runs away can never be met.
+  const { url } = await live({ now: () => Date.now() + ahead });
+  const client = await agentOf(url);
+  const racing: typeof fetch = (...args) => {
+    requests += 1;
+    ahead += 3_600_000;
+    return fetch(...args);
+  };
+  const late = clientOf(url, 1, { fetch: racing });
+  const error = await failureOf(late.setStatus('active'));
+  expect(error).toMatchObject({ code: 'INVALID_SIGNATURE', reason: 'TIMESTAMP_SKEW', status: 401 });
+  expect(requests).toBe(2);
+  ahead = 0;
+  expect(await client.setStatus('active')).toMatchObject({ status: 'active' });
+});
+
+test('UnreachableError: nobody listens, or nobody answers in time', async () => {
+  const { url, stop } = await live();
+  await stop();
+  const refused = await failureOf(clientOf(url).networkState());
+  expect(refused).toBeInstanceOf(UnreachableError);
+  expect((refused as Error).message).toContain('ECONNREFUSED');
+
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close().closeAllConnections());
+  await new Promise((resolve) => silent.once('listening', resolve));
+  const { port } = silent.address() as AddressInfo;
+  const slow = clientOf(`http://127.0.0.1:${port}`, 1, { timeoutMs: 50 });
+  expect(await failureOf(slow.networkState())).toBeInstanceOf(UnreachableError);
+});
+
+test.each([
+  ['a page of a proxy', '<html>Bad gateway</html>', 502],
+  ['JSON of somebody else', '{"error":"no"}', 404],
+  ['a success without an envelope', '{"ok":true}', 200],
+])('ApiError: %s is no answer of a server', async (_, body, status) => {
+  const client = clientOf('http://127.0.0.1:1', 1, {
+    fetch: async () => new Response(body, { status }),
+  });
+  const error = await failureOf(client.networkState());
+  expect(error).toMatchObject({ code: 'NETWORK_ERROR', reason: null, status });
+});
+
+const serverKeys = keyPairFromSeed(new Uint8Array(32).fill(99));
+
+/** A fetch that signs what comes back, as a server would. */
+function signing(change: (headers: Headers) => void = () => {}): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const body = new Uint8Array(await response.arrayBuffer());
+    const { status } = response;
+    const sent = new Headers(init?.headers);
+    const inBody = typeof init?.body === 'object' && !sent.has('x-timestamp') && init.body !== null;
+    const text = inBody ? Buffer.from(init.body as Uint8Array).toString() : '{}';
+    const own = sent.get('x-agent-signature') ?? JSON.parse(text).signature ?? '-';
+    const timestamp = new Date().toISOString();
+    const bodySha256 = sha256Hex(body);
+    const signed = responseInput({ status, requestSignature: own, timestamp, bodySha256 });
+    const headers = new Headers(response.headers);
+    headers.set('X-Server-Public-Key', serverKeys.publicKeyHex);
+    headers.set('X-Server-Timestamp', timestamp);
+    const signature = Buffer.from(sign(Buffer.from(signed), serverKeys)).toString('hex');
+    headers.set('X-Server-Signature', signature);
+    change(headers);
+    return new Response(body, { status, headers });
+  };
+}
+
+test('response signatures: right ones pass, of reads, writes and refusals', async () => {
+  const { url } = await live();
+  const client = await agentOf(url, 1, {
+    fetch: signing(),
+    serverKey: serverKeys.publicKeyHex.toUpperCase(),
+  });
+  await client.networkState();
+  const { block_hash } = await client.propose();
+  await client.vote({ block_hash, decision: 'approve' });
+  expect(await failureOf(client.block(nowhere))).toBeInstanceOf(ApiError);
+});
+
+test.each<[string, (headers: Headers) => void]>([
+  ['of another text', (headers) => headers.set('X-Server-Timestamp', '2025-01-01T00:00:00.000Z')],
+  ['that is no signature', (headers) => headers.set('X-Server-Signature', 'ff')],
+  ['of no key', (headers) => headers.delete('X-Server-Public-Key')],
+  ['that is left out', (headers) => headers.delete('X-Server-Signature')],
+])('response signatures: one %s throws', async (_, change) => {
+  const { url } = await live();
+  const client = clientOf(url, 1, { fetch: signing(change) });
+  expect(await failureOf(client.networkState())).toBeInstanceOf(ResponseSignatureError);
+});
+
+test('response signatures: with a server key, none or one of another key throws', async () => {
+  const { url } = await live();
+  const serverKey = 'ab'.repeat(32);
+  for (const more of [{ serverKey }, { serverKey, fetch: signing() }]) {
+    const error = await failureOf(clientOf(url, 1, more).networkState());
+    expect(error).toBeInstanceOf(ResponseSignatureError);
+  }
+});

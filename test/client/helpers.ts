@@ -1,0 +1,104 @@
+/** A live server over real sockets, and agents of it; all is torn down by the test that asked. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { createVerifier, type GenesisOptions, Network } from 'folkmoot';
+import { type Server, type ServerOptions, startServer } from 'folkmoot/api';
+import { AgentClient, type AgentClientOptions, type Event, keysFromSeed } from 'folkmoot/client';
+import { onTestFinished } from 'vitest';
+
+export interface LiveOptions extends Omit<Partial<ServerOptions>, 'network'> {
+  /** A folder; in memory without one. */
+  path?: string;
+  genesis?: Partial<GenesisOptions>;
+}
+
+export interface Live {
+  url: string;
+  network: Network;
+  server: Server;
+  /** Stops server and network. */
+  stop(): Promise<void>;
+}
+
+/** A network that is served at 127.0.0.1 until the test ends. */
+export async function live({ path, genesis = {}, ...options }: LiveOptions = {}): Promise<Live> {
+  const verifier = createVerifier('inline');
+  const network = await Network.open({
+    ...(path === undefined ? { memory: true } : { path }),
+    genesis: { network_id: 'testnet', ...genesis },
+    verifier,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const server = await startServer({ network, limits: 'off', version: '0', ...options });
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= (async () => {
+      await server.close();
+      await network.close();
+      await verifier.close();
+    })();
+    return stopped;
+  };
+  onTestFinished(stop);
+  return { url: server.url, network, server, stop };
+}
+
+/**
+ * A port that is free now, for a server that is to come back at it. One that a server has picked
+ * itself cannot be had again at once: it was bound without SO_REUSEADDR by uWebSockets.js.
+ */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** A client whose key follows from a number. */
+export function clientOf(
+  url: string,
+  number = 1,
+  more: Partial<AgentClientOptions> = {},
+): AgentClient {
+  const keys = keysFromSeed(new Uint8Array(32).fill(number));
+  return new AgentClient({ url, keys, ...more });
+}
+
+/** A client that is registered, as a validator and producer. */
+export async function agentOf(
+  url: string,
+  number = 1,
+  more: Partial<AgentClientOptions> = {},
+): Promise<AgentClient> {
+  const client = clientOf(url, number, more);
+  const capabilities = ['validator', 'producer'] as const;
+  await client.register({ name: `agent ${number}`, personality: 'rational', capabilities });
+  return client;
+}
+
+/** The next so many events of a stream. */
+export async function take(stream: AsyncIterator<Event>, count: number): Promise<Event[]> {
+  const events: Event[] = [];
+  while (events.length < count) {
+    const { done, value } = await stream.next();
+    if (done) break;
+    events.push(value);
+  }
+  return events;
+}
+
+export const seqsOf = (events: readonly Event[]) => events.map(({ seq }) => seq);
+
+/** What a promise is rejected with. */
+export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('expected a rejection');
+}

@@ -1,0 +1,54 @@
+/** Keys of the client: the same as the engine's, kept as text and read again. */
+import { keyPairFromSeed } from 'folkmoot';
+import { generateKeys, keysFromSeed, loadKeys, saveKeys } from 'folkmoot/client';
+import { expect, test } from 'vitest';
+
+const seed = new Uint8Array(32).fill(7);
+
+test('keysFromSeed: the same public key as libsodium gives', () => {
+  const keys = keysFromSeed(seed);
+  expect(keys.publicKey).toBe(keyPairFromSeed(seed).publicKeyHex);
+  expect(keysFromSeed('07'.repeat(32))).toEqual(keys);
+});
+
+test('keysFromSeed: another length is refused', () => {
+  for (const bad of [new Uint8Array(31), '07', 'zz'.repeat(32), '']) {
+    expect(() => keysFromSeed(bad)).toThrow(RangeError);
+  }
+});
+
+test('saveKeys: what is kept is read again', () => {
+  const keys = generateKeys();
+  expect(generateKeys()).not.toEqual(keys);
+  expect(loadKeys(saveKeys(keys))).toEqual(keys);
+  expect(Object.keys(JSON.parse(saveKeys(keys)))).toEqual([
+    'agent_id',
+    'public_key',
+    'private_key',
+  ]);
+  expect(loadKeys(JSON.stringify({ private_key: keys.privateKey.toUpperCase() }))).toEqual(keys);
+});
+
+test('loadKeys: what cannot be keys is refused without repeating the secret', () => {
+  const { publicKey } = keysFromSeed(seed);
+  const secret = '0a'.repeat(32);
+  const texts = [
+    secret,
+    'null',
+    '{}',
+    `{"private_key":"${secret}`,
+    JSON.stringify({ private_key: secret.slice(1) }),
+    JSON.stringify({ private_key: secret, public_key: publicKey }),
+  ];
+  for (const text of texts) {
+    let told = '';
+    try {
+      loadKeys(text);
+    } catch (error) {
+      expect(error).toBeInstanceOf(TypeError);
+      told = (error as Error).message;
+    }
+    expect(told).toMatch(/^keys: /);
+    expect(told).not.toContain(secret.slice(0, 8));
+  }
+});
