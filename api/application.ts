@@ -77,8 +77,18 @@ function writeLimit(kind: CommandKind): number {
   return kind === 'meme' ? bounds.memeFileBytes + FORM_BYTES : bounds.bodyBytes;
 }
 
+/** Headers that a browser's program may read beside the simple ones. */
+const EXPOSED =
+  'Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ' +
+  'X-Server-Public-Key, X-Server-Timestamp, X-Server-Signature';
+
 function corsHeaders(origin: string | undefined): Record<string, string> {
-  return origin === undefined ? {} : { 'Access-Control-Allow-Origin': origin, Vary: 'Origin' };
+  if (origin === undefined) return {};
+  return {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Expose-Headers': EXPOSED,
+    Vary: 'Origin',
+  };
 }
 
 async function route(

@@ -19,7 +19,11 @@ async function listen(
     { requestTimeout: REQUEST_MS, maxHeaderSize: HEADER_BYTES },
     (message, answer) => void exchange(application, message, answer),
   );
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MESSAGE_BYTES,
+    clientTracking: true,
+  });
   server.on('upgrade', (message, stream: NetSocket, head) => {
     const path = (message.url ?? '').split('?', 1)[0];
     if (path !== application.socketPath) {
@@ -32,7 +36,7 @@ async function listen(
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
+  return { port: (server.address() as AddressInfo).port, close: () => close(server, sockets) };
 }
 
 /** Bytes of a message that are read at all; the application refuses smaller ones already. */
@@ -65,9 +69,18 @@ function socketOf(ws: WebSocket, stream: NetSocket): Socket {
   };
 }
 
-function close(server: Server): Promise<void> {
+/** How long a peer may take to answer a close frame. */
+const CLOSING_MS = 1_000;
+
+function close(server: Server, sockets: WebSocketServer): Promise<void> {
   return new Promise((resolve) => {
-    server.close(() => resolve());
+    const end = setTimeout(() => {
+      for (const ws of sockets.clients) ws.terminate();
+    }, CLOSING_MS);
+    server.close(() => {
+      clearTimeout(end);
+      resolve();
+    });
     server.closeIdleConnections();
   });
 }

@@ -3,6 +3,8 @@
 import type {
   HttpRequest as UwsRequest,
   HttpResponse as UwsResponse,
+  us_listen_socket,
+  us_socket,
   WebSocket,
   WebSocketBehavior,
 } from 'uWebSockets.js';
@@ -41,19 +43,30 @@ async function listen(
     .App()
     .ws<SocketData>(application.socketPath, sockets(application))
     .any('/*', (res, req) => new Exchange(application, flight, res).begin(req));
-  const socket = await new Promise<ReturnType<typeof Object> | false>((resolve) => {
-    app.listen(host, port, (listening) => resolve(listening));
+  const socket = await new Promise<us_listen_socket | false>((resolve) => {
+    // The library takes host, port and options together; its types know only pairs of them.
+    const listenOn = app.listen as unknown as ListenOn;
+    listenOn.call(app, host, port, EXCLUSIVE_PORT, resolve);
   });
   if (!socket) throw new Error(`${host}:${port} cannot be listened on; is the port taken?`);
   return {
-    port: uws.us_socket_local_port(socket as never),
+    port: uws.us_socket_local_port(socket as unknown as us_socket),
     async close() {
-      uws.us_listen_socket_close(socket as never);
+      uws.us_listen_socket_close(socket);
       await flight.landed();
       app.close();
     },
   };
 }
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: by default a second server would share the port in silence. */
+const EXCLUSIVE_PORT = 1;
+type ListenOn = (
+  host: string,
+  port: number,
+  options: number,
+  listening: (socket: us_listen_socket | false) => void,
+) => void;
 
 interface SocketData {
   address: string;
