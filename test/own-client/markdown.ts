@@ -1,0 +1,19 @@
+/** Code out of a document, so that what is shown is what is run. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './served.js';
+
+export const document = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** The fenced blocks of a language, in order. */
+export function fenced(text: string, language: string): string[] {
+  const pattern = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm');
+  return [...text.matchAll(pattern)].map(([, code]) => code!);
+}
+
+/** From a heading of the second level to the next. */
+export function section(text: string, heading: string): string {
+  const [, after] = text.split(`\n## ${heading}\n`);
+  if (after === undefined) throw new Error(`no section is named ${heading}`);
+  return after.split(/\n## /, 1)[0]!;
+}

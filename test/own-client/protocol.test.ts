@@ -1,0 +1,62 @@
+/** docs/protocol.md: its tables are those of the code. */
+import { reasons } from 'folkmoot';
+import { closeCodes, perMinute, routes, topics } from 'folkmoot/api';
+import { expect, test } from 'vitest';
+import { document, section } from './markdown.js';
+
+const protocol = document('docs/protocol.md');
+
+/** The rows of all tables in a text, by cell, without head and rule. */
+function rows(text: string): string[][] {
+  return text
+    .split('\n')
+    .filter((line, index, lines) => {
+      const head = lines[index + 1]?.startsWith('| ---');
+      return line.startsWith('| ') && !line.startsWith('| ---') && !head;
+    })
+    .map((line) => line.slice(1, -1).split('|'))
+    .map((cells) => cells.map((cell) => cell.trim().replaceAll('`', '')));
+}
+
+test('protocol.md: has every reason, with its code, status and meaning', () => {
+  const found = rows(section(protocol, '5. Outcomes and refusals'))
+    .filter(([reason = '']) => Object.hasOwn(reasons, reason))
+    .map(([reason, code, status, meaning]) => [reason, code, status, meaning!.split(' · ')[0]]);
+  expect(found).toEqual(
+    Object.entries(reasons).map(([reason, { code, status, meaning }]) => [
+      reason,
+      code,
+      `${status}`,
+      meaning,
+    ]),
+  );
+});
+
+test('protocol.md: has every route, and no other', () => {
+  const part = section(protocol, '13. HTTP');
+  const named = rows(part.slice(0, part.indexOf('### Envelope and headers'))).flat();
+  const paths = named
+    .flatMap((cell) => cell.split(', '))
+    .map((cell) => /^(?:(?:GET|POST|PUT) )?(\/[\w/{}.-]+)$/.exec(cell)?.[1])
+    .filter((path) => path !== undefined)
+    .map((path) => path.replace(/\{\w+\}/, '{}'));
+  const known = routes.map(({ path }) => path.replace(/\{\w+\}/, '{}'));
+  expect(paths.sort()).toEqual([...known].sort());
+});
+
+test('protocol.md: has the limits of the code', () => {
+  const found = rows(section(protocol, '14. Rate limits')).filter(([name]) =>
+    Object.hasOwn(perMinute, name!),
+  );
+  const figures = found.map(([name, figure]) => [name, Number(figure)]);
+  expect(Object.fromEntries(figures)).toEqual(perMinute);
+});
+
+test('protocol.md: has every topic and close code', () => {
+  const codes = rows(section(protocol, '15. WebSocket'))
+    .map(([code]) => Number(code))
+    .filter((code) => code > 0);
+  expect(codes).toEqual(Object.values(closeCodes).map(({ code }) => code));
+  const named = rows(section(protocol, '10. Events')).flatMap(([, cell = '']) => cell.split(', '));
+  expect([...topics].filter((topic) => !named.includes(topic))).toEqual([]);
+});

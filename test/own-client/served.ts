@@ -1,0 +1,39 @@
+/** A network of its own for a test, served by a process as a user starts it. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { temporaryFolder } from '../fixture.js';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+/** What `serve` prints first. */
+export interface Listening {
+  event: 'listening';
+  url: string;
+  ws_url: string;
+  network_id: string;
+}
+
+/** Serves on a free port until the test is over. */
+export async function served(...options: string[]): Promise<Listening> {
+  const folder = temporaryFolder();
+  const args = ['serve', '--limits', 'bench', '--port', '0', '--data', folder, ...options];
+  const child = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<void>((resolve) => {
+    child.once('close', () => resolve());
+  });
+  onTestFinished(async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
+  let complaints = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text;
+  });
+  return new Promise((resolve, reject) => {
+    createInterface(child.stdout).once('line', (line) => resolve(JSON.parse(line) as Listening));
+    child.once('close', () => reject(new Error(`serve ended before it listened: ${complaints}`)));
+  });
+}
