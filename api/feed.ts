@@ -9,6 +9,8 @@ import type { Socket } from './transport.js';
 
 /** Events at hand for those who keep up. */
 const RING = 16_384;
+/** Events that a resume may go back; counting them must not hold up the others. */
+const RESUMABLE = 200_000;
 /** A socket that buffers more than this is not given more until it drains. */
 const HIGH_WATER_BYTES = 256 * 1024;
 /** Events read from the store at once, for one subscriber. */
@@ -78,10 +80,15 @@ export class Feed {
     this.#subscribers.clear();
   }
 
+  /** The earliest `since` that can be resumed from: history is longer, a resume is not. */
+  get resumable(): number {
+    return Math.max(0, this.#head - RESUMABLE);
+  }
+
   /** How many events after `since` concern these topics: what a resume will replay. */
   count(since: number, topics: ReadonlySet<string>): number {
     let count = 0;
-    for (const { type } of this.#network.read.events(since + 1, this.#head)) {
+    for (const { type } of this.#network.read.eventTexts(since + 1, this.#head)) {
       if (eventTopics[type].some((topic) => topics.has(topic))) count += 1;
     }
     return count;

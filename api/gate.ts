@@ -67,21 +67,27 @@ export async function pass(
   if (look?.result === 'duplicate') {
     // A repeat changes nothing: it counts against the address, never against the agent.
     gate.limits.use('read', address);
-    return tell(gate, kind, look, caller, null);
+    return answer(kind, await toldWhenDurable(gate, look), caller, null);
   }
   const whom = kind === 'register' ? address : `agent:${admitted.command.public_key}`;
   const quota = gate.limits.look(kind, whom);
   if (quota?.remaining === 0) {
     return withQuota(failure(tooMany(quota), caller.requestId), quota);
   }
+  gate.limits.use(kind, whom);
+  const outcome = look ? await toldWhenDurable(gate, look) : await submit(gate, admitted);
   // A registration is charged only when it is accepted: a mistake does not lock its maker out.
-  if (kind !== 'register') gate.limits.use(kind, whom);
-  if (look) return tell(gate, kind, look, caller, gate.limits.look(kind, whom));
+  if (kind === 'register' && outcome.result !== 'accepted') gate.limits.giveBack(kind, whom);
+  const left = gate.limits.look(kind, whom);
+  if (!('refusal' in outcome) || outcome.refusal.code !== 'INVALID_SIGNATURE') {
+    return answer(kind, outcome, caller, left);
+  }
+  const shown = explained(gate, request, admitted, outcome.refusal, caller);
+  return withQuota(failure(shown, caller.requestId), left);
+}
 
-  const verified = await gate.network.verifyInner(admitted);
-  const outcome = await gate.network.submit(verified);
-  if (kind === 'register' && outcome.result === 'accepted') gate.limits.use(kind, whom);
-  return answer(kind, outcome, caller, gate.limits.look(kind, whom));
+async function submit(gate: Gate, admitted: Admitted): Promise<Outcome> {
+  return gate.network.submit(await gate.network.verifyInner(admitted));
 }
 
 /** The address's own quota that is used up, if one is. */
@@ -108,15 +114,9 @@ function refuseAt(
 }
 
 /** A look sees what is applied but not durable yet: its answer waits for that. */
-async function tell(
-  gate: Gate,
-  kind: CommandKind,
-  look: Outcome,
-  caller: Caller,
-  quota: Quota | null,
-): Promise<HttpResponse> {
+async function toldWhenDurable(gate: Gate, look: Outcome): Promise<Outcome> {
   await gate.network.durable;
-  return answer(kind, look, caller, quota);
+  return look;
 }
 
 function answer(

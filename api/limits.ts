@@ -71,6 +71,11 @@ export class Limits {
     else this.#uses.set(key, [now]);
   }
 
+  /** Gives back the unit used last: what it was for did not happen. */
+  giveBack(name: LimitName, whom: string): void {
+    this.#uses.get(`${name} ${whom}`)?.pop();
+  }
+
   #live(key: string, now: number): number[] {
     const uses = this.#uses.get(key);
     if (!uses) return [];

@@ -40,7 +40,7 @@ async function listen(
 }
 
 /** Bytes of a message that are read at all; the application refuses smaller ones already. */
-const MESSAGE_BYTES = 64 * 1024;
+const MESSAGE_BYTES = 1024 * 1024;
 
 function attach(application: Application, ws: WebSocket, stream: NetSocket): void {
   const handlers = application.open(socketOf(ws, stream));

@@ -1,5 +1,11 @@
 /** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
-import { limits as bounds, type ErrorCode, formatInstant, parseInstant } from '../engine/index.js';
+import {
+  limits as bounds,
+  type ErrorCode,
+  formatInstant,
+  parseInstant,
+  type Reason,
+} from '../engine/index.js';
 import { agentId, authInput } from '../engine/signing.js';
 import { type ClientMessage, closeCodes, topics as knownTopics, socketLimits } from './channels.js';
 import { type AnyClientMessage, readClientMessage } from './client-message.js';
@@ -141,7 +147,7 @@ export class Session implements SocketHandlers, OpenSession {
     }
     const { network, now } = this.#all;
     const publicKey = message.public_key.toLowerCase();
-    const refuse = (reason: string, why: string, code: ErrorCode = 'INVALID_SIGNATURE') => {
+    const refuse = (reason: Reason, why: string, code: ErrorCode = 'INVALID_SIGNATURE') => {
       const details = { server_time: formatInstant(now()), kind: 'auth' };
       this.#error(code, reason, why, details);
       this.end(code === 'INVALID_AGENT' ? 'unknownAgent' : 'unauthenticated');
@@ -195,9 +201,10 @@ export class Session implements SocketHandlers, OpenSession {
     this.#subscribedOnce = true;
     for (const topic of topics) this.#subscriber.topics.add(topic);
     const head = feed.head;
-    const gap = since !== undefined && (since.epoch !== network.epoch || since.seq > head);
-    // Another history: what is held is replayed from its beginning.
-    const from = since === undefined ? head : gap ? 0 : since.seq;
+    const known = since?.epoch === network.epoch && since.seq <= head;
+    const gap = since !== undefined && (!known || since.seq < feed.resumable);
+    // Another history, or too long ago: what is held is replayed from its beginning.
+    const from = since === undefined ? head : gap ? feed.resumable : since.seq;
     if (since !== undefined) this.#all.resumed += 1;
     const replay = since === undefined ? 0 : feed.count(from, this.#subscriber.topics);
     this.#say('subscribed', {
@@ -257,7 +264,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#socket.send(JSON.stringify({ type, data }));
   }
 
-  #error(code: ErrorCode, reason: string, message: string, more: object = {}): void {
+  #error(code: ErrorCode, reason: Reason, message: string, more: object = {}): void {
     const details = { reason, ...more };
     this.#socket.send(JSON.stringify({ type: 'error', error: { code, message, details } }));
   }

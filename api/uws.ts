@@ -74,7 +74,7 @@ interface SocketData {
 }
 
 /** Bytes of a message that are read at all; the application refuses smaller ones already. */
-const MESSAGE_BYTES = 64 * 1024;
+const MESSAGE_BYTES = 1024 * 1024;
 
 function sockets(application: Application): WebSocketBehavior<SocketData> {
   return {
@@ -202,7 +202,7 @@ class Exchange {
     const collector = new BodyCollector(this.#application.bodyLimit(method, path));
     const declared = head.contentLength;
     if (head.ambiguous)
-      return void this.#answer({ ...request, method: '', body: new Uint8Array() });
+      return void this.#answer({ ...request, method: '', body: new Uint8Array() }, true);
     if (declared !== null && declared > this.#application.bodyLimit(method, path)) {
       return void this.#answer({ ...request, body: 'tooLarge' }, true);
     }

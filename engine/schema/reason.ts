@@ -28,6 +28,7 @@ export const reasons = {
   SCHEMA: row('INVALID_REQUEST', 400, 'a member is absent, of the wrong type or out of bounds'),
   HASH_MISMATCH: row('INVALID_REQUEST', 400, 'a hash is not that of the content beside it'),
   UNKNOWN_ROUTE: row('INVALID_REQUEST', 404, 'nothing answers at this request-target'),
+  UNKNOWN_TOPIC: row('INVALID_REQUEST', 400, 'no topic has this name'),
   UNKNOWN_BLOCK: row('INVALID_REQUEST', 404, 'no block has this hash'),
   UNKNOWN_MEME: row('INVALID_REQUEST', 404, 'no meme has this id'),
   UNKNOWN_TX: row('INVALID_REQUEST', 404, 'no final transaction has this hash'),
