@@ -1,6 +1,7 @@
 /** The application: from a request to its answer, whatever carried it. A throw here is a 500. */
 import { randomUUID } from 'node:crypto';
 import { limits as bounds, type CommandKind, type Network, refuse } from '../engine/index.js';
+import { clientAddress } from './address.js';
 import { socketPath } from './channels.js';
 import { Connections } from './connections.js';
 import { debugSocket, debugVerify } from './debug.js';
@@ -16,6 +17,8 @@ export interface ApplicationOptions {
   network: Network;
   profile: Profile;
   version: string;
+  /** Proxies whose X-Forwarded-For is believed; none by default. */
+  trustedProxies?: readonly string[];
   /** Allowed origin of browsers; none by default. */
   cors?: string;
   now: () => number;
@@ -37,6 +40,7 @@ export interface App extends Application {
 
 export function createApplication(options: ApplicationOptions): App {
   const { network, profile, now } = options;
+  const trusted = new Set(options.trustedProxies);
   const gate: Gate = { network, limits: new Limits(profile, now), now };
   const connections = new Connections(network, now);
   const app: App = {
@@ -51,8 +55,11 @@ export function createApplication(options: ApplicationOptions): App {
       if ('write' in route) return writeLimit(route.write);
       return 'special' in route && route.special === 'debug_verify' ? DEBUG_BYTES : 0;
     },
-    async handle(request) {
+    async handle(received) {
       const requestId = randomUUID();
+      const forwarded = received.headers.get('x-forwarded-for');
+      const address = clientAddress(received.address, forwarded, trusted);
+      const request = { ...received, address };
       let response: HttpResponse;
       try {
         response = await route(app, options, gate, request, requestId);

@@ -15,6 +15,8 @@ export interface ServerOptions {
   transport?: 'uws' | 'node';
   limits?: Profile;
   cors?: string;
+  /** Addresses of proxies whose X-Forwarded-For is believed. */
+  trustedProxies?: readonly string[];
   version: string;
   now?: () => number;
   onFault?: (error: unknown, requestId: string) => void;
@@ -44,6 +46,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     version,
     now: options.now ?? Date.now,
     onFault: options.onFault ?? (() => {}),
+    trustedProxies: options.trustedProxies ?? [],
     ...(cors === undefined ? {} : { cors }),
   });
   const listening: Listening = await transport.listen(app, { host, port });

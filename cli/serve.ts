@@ -26,6 +26,7 @@ interface Flags {
   limits: Profile;
   transport?: 'uws' | 'node';
   cors?: string;
+  trustedProxies: string[];
   logLevel: string;
 }
 
@@ -72,6 +73,15 @@ export function serveCommand(): Command {
       ]),
     )
     .addOption(option('--cors <origin>', 'CORS', 'let browsers of this origin in'))
+    .addOption(
+      option(
+        '--trusted-proxies <list>',
+        'TRUSTED_PROXIES',
+        'addresses whose X-Forwarded-For counts',
+      )
+        .argParser((text) => text.split(',').map((address) => address.trim()))
+        .default([], 'none'),
+    )
     .addOption(option('--log-level <level>', 'LOG_LEVEL', 'how much is logged').default('info'))
     .addHelpText(
       'after',
@@ -151,6 +161,7 @@ async function listen(flags: Flags, network: Network, log: Logger): Promise<Serv
     host: flags.host,
     port: flags.port,
     limits: flags.limits,
+    trustedProxies: flags.trustedProxies,
     version: packageVersion(),
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),

@@ -75,7 +75,7 @@ async function run({ json = false, ...options }: Flags): Promise<void> {
   }
 }
 
-/** The first SIGINT or SIGTERM ends the run in good order; `end` then dies by it, as is the custom. */
+/** The first SIGINT or SIGTERM ends the run in good order; `end` then dies by it. */
 function interruption(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   let by: NodeJS.Signals = 'SIGINT';
