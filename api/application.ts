@@ -1,6 +1,7 @@
 /** The application: from a request to its answer, whatever carried it. A throw here is a 500. */
 import { randomUUID } from 'node:crypto';
 import { limits as bounds, type CommandKind, type Network, refuse } from '../engine/index.js';
+import { sha256Hex } from '../engine/signing.js';
 import { clientAddress } from './address.js';
 import { socketPath } from './channels.js';
 import { Connections } from './connections.js';
@@ -179,7 +180,7 @@ async function write(
   const signed = await signedRequest(kind, { ...request, body });
   if ('refusal' in signed) return failure(signed.refusal, requestId);
   const { address, target } = request;
-  return pass(gate, signed, { address, target, requestId });
+  return pass(gate, signed, { address, target, requestId, bodySha256: () => sha256Hex(body) });
 }
 
 type ReadMatch = Match & { route: Exclude<Route, { write: CommandKind }> };

@@ -39,5 +39,6 @@ export interface SessionHost {
   readonly now: () => number;
   resumed: number;
   countOf(agentId: string): number;
+  authenticated(agentId: string): void;
   ended(record: ConnectionRecord, code: number, reason: string): void;
 }

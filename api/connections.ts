@@ -14,6 +14,8 @@ export class Connections implements SessionHost {
   /** Subscriptions that went on where an earlier connection ended. */
   resumed = 0;
   readonly #records = new Map<string, ConnectionRecord>();
+  /** Open connections by agent. */
+  readonly #open = new Map<string, number>();
   readonly #heartbeat: NodeJS.Timeout;
 
   constructor(network: Network, now: () => number) {
@@ -43,11 +45,11 @@ export class Connections implements SessionHost {
 
   /** How many open connections an agent has. */
   countOf(agentId: string): number {
-    let count = 0;
-    for (const { agentId: of, closed } of this.#records.values()) {
-      if (of === agentId && !closed) count += 1;
-    }
-    return count;
+    return this.#open.get(agentId) ?? 0;
+  }
+
+  authenticated(agentId: string): void {
+    this.#open.set(agentId, this.countOf(agentId) + 1);
   }
 
   get openCount(): number {
@@ -55,6 +57,11 @@ export class Connections implements SessionHost {
   }
 
   ended(record: ConnectionRecord, code: number, reason: string): void {
+    if (!record.closed && record.agentId) {
+      const left = this.countOf(record.agentId) - 1;
+      if (left > 0) this.#open.set(record.agentId, left);
+      else this.#open.delete(record.agentId);
+    }
     record.closed ??= { code, reason, at: this.now() };
     record.last = record.session?.figures() ?? null;
     record.session = null;

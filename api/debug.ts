@@ -40,7 +40,8 @@ export async function debugVerify(
   const problem = 'message' in parsed ? parsed : problemOf(parsed.value);
   if (problem || 'message' in parsed) {
     const { pointer, message } = problem as { pointer: string; message: string };
-    return failure(refuse('SCHEMA', `${pointer || 'the body'} ${message}`, { pointer }), requestId);
+    const reason = 'message' in parsed ? 'BAD_JSON' : 'SCHEMA';
+    return failure(refuse(reason, `${pointer || 'the body'} ${message}`, { pointer }), requestId);
   }
   const { method, target, headers, body } = parsed.value as {
     method: string;

@@ -42,6 +42,8 @@ export function readForm(
     });
     parser.on('file', (name, stream) => {
       const chunks: Buffer[] = [];
+      // A part that ends early is told here; unheard, it would end the process.
+      stream.on('error', (error: Error) => bad(`the file cannot be read: ${error.message}`));
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         if (name === 'meme_file') file = Buffer.concat(chunks);

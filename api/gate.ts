@@ -15,7 +15,6 @@ import {
   refuse,
   type SignedRequest,
 } from '../engine/index.js';
-import { sha256Hex } from '../engine/signing.js';
 import { failure, success } from './errors.js';
 import { addressKey, type Limits, type Quota, quotaHeaders } from './limits.js';
 import type { HttpResponse } from './transport.js';
@@ -41,6 +40,8 @@ export interface Caller {
   address: string;
   /** The request-target as sent. */
   target: string;
+  /** Of the raw body, hex: computed when somebody has to be told. */
+  bodySha256(): string;
   requestId: string;
 }
 
@@ -76,8 +77,11 @@ export async function pass(
   }
   gate.limits.use(kind, whom);
   const outcome = look ? await toldWhenDurable(gate, look) : await submit(gate, admitted);
-  // A registration is charged only when it is accepted: a mistake does not lock its maker out.
-  if (kind === 'register' && outcome.result !== 'accepted') gate.limits.giveBack(kind, whom);
+  // Our own fault costs nobody anything; a registration is charged only when it is accepted.
+  const failed = 'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
+  if (failed || (kind === 'register' && outcome.result !== 'accepted')) {
+    gate.limits.giveBack(kind, whom);
+  }
   const left = gate.limits.look(kind, whom);
   if (!('refusal' in outcome) || outcome.refusal.code !== 'INVALID_SIGNATURE') {
     return answer(kind, outcome, caller, left);
@@ -162,10 +166,10 @@ function skewProblem(gate: Gate, admitted: Admitted): Refusal | null {
 /** What the server would have verified, so that a client can find its mistake. */
 function explained(
   gate: Gate,
-  { kind, body }: SignedRequest,
+  { kind }: SignedRequest,
   admitted: Admission,
   refusal: Refusal,
-  { target }: Caller,
+  { target, bodySha256 }: Caller,
 ): Refusal {
   const known =
     'refusal' in admitted
@@ -177,7 +181,7 @@ function explained(
   const details = {
     ...refusal.details,
     kind,
-    body_sha256: sha256Hex(body),
+    body_sha256: bodySha256(),
     request_target: target,
     server_time: formatInstant(gate.now()),
     ...known,

@@ -113,15 +113,30 @@ export function quotaHeaders({
 /** An IPv6 address counts by its /64: whoever has one address there has all of them. */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return `address:${address}`;
-  const mapped = /^(?:0*:)*:?(?:ffff:)(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped) return `address:${mapped[1]}`;
-  const [left = '', right = ''] = address.split('::');
-  const head = left === '' ? [] : left.split(':');
-  const tail = right === '' ? [] : right.split(':');
-  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0');
-  const groups = address.includes('::') ? [...head, ...zeros, ...tail] : head;
-  return `address:${groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`;
+  const groups = groupsOf(address);
+  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (!mapped) {
+    const network = groups.slice(0, 4).map((group) => group.toString(16));
+    return `address:${network.join(':')}::/64`;
+  }
+  const [high = 0, low = 0] = groups.slice(6);
+  return `address:${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+/** The eight numbers of an IPv6 address, whichever way it is written. */
+function groupsOf(address: string): number[] {
+  const text = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => {
+    const group = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);
+    return `${group(a, b)}:${group(c, d)}`;
+  });
+  const [left = '', right] = text.split('::');
+  const numbers = (part: string) =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16) || 0);
+  const head = numbers(left);
+  const tail = right === undefined ? [] : numbers(right);
+  return [
+    ...head,
+    ...new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0),
+    ...tail,
+  ];
 }

@@ -3,11 +3,22 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { BodyCollector, Head, safeHeaders } from './head.js';
-import type { Application, HttpRequest, Listening, Socket, Transport } from './transport.js';
+import type {
+  Application,
+  HttpRequest,
+  HttpResponse,
+  Listening,
+  Socket,
+  Transport,
+} from './transport.js';
 
 /** Silence, and a whole request, may take this long. */
 const REQUEST_MS = 30_000;
 const HEADER_BYTES = 8 * 1024;
+/** Bytes of a message that are read at all; the application refuses smaller ones already. */
+const MESSAGE_BYTES = 1024 * 1024;
+/** How long a stop waits for peers that are in the middle of something. */
+const CLOSING_MS = 1_000;
 
 export const nodeTransport: Transport = { name: 'node', listen };
 
@@ -15,19 +26,19 @@ async function listen(
   application: Application,
   { host, port }: { host: string; port: number },
 ): Promise<Listening> {
+  const state = { closing: false };
   const server = createServer(
     { requestTimeout: REQUEST_MS, maxHeaderSize: HEADER_BYTES },
-    (message, answer) => void exchange(application, message, answer),
+    (message, answer) => {
+      // The application never rejects: what can throw here is a socket that is gone.
+      exchange(application, message, answer, state).catch(() => answer.destroy());
+    },
   );
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: MESSAGE_BYTES,
-    clientTracking: true,
-  });
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES });
   server.on('upgrade', (message, stream: NetSocket, head) => {
     const path = (message.url ?? '').split('?', 1)[0];
     if (path !== application.socketPath) {
-      stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
+      stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
     sockets.handleUpgrade(message, stream, head, (ws) => attach(application, ws, stream));
@@ -36,11 +47,29 @@ async function listen(
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: () => close(server, sockets) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      state.closing = true;
+      return close(server, sockets);
+    },
+  };
 }
 
-/** Bytes of a message that are read at all; the application refuses smaller ones already. */
-const MESSAGE_BYTES = 1024 * 1024;
+/** Answers what is in flight; connections end with their answer, or after a while. */
+function close(server: Server, sockets: WebSocketServer): Promise<void> {
+  return new Promise((resolve) => {
+    const end = setTimeout(() => {
+      for (const ws of sockets.clients) ws.terminate();
+      server.closeAllConnections();
+    }, CLOSING_MS);
+    server.close(() => {
+      clearTimeout(end);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
 
 function attach(application: Application, ws: WebSocket, stream: NetSocket): void {
   const handlers = application.open(socketOf(ws, stream));
@@ -69,27 +98,14 @@ function socketOf(ws: WebSocket, stream: NetSocket): Socket {
   };
 }
 
-/** How long a peer may take to answer a close frame. */
-const CLOSING_MS = 1_000;
-
-function close(server: Server, sockets: WebSocketServer): Promise<void> {
-  return new Promise((resolve) => {
-    const end = setTimeout(() => {
-      for (const ws of sockets.clients) ws.terminate();
-    }, CLOSING_MS);
-    server.close(() => {
-      clearTimeout(end);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
-}
-
 async function exchange(
   application: Application,
   message: IncomingMessage,
   answer: ServerResponse,
+  state: { closing: boolean },
 ): Promise<void> {
+  // Read now: a socket that is destroyed knows its peer no more.
+  const address = message.socket.remoteAddress ?? '';
   const head = new Head();
   const raw = message.rawHeaders;
   for (let index = 0; index < raw.length; index += 2) head.add(raw[index]!, raw[index + 1]!);
@@ -98,32 +114,35 @@ async function exchange(
   const path = target.split('?', 1)[0]!;
   const body = await read(message, head, application.bodyLimit(method, path));
   if (body === null) return;
-  const address = message.socket.remoteAddress ?? '';
   const request = { method, target, path, headers: head.headers, address, body };
   const response = await application.handle(request);
   if (answer.destroyed) return;
-  if (body === 'tooLarge') answer.setHeader('Connection', 'close');
+  write(answer, response, method, state.closing || head.ambiguous || body === 'tooLarge');
+}
+
+function write(answer: ServerResponse, response: HttpResponse, method: string, last: boolean) {
+  if (last) answer.setHeader('Connection', 'close');
   const length = Buffer.byteLength(response.body);
   const headers = [...safeHeaders(response), ['Content-Length', String(length)]];
   answer.writeHead(response.status, Object.fromEntries(headers));
   answer.end(method === 'HEAD' ? undefined : response.body);
 }
 
-/** The body, or null when the peer went away. */
-async function read(
+/** The body, or null when the peer went away. What is beyond the limit is not waited for. */
+function read(
   message: IncomingMessage,
   head: Head,
   limit: number,
 ): Promise<HttpRequest['body'] | null> {
-  if ((head.contentLength ?? 0) > limit) return 'tooLarge';
+  if ((head.contentLength ?? 0) > limit) return Promise.resolve('tooLarge');
   const collector = new BodyCollector(limit);
-  try {
-    for await (const chunk of message) {
-      collector.add(chunk as Uint8Array);
-      if (collector.tooLarge) break;
-    }
-  } catch {
-    return null;
-  }
-  return collector.take();
+  return new Promise((resolve) => {
+    message.on('data', (chunk: Uint8Array) => {
+      collector.add(chunk);
+      if (collector.tooLarge) resolve('tooLarge');
+    });
+    message.on('end', () => resolve(collector.take()));
+    message.on('error', () => resolve(null));
+    message.on('close', () => resolve(null));
+  });
 }

@@ -180,6 +180,7 @@ export class Session implements SocketHandlers, OpenSession {
     }
     if (this.#authTimer) clearTimeout(this.#authTimer);
     this.#record.agentId = id;
+    this.#all.authenticated(id);
     this.#record.publicKey = publicKey;
     this.#record.authenticatedAt = this.#all.now();
     this.#say('auth_ok', {

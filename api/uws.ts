@@ -192,7 +192,7 @@ class Exchange {
     const query = req.getQuery();
     const method = req.getCaseSensitiveMethod().toUpperCase();
     const address = Buffer.from(this.#res.getRemoteAddressAsText()).toString();
-    const target = query === undefined || query === '' ? path : `${path}?${query}`;
+    const target = query === undefined ? path : `${path}?${query}`;
     const request = { method, target, path, headers: head.headers, address };
     this.#read(head, request);
   }

@@ -82,7 +82,11 @@ export function serveCommand(): Command {
         .argParser((text) => text.split(',').map((address) => address.trim()))
         .default([], 'none'),
     )
-    .addOption(option('--log-level <level>', 'LOG_LEVEL', 'how much is logged').default('info'))
+    .addOption(
+      option('--log-level <level>', 'LOG_LEVEL', 'how much is logged')
+        .choices(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+        .default('info'),
+    )
     .addHelpText(
       'after',
       `

@@ -1,0 +1,126 @@
+/** Agents: registration and status, sections 3 and 4.1 of the interface. */
+import { expect, test } from 'vitest';
+import { agentOf, register, status } from './signer.js';
+import { begin, expectError, expectSuccess, type Start, TIMESTAMP } from './world.js';
+
+const statuses = ['active', 'inactive', 'maintenance'];
+
+export function agentTests(start: Start): void {
+  test('register: 201 with agent_id, registration_time and status active', async () => {
+    const world = await begin(start);
+    const agent = agentOf('Ada');
+    const answer = await world.send(register(agent));
+    expect(expectSuccess(answer, 201)).toEqual({
+      agent_id: agent.agentId,
+      registration_time: TIMESTAMP,
+      status: 'active',
+    });
+  });
+
+  test.each([
+    [['validator']],
+    [['producer']],
+    [['producer', 'validator']],
+  ])('register: capabilities %j', async (capabilities) => {
+    const world = await begin(start);
+    const agent = await world.join('Ada', { capabilities });
+    const { validators, producers } = await world.read('/api/v1/network/agents');
+    const ids = (list: unknown) => (list as { id: string }[]).map(({ id }) => id);
+    expect(ids(validators)).toEqual(capabilities.includes('validator') ? [agent.agentId] : []);
+    expect(ids(producers)).toEqual(capabilities.includes('producer') ? [agent.agentId] : []);
+  });
+
+  test('register: the same again is a repeat; other data for the key is refused', async () => {
+    const world = await begin(start);
+    const agent = agentOf('Ada');
+    const first = await world.do(register(agent));
+    expect(await world.do(register(agent), 200)).toEqual({ ...first, duplicate: true });
+    const other = await world.send(register(agent, { name: 'Bob' }));
+    expectError(other, 409, 'INVALID_REQUEST', 'AGENT_EXISTS');
+  });
+
+  test('register: description may be left out, the key header too', async () => {
+    const world = await begin(start);
+    const request = register(agentOf('Ada'), { description: undefined });
+    const { 'X-Agent-Public-Key': _, ...headers } = request.headers;
+    await world.do({ ...request, headers });
+    const { agentId } = agentOf('Ada');
+    expect((await world.read(`/api/v1/agents/${agentId}`)).description).toBe('');
+  });
+
+  test.each([
+    'public_key',
+    'personality',
+    'name',
+    'capabilities',
+  ])('register: refused without %s', async (field) => {
+    const world = await begin(start);
+    const answer = await world.send(register(agentOf('Ada'), { [field]: undefined }));
+    expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
+    expect(answer.error.details.pointer).toBe(`/${field}`);
+  });
+
+  test.each([
+    ['/capabilities', { capabilities: [] }],
+    ['/capabilities/0', { capabilities: ['judge'] }],
+    ['/capabilities', { capabilities: ['validator', 'validator'] }],
+    ['/name', { name: '' }],
+    ['/name', { name: 'x'.repeat(65) }],
+    ['/name', { name: 'a\u0007' }],
+    ['/name', { name: 7 }],
+    ['/personality', { personality: '0' }],
+    ['/description', { description: 'x'.repeat(513) }],
+    ['/public_key', { public_key: `0x${'a'.repeat(62)}` }],
+  ])('register: refused at %s for %j', async (pointer, fields) => {
+    const world = await begin(start);
+    const answer = await world.send(register(agentOf('Ada'), fields));
+    expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
+    expect(answer.error.details.pointer).toBe(pointer);
+  });
+
+  test('status: from any of the three to any of the three', async () => {
+    const world = await begin(start);
+    const agent = await world.join('Ada');
+    let previous_status = 'active';
+    for (const wanted of [...statuses, ...statuses.toReversed(), 'maintenance', 'active']) {
+      const fields = { status: wanted, reason: 'Rest', expected_duration: 'PT2H' };
+      expect(await world.do(status(agent, fields), 200)).toEqual({
+        agent_id: agent.agentId,
+        ...fields,
+        previous_status,
+        timestamp: TIMESTAMP,
+      });
+      previous_status = wanted;
+    }
+  });
+
+  test('status: reason and expected_duration may be left out, and come back empty', async () => {
+    const world = await begin(start);
+    const agent = await world.join('Ada');
+    const data = await world.do(status(agent, { status: 'inactive' }), 200);
+    expect(data).toMatchObject({ status: 'inactive', reason: '', expected_duration: '' });
+  });
+
+  test.each([
+    ['/status', {}],
+    ['/status', { status: 'asleep' }],
+    ['/expected_duration', { status: 'active', expected_duration: 'two hours' }],
+    ['/reason', { status: 'active', reason: 'x'.repeat(257) }],
+  ])('status: refused at %s for %j', async (pointer, fields) => {
+    const world = await begin(start);
+    const answer = await world.send(status(await world.join('Ada'), fields));
+    expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
+    expect(answer.error.details.pointer).toBe(pointer);
+  });
+
+  test('status: of another agent 403, of nobody 404', async () => {
+    const world = await begin(start);
+    const [ada, bob] = await world.joinAll('Ada', 'Bob');
+    const fields = { status: 'inactive' };
+    const foreign = await world.send(status(ada!, fields, bob!.agentId));
+    expectError(foreign, 403, 'INVALID_AGENT', 'NOT_OWNER');
+    const nobody = await world.send(status(ada!, fields, agentOf('Nobody').agentId));
+    expectError(nobody, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
+    expect((await world.read(`/api/v1/agents/${bob!.agentId}`)).status).toBe('active');
+  });
+}

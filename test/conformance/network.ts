@@ -1,0 +1,191 @@
+/** Reads: section 4.3 of the interface, the agents' reputations, and the added reads. */
+import { expect, test } from 'vitest';
+import { propose, status, transaction } from './signer.js';
+import { begin, expectError, GENESIS_HASH, HEX_64, type Start, TIMESTAMP } from './world.js';
+
+export function networkTests(start: Start): void {
+  test('state: five numbers, and what was added', async () => {
+    const world = await begin(start);
+    await world.join('Judge', { capabilities: ['validator'] });
+    const ada = await world.join('Ada');
+    const networkId = await world.networkId();
+    const state = {
+      block_height: 0,
+      active_validators: 2,
+      active_producers: 1,
+      pending_transactions: 0,
+      network_tps: 0,
+      head_hash: GENESIS_HASH,
+      network_id: networkId,
+      server_time: TIMESTAMP,
+    };
+    expect(await world.read('/api/v1/network/state')).toEqual(state);
+    await world.propose(ada, { transactions: [transaction(ada, networkId, 'pay')] });
+    const pending = await world.read('/api/v1/network/state');
+    expect(pending).toEqual({ ...state, pending_transactions: 1 });
+    await world.do(status(ada, { status: 'maintenance' }), 200);
+    const without = await world.read('/api/v1/network/state');
+    expect(without).toMatchObject({ active_validators: 1, active_producers: 0 });
+  });
+
+  test('state: network_tps counts final transactions, in hundredths', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const networkId = await world.networkId();
+    const transactions = ['a', 'b', 'c'].map((data) => transaction(ada, networkId, data));
+    await world.vote(ada, await world.propose(ada, { transactions }));
+    expect(await world.read('/api/v1/network/state')).toMatchObject({
+      network_tps: 0.05,
+      pending_transactions: 0,
+    });
+  });
+
+  test('agents: active ones with the fields of each list, ascending by id', async () => {
+    const world = await begin(start);
+    const agents = await world.joinAll('Ada', 'Bob', 'Eve');
+    const gone = await world.join('Gone');
+    await world.do(status(gone, { status: 'inactive' }), 200);
+    const sorted = agents.toSorted((a, b) => (a.agentId < b.agentId ? -1 : 1));
+    const common = sorted.map(({ agentId: id, publicKey: public_key }) => {
+      return { id, public_key, status: 'active' };
+    });
+    expect(await world.read('/api/v1/network/agents')).toEqual({
+      validators: common.map((entry) => {
+        return { ...entry, personality: 'rational', reputation_score: 50 };
+      }),
+      producers: common.map((entry) => ({ ...entry, blocks_produced: 0 })),
+    });
+    const { validators } = await world.read('/api/v1/network/agents?limit=2');
+    expect(validators).toHaveLength(2);
+  });
+
+  test('agents: blocks_produced counts finalized blocks', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    await world.vote(ada, await world.propose(ada));
+    const { producers } = await world.read('/api/v1/network/agents');
+    expect(producers).toMatchObject([{ id: ada.agentId, blocks_produced: 1 }]);
+  });
+
+  test('reputation: five numbers; of nobody 404', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const path = `/api/v1/social/reputation/${ada.agentId}`;
+    expect(await world.read(path)).toEqual({
+      overall_score: 50,
+      meme_quality: 50,
+      decision_consistency: 50,
+      peer_ratings: 50,
+      alliance_strength: 50,
+    });
+    await world.vote(ada, await world.propose(ada));
+    const { decision_consistency } = await world.read(path);
+    expect(decision_consistency).toBe(53.125);
+    const nobody = await world.get('/api/v1/social/reputation/agent_0');
+    expectError(nobody, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
+  });
+
+  test('reads: a signature is ignored, even a bad one', async () => {
+    const world = await begin(start);
+    const headers = { 'X-Agent-Signature': 'nonsense', 'X-Agent-Public-Key': 'nobody' };
+    expect((await world.get('/api/v1/network/state', headers)).status).toBe(200);
+  });
+
+  test('blocks: a page, the next page, by status, and one with its votes', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const hashes: string[] = [];
+    for (let height = 1; height <= 3; height += 1) {
+      const hash = await world.propose(ada);
+      hashes.unshift(hash);
+      await world.vote(ada, hash, { reason: `height ${height}` });
+    }
+    const page = await world.read('/api/v1/blocks?limit=2');
+    const hashesOf = (blocks: unknown) =>
+      (blocks as { block_hash: string }[]).map(({ block_hash }) => block_hash);
+    expect(hashesOf(page.blocks)).toEqual(hashes.slice(0, 2));
+    const rest = await world.read(`/api/v1/blocks?limit=2&cursor=${page.next_cursor}`);
+    expect(hashesOf(rest.blocks)).toEqual(hashes.slice(2));
+    expect(rest.next_cursor).toBe(null);
+    const voting = await world.read('/api/v1/blocks?status=voting');
+    expect(voting.blocks).toEqual([]);
+    const votes = await world.read(`/api/v1/blocks/${hashes[0]}/votes`);
+    expect(votes).toMatchObject({
+      block_hash: hashes[0],
+      electorate: [{ agent_id: ada.agentId, public_key: ada.publicKey, weight: 1 }],
+      votes: [{ public_key: ada.publicKey, vote: { decision: 'approve', reason: 'height 3' } }],
+      next_cursor: null,
+    });
+  });
+
+  test('transactions and state: what a finalized block left', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const networkId = await world.networkId();
+    const one = transaction(ada, networkId, 'pay');
+    const state_diff = { additions: { 'a/b': { c: [1, null] } }, deletions: {} };
+    await world.vote(ada, await world.propose(ada, { transactions: [one], state_diff }));
+    expect(await world.read(`/api/v1/transactions/${one.hash}`)).toMatchObject({
+      hash: one.hash,
+      signers: [{ signer: ada.publicKey }],
+    });
+    expect(await world.read(`/api/v1/state/${encodeURIComponent('a/b')}`)).toMatchObject({
+      key: 'a/b',
+      value: { c: [1, null] },
+    });
+    const absent = await world.get('/api/v1/state/nothing');
+    expectError(absent, 404, 'INVALID_REQUEST', 'UNKNOWN_KEY_NAME');
+    const unknown = await world.get(`/api/v1/transactions/${'a'.repeat(64)}`);
+    expectError(unknown, 404, 'INVALID_REQUEST', 'UNKNOWN_TX');
+  });
+
+  test('events: all that was told, in pages, by topic', async () => {
+    const world = await begin(start);
+    await world.joinAll('Ada', 'Bob', 'Eve');
+    const page = await world.read('/api/v1/events?limit=2');
+    expect(page.events).toMatchObject([
+      { seq: 1, type: 'agent_status' },
+      { seq: 2, type: 'agent_status' },
+    ]);
+    const rest = await world.read(`/api/v1/events?after=${page.next_cursor}`);
+    expect(rest).toMatchObject({ events: [{ seq: 3 }], last_seq: 3, next_cursor: null });
+    expect((await world.read('/api/v1/events?topics=memes')).events).toEqual([]);
+    expect((await world.read('/api/v1/events?after=999')).events).toEqual([]);
+  });
+
+  test('meta: the network, its digests and the limits', async () => {
+    const world = await begin(start);
+    expect(await world.read('/api/v1/meta')).toMatchObject({
+      network_id: await world.networkId(),
+      policy: 'bft',
+      seq: 0,
+      digest: HEX_64,
+      log_digest: HEX_64,
+      epoch: expect.any(String),
+      limits: { profile: 'bench' },
+    });
+  });
+
+  test.each([
+    '/api/v1/blocks?limit=0',
+    '/api/v1/blocks?limit=1001',
+    '/api/v1/blocks?limit=-1',
+    '/api/v1/blocks?limit=x',
+    '/api/v1/blocks?status=lost',
+    '/api/v1/blocks?cursor=x',
+    '/api/v1/events?topics=weather',
+    '/api/v1/events?after=1e3',
+    '/api/v1/network/agents?limit=0',
+    '/api/v1/social/alliances?limit=0',
+  ])('reads: %s is refused', async (path) => {
+    const world = await begin(start);
+    expectError(await world.get(path), 400, 'INVALID_REQUEST', 'SCHEMA');
+  });
+
+  test('propose: a block that nobody may vote on is refused', async () => {
+    const world = await begin(start);
+    const alone = await world.join('Alone', { capabilities: ['producer'] });
+    const answer = await world.send(propose(alone, { parent_hash: GENESIS_HASH }));
+    expectError(answer, 409, 'INVALID_REQUEST', 'NO_VALIDATORS');
+  });
+}

@@ -1,0 +1,146 @@
+/** The WebSocket and its debug endpoint: sections 4.5, 5 and 6 of the interface. */
+import { expect, test } from 'vitest';
+import { connect } from './live.js';
+import { agentOf, auth, debugSocket, type Fields } from './signer.js';
+import { begin, expectError, type Start, TIMESTAMP } from './world.js';
+
+const TOPICS = ['blocks', 'consensus', 'network', 'social', 'memes'];
+
+export function socketTests(start: Start): void {
+  test('auth: acknowledged with the connection, the agent and where events stand', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const live = await connect(world.wsUrl);
+    live.send(auth(ada));
+    expect(await live.next()).toEqual({
+      type: 'auth_ok',
+      data: {
+        connection_id: expect.any(String),
+        agent_id: ada.agentId,
+        epoch: (await world.read('/api/v1/meta')).epoch,
+        last_seq: 1,
+        heartbeat_ms: 30_000,
+      },
+    });
+  });
+
+  test('auth and subscribe in one breath: the interface has no answer to wait for', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const live = await connect(world.wsUrl);
+    live.send(auth(ada));
+    live.send({ type: 'subscribe', topics: TOPICS });
+    expect((await live.next()).type).toBe('auth_ok');
+    expect((await live.next()).type).toBe('subscribed');
+    await world.join('Bob');
+    expect((await live.next()).type).toBe('agent_status');
+  });
+
+  test('subscribe: each topic, acknowledged with all topics so far', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const live = await world.listen(ada);
+    const soFar: string[] = [];
+    for (const topic of [...TOPICS, 'proposals', 'outcomes']) {
+      soFar.push(topic);
+      const { topics, ...rest } = await live.subscribe([topic]);
+      expect((topics as string[]).toSorted()).toEqual(soFar.toSorted());
+      const { epoch } = await world.read('/api/v1/meta');
+      expect(rest).toEqual({ epoch, last_seq: 1, replay: 0, gap: false });
+    }
+  });
+
+  test('unsubscribe and ping are acknowledged', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const live = await world.listen(ada, ['network', 'blocks']);
+    live.send({ type: 'unsubscribe', topics: ['network'] });
+    expect(await live.next()).toEqual({ type: 'unsubscribed', data: { topics: ['blocks'] } });
+    live.send({ type: 'ping', id: 7 });
+    expect(await live.next()).toEqual({ type: 'pong', data: { id: 7, server_time: TIMESTAMP } });
+    await world.join('Bob');
+    expect(await live.settled()).toEqual([]);
+  });
+
+  test('error: code, message and details, without data or seq', async () => {
+    const world = await begin(start);
+    const ada = await world.join('Ada');
+    const live = await world.listen(ada);
+    live.send({ type: 'subscribe', topics: ['weather'] });
+    const message = await live.next();
+    expect(message).toEqual({
+      type: 'error',
+      error: {
+        code: 'INVALID_REQUEST',
+        message: expect.any(String),
+        details: expect.objectContaining({ reason: expect.any(String) }),
+      },
+    });
+  });
+
+  test.each([
+    ['unknown key', 'INVALID_AGENT', 4403, (_: Fields) => auth(agentOf('Nobody'))],
+    ['wrong signature', 'INVALID_SIGNATURE', 4401, (good: Fields) => auth(mixed(good))],
+    ['no hex', 'INVALID_SIGNATURE', 4401, (good: Fields) => ({ ...good, signature: 'no' })],
+    ['an old time', 'INVALID_SIGNATURE', 4401, () => auth(agentOf('Ada'), '2020-01-01T00:00:00Z')],
+    ['no time', 'INVALID_SIGNATURE', 4401, () => auth(agentOf('Ada'), 'yesterday')],
+  ])('auth: %s gives %s and closes with %i', async (_, errorCode, code, message) => {
+    const world = await begin(start);
+    const live = await connect(world.wsUrl);
+    live.send(message(auth(await world.join('Ada'))));
+    const { type, error } = await live.next();
+    expect([type, error.code]).toEqual(['error', errorCode]);
+    expect((await live.closed).code).toBe(code);
+  });
+
+  test('debug/ws: a connection as its owner sees it; nobody else does', async () => {
+    const world = await begin(start);
+    const [ada, bob] = await world.joinAll('Ada', 'Bob');
+    const live = await connect(world.wsUrl);
+    const { connection_id } = await live.auth(ada!);
+    await live.subscribe(['network']);
+    await world.join('Eve');
+    await live.until('agent_status');
+    const id = String(connection_id);
+    const open = {
+      connection_id: id,
+      agent_id: ada!.agentId,
+      state: 'open',
+      connected_at: TIMESTAMP,
+      authenticated_at: TIMESTAMP,
+      topics: ['network'],
+      last_seq_sent: 3,
+      messages_in: 2,
+      messages_out: 3,
+      bytes_out: expect.any(Number),
+      buffered_bytes: 0,
+      closed: null,
+    };
+    expect(await world.do(debugSocket(ada!, id), 200)).toEqual(open);
+    for (const request of [debugSocket(bob!, id), debugSocket(ada!, 'conn_0')]) {
+      expectError(await world.send(request), 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
+    }
+    const unsigned = await world.get(`/api/v1/debug/ws/${id}`);
+    expectError(unsigned, 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
+    live.socket.close(1000);
+    await live.closed;
+    const seen = async () => world.do(debugSocket(ada!, id), 200);
+    await expect.poll(seen).toMatchObject({
+      state: 'closed',
+      topics: ['network'],
+      last_seq_sent: 3,
+      closed: { code: 1000, reason: expect.any(String), at: TIMESTAMP },
+    });
+  });
+
+  test('path: only /ws/v1 takes WebSockets', async () => {
+    const world = await begin(start);
+    const wrong = world.wsUrl.replace('/ws/v1', '/ws/v2');
+    await expect(connect(wrong)).rejects.toThrow('404');
+  });
+}
+
+/** An agent with another one's name: what it signs does not fit. */
+function mixed({ public_key }: Fields) {
+  return { ...agentOf('Eve'), publicKey: String(public_key) };
+}

@@ -1,0 +1,27 @@
+/**
+ * The interface, line by line, as a suite that is a function of a service: `start` may give any
+ * server's addresses, each time with an empty network.
+ */
+import { describe } from 'vitest';
+import { agentTests } from './agents.js';
+import { consensusTests } from './consensus.js';
+import { errorTests } from './errors.js';
+import { eventTests } from './events.js';
+import { limitTests } from './limits.js';
+import { networkTests } from './network.js';
+import { socialTests } from './social.js';
+import { socketTests } from './sockets.js';
+import type { Start } from './world.js';
+
+export function conformance(name: string, start: Start): void {
+  describe(`conformance of ${name}`, () => {
+    agentTests(start);
+    consensusTests(start);
+    networkTests(start);
+    socialTests(start);
+    socketTests(start);
+    eventTests(start);
+    errorTests(start);
+    limitTests(start);
+  });
+}
