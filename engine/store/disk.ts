@@ -5,7 +5,7 @@
 import { crashPoint } from '../crash.js';
 import { assertBatch } from './batch.js';
 import { type Environment, metaKey, readMeta, tableOf } from './environment.js';
-import { freeBytes } from './folder.js';
+import { freeBytes, markBegun } from './folder.js';
 import { assertRange, isRecordKey } from './keys.js';
 import { type Batch, type RangeOptions, type Store, StoreError } from './store.js';
 
@@ -42,6 +42,7 @@ export function createDiskStore(environment: Environment, options: DiskStoreOpti
       throw failed(folder, cause);
     }
     state = 'open';
+    if (commits === 0) markBegun(folder);
     commits += 1;
     crashPoint('commit.after');
   }

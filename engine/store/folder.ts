@@ -1,15 +1,27 @@
 /** The folder of a store, checked as plain files before LMDB sees it, and the room on its disk. */
-import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { checkDataFile } from './header.js';
 import { StoreError } from './store.js';
 
 const dataFileName = 'data.mdb';
+/** Stands beside data that was begun: an empty data file is then a loss, not a beginning. */
+const begunFileName = 'begun';
 
 /** Whether the folder holds data. @throws {StoreError} `UNREADABLE` */
 function hasData(folder: string, readOnly: boolean): boolean {
   const file = join(folder, dataFileName);
   if (!existsSync(file)) return false;
+  // Killed between making the file and writing its first page: nothing was ever kept here.
+  if (statSync(file).size === 0 && !existsSync(join(folder, begunFileName))) return false;
   accessSync(file, readOnly ? constants.R_OK : constants.R_OK | constants.W_OK);
   return true;
 }
@@ -48,6 +60,12 @@ export function prepareFolder(
     if (cause instanceof StoreError) throw cause;
     throw unreadable(folder, cause);
   }
+}
+
+/** Notes that something durable is here. */
+export function markBegun(folder: string): void {
+  const file = join(folder, begunFileName);
+  if (!existsSync(file)) writeFileSync(file, '');
 }
 
 /** @throws {StoreError} `CORRUPT` or `UNREADABLE`. */

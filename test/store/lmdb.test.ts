@@ -77,6 +77,15 @@ test('store.open: nothing there is MISSING, and nothing is made', () => {
   expect(() => openStore(folder, { readOnly: true })).toThrow(code('MISSING'));
 });
 
+test('store.open: an empty data file that nothing was ever kept in is a new store', async () => {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'data.mdb'), '');
+  expect(() => openStore(folder, { readOnly: true })).toThrow(code('MISSING'));
+  const store = openStore(folder);
+  expect(store.meta()).toBe(null);
+  await store.close();
+});
+
 test('store.open: a file in place of the folder is UNREADABLE', () => {
   const file = join(tempFolder(), 'file');
   writeFileSync(file, '');
