@@ -99,31 +99,30 @@ export class Feed {
     if (!this.#subscribers.has(subscriber)) return;
     subscriber.socket.cork(() => {
       while (subscriber.cursor < this.#head) {
+        // Looked at first: a socket that takes nothing never drains, and would never be cut.
+        const left = subscriber.cursor + 1 < this.#oldest;
+        if (left && !subscriber.catchingUp) return this.#cut(subscriber);
         if (subscriber.socket.bufferedBytes() > HIGH_WATER_BYTES) return;
-        if (!this.#give(subscriber)) return;
+        this.#give(subscriber);
       }
       subscriber.catchingUp = false;
     });
   }
 
-  /** One page of history, or what the ring holds next; false when the subscriber was cut. */
-  #give(subscriber: Subscriber): boolean {
+  #cut(subscriber: Subscriber): void {
+    this.dropped += 1;
+    this.remove(subscriber);
+    subscriber.onSlow();
+  }
+
+  /** What the ring holds next, or a page of history. */
+  #give(subscriber: Subscriber): void {
     const next = subscriber.cursor + 1;
-    if (next >= this.#oldest) {
-      this.#send(subscriber, next, this.#ring[next % RING]!);
-      return true;
-    }
-    if (!subscriber.catchingUp) {
-      this.dropped += 1;
-      this.remove(subscriber);
-      subscriber.onSlow();
-      return false;
-    }
+    if (next >= this.#oldest) return this.#send(subscriber, next, this.#ring[next % RING]!);
     const last = Math.min(this.#oldest - 1, next + PAGE - 1);
     for (const { seq, type, json } of this.#network.read.eventTexts(next, last)) {
       this.#send(subscriber, seq, encode(type, json));
     }
-    return true;
   }
 
   #send(subscriber: Subscriber, seq: number, { topics, bytes }: Encoded): void {

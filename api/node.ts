@@ -17,8 +17,9 @@ const REQUEST_MS = 30_000;
 const HEADER_BYTES = 8 * 1024;
 /** Bytes of a message that are read at all; the application refuses smaller ones already. */
 const MESSAGE_BYTES = 1024 * 1024;
-/** How long a stop waits for peers that are in the middle of something. */
-const CLOSING_MS = 1_000;
+/** How long a stop waits for a close frame's answer, and for a request that is under way. */
+const CLOSING_SOCKETS_MS = 1_000;
+const CLOSING_MS = 10_000;
 
 export const nodeTransport: Transport = { name: 'node', listen };
 
@@ -36,6 +37,8 @@ async function listen(
   );
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES });
   server.on('upgrade', (message, stream: NetSocket, head) => {
+    // Node takes its own listeners off an upgraded socket: a reset would end the process.
+    stream.on('error', () => stream.destroy());
     const path = (message.url ?? '').split('?', 1)[0];
     if (path !== application.socketPath) {
       stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
@@ -59,11 +62,12 @@ async function listen(
 /** Answers what is in flight; connections end with their answer, or after a while. */
 function close(server: Server, sockets: WebSocketServer): Promise<void> {
   return new Promise((resolve) => {
-    const end = setTimeout(() => {
+    const endSockets = setTimeout(() => {
       for (const ws of sockets.clients) ws.terminate();
-      server.closeAllConnections();
-    }, CLOSING_MS);
+    }, CLOSING_SOCKETS_MS);
+    const end = setTimeout(() => server.closeAllConnections(), CLOSING_MS);
     server.close(() => {
+      clearTimeout(endSockets);
       clearTimeout(end);
       resolve();
     });

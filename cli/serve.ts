@@ -133,6 +133,9 @@ async function run(flags: Flags): Promise<void> {
   if (!loopback.has(flags.host)) {
     log.warn({ host: flags.host }, 'listening beyond loopback: TLS belongs in front');
   }
+  if (server.transport === 'node' && flags.transport !== 'node') {
+    log.info('uWebSockets.js does not load here: node:http serves');
+  }
   const { network_id } = network.genesis;
   const ws_url = `${server.url.replace('http', 'ws')}/ws/v1`;
   const line = { event: 'listening', url: server.url, ws_url, network_id };

@@ -1,6 +1,6 @@
 /** How often the random tests run: `quick` by default, `full` with FOLKMOOT_TEST_COUNTS=full. */
 
-const full = process.env.FOLKMOOT_TEST_COUNTS === 'full';
+export const full = process.env.FOLKMOOT_TEST_COUNTS === 'full';
 
 function pick(row: { quick: number; full: number }): number {
   return full ? row.full : row.quick;
@@ -19,4 +19,12 @@ export const counts = {
   /** Runs that are killed with SIGKILL: at each named point, and at random. */
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),
+  /** Kills of one live server under load, each followed by a restart. */
+  killsUnderLoad: pick({ quick: 2, full: 20 }),
+  /** WebSocket connections to one server, and voters of a block that they are told about. */
+  subscribers: pick({ quick: 200, full: 1_000 }),
+  voters: pick({ quick: 500, full: 2_500 }),
+  /** Seconds of garbage; and idle connections whose memory is measured, none in `quick`. */
+  garbageSeconds: pick({ quick: 3, full: 10 }),
+  idleSubscribers: pick({ quick: 0, full: 1_000 }),
 };

@@ -1,0 +1,149 @@
+/** Sends signed requests over connections that are kept alive, and reads what is committed. */
+import { Agent, request as httpRequest } from 'node:http';
+import { carriage, type SignedRequest } from 'folkmoot';
+import { expect, onTestFinished } from 'vitest';
+
+export interface Answer {
+  status: number;
+  text: string;
+}
+
+/** Members of `data` that these tests look at. */
+export type Data = Record<string, unknown>;
+
+/** The time now, as it is signed. */
+export const stamp = () => new Date().toISOString();
+
+/** What a call says whose answer ended in the middle. */
+const CUT = 'the answer was cut';
+
+const BOUNDARY = 'a-boundary-of-forms';
+
+/** Rejects when the connection ends without an answer. */
+export class Caller {
+  readonly #url: string;
+  readonly #agent: Agent;
+
+  constructor(url: string, connections = 16) {
+    this.#url = url;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+    onTestFinished(() => this.close());
+  }
+
+  /** Cuts all of its connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async send(request: SignedRequest): Promise<Answer> {
+    const { method, path, signed } = carriage[request.kind];
+    const headers: Record<string, string> = { 'X-Agent-Public-Key': request.public_key };
+    if (signed !== 'body') headers['X-Timestamp'] = request.timestamp;
+    if (signed === 'header') headers['X-Agent-Signature'] = request.signature;
+    const form = signed === 'form';
+    headers['Content-Type'] = form
+      ? `multipart/form-data; boundary=${BOUNDARY}`
+      : 'application/json';
+    return this.call(
+      method,
+      request.target || path,
+      headers,
+      form ? formOf(request) : request.body,
+    );
+  }
+
+  /** Sends what must succeed; gives its data. */
+  async do(request: SignedRequest): Promise<Data> {
+    const { status, text } = await this.send(request);
+    expect([200, 201], text).toContain(status);
+    return (JSON.parse(text) as { data: Data }).data;
+  }
+
+  /** The data of a read; null where there is nothing. */
+  async find<Shape = Data>(path: string): Promise<Shape | null> {
+    const { status, text } = await this.call('GET', path);
+    if (status === 404) return null;
+    expect(status, text).toBe(200);
+    return (JSON.parse(text) as { data: Shape }).data;
+  }
+
+  async read<Shape = Data>(path: string): Promise<Shape> {
+    const data = await this.find<Shape>(path);
+    expect(data, path).not.toBe(null);
+    return data!;
+  }
+
+  /** All committed events after `after`, in pages. */
+  async events(after = 0, topics = ''): Promise<ReadEvent[]> {
+    const all: ReadEvent[] = [];
+    const about = topics === '' ? '' : `&topics=${topics}`;
+    for (let next: string | null = String(after); next !== null; ) {
+      const path = `/api/v1/events?limit=1000&after=${next}${about}`;
+      const page: { events: ReadEvent[]; next_cursor: string | null } = await this.read(path);
+      for (const event of page.events) all.push(event);
+      next = page.next_cursor;
+    }
+    return all;
+  }
+
+  call(
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    body: Uint8Array = new Uint8Array(),
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const carried =
+        body.length > 0 ? { ...headers, 'Content-Length': `${body.length}` } : headers;
+      const options = { method, headers: carried, agent: this.#agent };
+      const sent = httpRequest(`${this.#url}${path}`, options, (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (more: string) => {
+          text += more;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode!, text }));
+        answer.on('error', reject);
+        answer.on('close', () => reject(new Error(CUT)));
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+}
+
+/** What a call says when the server under it goes away; anything else is thrown again. */
+export function expectCut(error: Error & { code?: string }): void {
+  const cut = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(error.code ?? '');
+  if (!cut && error.message !== CUT) throw error;
+}
+
+export interface ReadEvent {
+  seq: number;
+  type: string;
+  data: Data;
+}
+
+function formOf({ body, file, signature }: SignedRequest): Uint8Array {
+  const { caption, tags } = JSON.parse(Buffer.from(body).toString());
+  const part = (name: string) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"`;
+  const texts = [['caption', caption], ...tags.map((tag: string) => ['tags', tag])];
+  const fields = [...texts, ['signature', signature]].map(
+    ([name, value]) => `${part(name)}\r\n\r\n${value}\r\n`,
+  );
+  const head = `${part('meme_file')}; filename="meme"\r\nContent-Type: text/plain\r\n\r\n`;
+  const end = `\r\n--${BOUNDARY}--\r\n`;
+  return Buffer.concat([Buffer.from(fields.join('') + head), file!, Buffer.from(end)]);
+}
+
+/** Runs `work` for each item, so many at a time. */
+export async function inParallel<Item>(
+  items: Iterable<Item>,
+  width: number,
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  const worker = async () => {
+    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}

@@ -1,0 +1,34 @@
+/** What many subscribers of the same topics must all have received, byte for byte. */
+import { expect } from 'vitest';
+import type { Caller, ReadEvent } from './caller.js';
+import type { Subscriber } from './subscriber.js';
+
+/** The first to receive an event writes it down; the others are compared with it. */
+export class Transcript {
+  readonly topics: readonly string[];
+  readonly #texts: Buffer[] = [];
+  /** Who got something else than the first did, and at which index. */
+  readonly differing: string[] = [];
+
+  constructor(topics: readonly string[]) {
+    this.topics = topics;
+  }
+
+  follow(subscriber: Subscriber, name: string): void {
+    subscriber.onEvent = (text, index) => {
+      const known = this.#texts[index];
+      if (known === undefined) this.#texts[index] = text;
+      else if (!known.equals(text)) this.differing.push(`${name} at ${index}`);
+    };
+  }
+
+  /** Expects that it is all that happened after `since`; gives how many events that is. */
+  async expectComplete(caller: Caller, since: number): Promise<number> {
+    const held = await caller.events(since, this.topics.join(','));
+    const told = this.#texts.map((text) => JSON.parse(text.toString()) as ReadEvent);
+    expect(this.differing).toEqual([]);
+    expect(told.length).toBeLessThanOrEqual(held.length);
+    expect(told).toEqual(held.slice(0, told.length));
+    return held.length;
+  }
+}

@@ -1,0 +1,123 @@
+/** Bytes on a plain connection: half a request, its rest, and whatever comes back. */
+import { connect, type Socket } from 'node:net';
+import { carriage, type SignedRequest } from 'folkmoot';
+import { onTestFinished } from 'vitest';
+import type { Answer } from './caller.js';
+
+export class Wire {
+  readonly #socket: Socket;
+  /** Resolves when the connection is over, with all that came. */
+  readonly over: Promise<string>;
+  #text = '';
+  #wake: () => void = () => {};
+  #isOver = false;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setEncoding('latin1').on('data', (more: string) => {
+      this.#text += more;
+      this.#wake();
+    });
+    socket.on('error', () => {});
+    this.over = new Promise((resolve) => {
+      socket.on('close', () => {
+        this.#isOver = true;
+        this.#wake();
+        resolve(this.#text);
+      });
+    });
+    onTestFinished(() => void socket.destroy());
+  }
+
+  static open(url: string): Promise<Wire> {
+    const { hostname, port } = new URL(url);
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => resolve(new Wire(socket)));
+      socket.once('error', reject);
+    });
+  }
+
+  send(bytes: Uint8Array | string): void {
+    if (!this.#isOver) this.#socket.write(bytes);
+  }
+
+  end(): void {
+    this.#socket.end();
+  }
+
+  cut(): void {
+    this.#socket.destroy();
+  }
+
+  /** Ends it so that the peer's next read fails. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  /** The first answer; null when the connection ended without one. */
+  async answer(): Promise<Answer | null> {
+    return (await this.answers(1))[0] ?? null;
+  }
+
+  /** So many answers, or as many as came before the connection ended. */
+  async answers(count: number): Promise<Answer[]> {
+    for (;;) {
+      const found = parse(this.#text);
+      if (found.length >= count || this.#isOver) return found;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
+
+/** All whole answers in what came; bytes are characters here. */
+function parse(text: string): Answer[] {
+  const found: Answer[] = [];
+  for (let rest = text; ; ) {
+    const end = rest.indexOf('\r\n\r\n') + 4;
+    const [, length = ''] = /\r\ncontent-length: (\d+)\r\n/i.exec(rest.slice(0, end)) ?? [];
+    const next = end + Number(length);
+    if (end < 4 || rest.length < next) return found;
+    const body = Buffer.from(rest.slice(end, next), 'latin1').toString();
+    found.push({ status: Number(rest.split(' ', 2)[1]), text: body });
+    rest = rest.slice(next);
+  }
+}
+
+/** A request as it goes over the wire; of kinds that are signed in the header. */
+export function bytesOf(request: SignedRequest): Buffer {
+  const { method } = carriage[request.kind];
+  const head = [
+    `${method} ${request.target} HTTP/1.1`,
+    'Host: localhost',
+    'Content-Type: application/json',
+    `Content-Length: ${request.body.length}`,
+    `X-Agent-Public-Key: ${request.public_key}`,
+    `X-Timestamp: ${request.timestamp}`,
+    `X-Agent-Signature: ${request.signature}`,
+  ];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), request.body]);
+}
+
+/** A request of which the last ten bytes are still to come. */
+export class HalfSent {
+  readonly request: SignedRequest;
+  readonly #wire: Wire;
+
+  private constructor(wire: Wire, request: SignedRequest) {
+    this.#wire = wire;
+    this.request = request;
+    wire.send(bytesOf(request).subarray(0, -10));
+  }
+
+  static async send(url: string, request: SignedRequest): Promise<HalfSent> {
+    return new HalfSent(await Wire.open(url), request);
+  }
+
+  /** Sends the rest, byte by byte. */
+  finish(): Promise<Answer | null> {
+    for (const byte of bytesOf(this.request).subarray(-10)) this.#wire.send(Buffer.of(byte));
+    return this.#wire.answer();
+  }
+}
