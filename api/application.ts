@@ -1,6 +1,12 @@
 /** The application: from a request to its answer, whatever carried it. A throw here is a 500. */
 import { randomUUID } from 'node:crypto';
-import { limits as bounds, type CommandKind, type Network, refuse } from '../engine/index.js';
+import {
+  limits as bounds,
+  type CommandKind,
+  type KeyPair,
+  type Network,
+  refuse,
+} from '../engine/index.js';
 import { sha256Hex } from '../engine/signing.js';
 import { clientAddress } from './address.js';
 import { socketPath } from './channels.js';
@@ -10,6 +16,7 @@ import { failure, success } from './errors.js';
 import { type Gate, pass, tooMany, withQuota } from './gate.js';
 import { addressKey, Limits, type Profile, perMinute } from './limits.js';
 import { Metrics } from './metrics.js';
+import { signedHeaders } from './response-signature.js';
 import { type DocumentRoute, type Match, match, type Route, type SpecialRoute } from './routes.js';
 import { signedRequest } from './signed-request.js';
 import type { Application, HttpRequest, HttpResponse } from './transport.js';
@@ -18,6 +25,8 @@ export interface ApplicationOptions {
   network: Network;
   profile: Profile;
   version: string;
+  /** Signs every answer; nothing by default. */
+  responseKeys?: KeyPair;
   /** Proxies whose X-Forwarded-For is believed; none by default. */
   trustedProxies?: readonly string[];
   /** Allowed origin of browsers; none by default. */
@@ -72,8 +81,15 @@ export function createApplication(options: ApplicationOptions): App {
         );
       }
       app.metrics.answered(request, response.status);
-      const cors = corsHeaders(options.cors);
-      const headers = { ...response.headers, ...cors, 'X-Request-Id': requestId };
+      const { responseKeys } = options;
+      const chosen = responseKeys && match(request.method, request.path)?.route;
+      const kind = chosen && 'write' in chosen ? chosen.write : null;
+      const headers = {
+        ...response.headers,
+        ...corsHeaders(options.cors),
+        ...(responseKeys && (await signedHeaders(responseKeys, now(), kind, request, response))),
+        'X-Request-Id': requestId,
+      };
       return { ...response, headers };
     },
   };

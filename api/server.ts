@@ -1,5 +1,5 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
-import type { Network } from '../engine/index.js';
+import type { KeyPair, Network } from '../engine/index.js';
 import { type App, createApplication } from './application.js';
 import type { Profile } from './limits.js';
 import { nodeTransport } from './node.js';
@@ -15,6 +15,8 @@ export interface ServerOptions {
   transport?: 'uws' | 'node';
   limits?: Profile;
   cors?: string;
+  /** Signs every answer. */
+  responseKeys?: KeyPair;
   /** Addresses of proxies whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[];
   version: string;
@@ -48,6 +50,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onFault: options.onFault ?? (() => {}),
     trustedProxies: options.trustedProxies ?? [],
     ...(cors === undefined ? {} : { cors }),
+    ...(options.responseKeys ? { responseKeys: options.responseKeys } : {}),
   });
   const listening: Listening = await transport.listen(app, { host, port });
   const shown = host.includes(':') ? `[${host}]` : host;

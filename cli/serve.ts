@@ -1,4 +1,5 @@
 /** `folkmoot serve`: a live network over HTTP and WebSocket. */
+import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../api/index.js';
@@ -26,6 +27,7 @@ interface Flags {
   limits: Profile;
   transport?: 'uws' | 'node';
   cors?: string;
+  responseKey?: string;
   trustedProxies: string[];
   logLevel: string;
 }
@@ -71,6 +73,9 @@ export function serveCommand(): Command {
         'uws',
         'node',
       ]),
+    )
+    .addOption(
+      option('--response-key <file>', 'RESPONSE_KEY', 'sign answers with the key in this file'),
     )
     .addOption(option('--cors <origin>', 'CORS', 'let browsers of this origin in'))
     .addOption(
@@ -173,11 +178,27 @@ async function listen(flags: Flags, network: Network, log: Logger): Promise<Serv
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),
     ...(flags.cors === undefined ? {} : { cors: flags.cors }),
+    ...(await responseKeys(flags)),
   };
   try {
     return await startServer(options);
   } catch (error) {
     throw new ListenError((error as Error).message);
+  }
+}
+
+/** Keys as `folkmoot keygen --json` prints them. */
+async function responseKeys({ responseKey: file }: Flags) {
+  if (file === undefined) return {};
+  const { keyPairFromSeed } = await import('../engine/index.js');
+  try {
+    const { private_key: seed } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    if (typeof seed !== 'string' || !/^[0-9a-f]{64}$/i.test(seed))
+      throw new Error('no private_key');
+    return { responseKeys: keyPairFromSeed(Buffer.from(seed, 'hex')) };
+  } catch (error) {
+    const expected = 'expected what keygen --json prints';
+    throw new UsageError(`--response-key ${file}: ${(error as Error).message}; ${expected}`);
   }
 }
 
