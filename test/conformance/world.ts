@@ -1,5 +1,6 @@
 /** A service under test and its first inhabitants, seen through its sockets only. */
 import { expect, onTestFinished } from 'vitest';
+import { checkResponse } from '../api/openapi-check.js';
 import { type Live, listen } from './live.js';
 import type { Agent, Fields, Request } from './signer.js';
 import * as signer from './signer.js';
@@ -34,7 +35,11 @@ export async function call(url: string, request: Request): Promise<Answer> {
   const carried = body.length === 0 ? {} : { body: Buffer.from(body as Uint8Array) };
   const response = await fetch(`${url}${path}`, { method, headers, ...carried });
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text;
+  const contentType = response.headers.get('content-type');
+  const answer = { method, target: path, status: response.status, contentType, body: text };
+  // Whatever else a test asks, each answer must be as the document says.
+  expect(checkResponse(answer)).toEqual([]);
+  const isJson = contentType?.startsWith('application/json') && text;
   const parsed = (isJson ? JSON.parse(text) : {}) as Pick<Answer, 'success' | 'data' | 'error'>;
   return { status: response.status, headers: response.headers, text, ...parsed };
 }
