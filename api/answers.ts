@@ -102,7 +102,7 @@ export const ConnectionView = Type.Object({
 });
 
 const codes = [...new Set(Object.values(reasons).map(({ code }) => code))];
-export const ErrorCodes = Type.Enum(codes);
+const ErrorCodes = Type.Enum(codes);
 
 /** Either what was verified, or why it did not come so far; both where a signature fails. */
 export const Verification = Type.Object({

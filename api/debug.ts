@@ -61,6 +61,8 @@ export async function debugVerify(
   if ('refusal' in admitted)
     return success(200, { valid: false, ...refusalShown(admitted.refusal) });
   const refusal = await network.verifyOwn(admitted);
+  // Whether a key is known may rest on a registration that is not durable yet.
+  await network.durable;
   const [own] = admitted.jobs;
   return success(200, {
     valid: refusal === null,

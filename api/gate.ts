@@ -67,6 +67,8 @@ export async function pass(
   const look = gate.network.check(admitted);
   if (look?.result === 'duplicate') {
     // A repeat changes nothing: it counts against the address, never against the agent.
+    const reads = gate.limits.look('read', address);
+    if (reads?.remaining === 0) return withQuota(failure(tooMany(reads), caller.requestId), reads);
     gate.limits.use('read', address);
     return answer(kind, await toldWhenDurable(gate, look), caller, null);
   }

@@ -72,7 +72,7 @@ export function buildOpenapi(version: string): Part {
 }
 
 /** The path with the documents' names of its parameters. */
-export function documentedPath(route: Route, { path = [] }: Operation): string {
+function documentedPath(route: Route, { path = [] }: Operation): string {
   let next = 0;
   return route.path.replaceAll(/\{\w+\}/g, () => `{${path[next++]!.name}}`);
 }

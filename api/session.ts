@@ -166,6 +166,7 @@ export class Session implements SocketHandlers, OpenSession {
       message: Buffer.from(authInput(message.public_key, message.timestamp)),
       signature: Buffer.from(message.signature, 'hex'),
     });
+    await network.durable; // The key may be known by a registration that is not durable yet.
     if (this.#closed) return;
     if (!valid) return refuse('MISMATCH', 'the signature does not fit auth:public_key:timestamp');
     this.#authenticated(publicKey);

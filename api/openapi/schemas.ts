@@ -21,7 +21,7 @@ export type Part = { [member: string]: unknown };
 const { answers, eventData } = engine;
 
 /** `block_proposal` as `BlockProposal`. */
-export const pascal = (name: string) =>
+const pascal = (name: string) =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const suffixed = (suffix: string, schemas: Record<string, object>) =>

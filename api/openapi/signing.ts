@@ -27,7 +27,7 @@ const overMeme = shown(memeInput(emptyMeme)).replace(
   /\{.*\}$/,
   'JCS({caption, content_sha256, tags, timestamp})',
 );
-export const overTransaction = shown(transactionInput('{network_id}', '{hash}'));
+const overTransaction = shown(transactionInput('{network_id}', '{hash}'));
 export const overAuth = authInput('{public_key}', '{timestamp}');
 
 /** The text that the signature of a request covers. */

@@ -8,7 +8,7 @@ import { tryLock, unlock } from 'fs-native-extensions';
 import { StoreError } from './store.js';
 
 /** Name of the lock file in a store's folder. */
-export const lockFileName = 'writer.lock';
+const lockFileName = 'writer.lock';
 
 /**
  * Folders that this process has open for reading. lmdb gives one process one environment a file, so
