@@ -1,5 +1,7 @@
-/** What a run gives: its figures, and the digests that the same seed reproduces. */
-import type { SimOptions } from './options.js';
+/** What a run gives: its figures, and the digests that the same scenario and seed reproduce. */
+import type { VerifierKind } from '../engine/index.js';
+import type { Measures } from './measure/dictionary.js';
+import type { Scenario } from './scenario/schema.js';
 
 /** Which build made a result. */
 export interface Provenance {
@@ -9,28 +11,37 @@ export interface Provenance {
   node: string;
 }
 
+/** `safety`: the auditor saw the network break one of its own rules. */
+export type Verdict = 'pass' | 'no_progress' | 'safety';
+
+/** A rule that was broken, as the auditor says it. */
+export interface Broken {
+  at: number;
+  rule: string;
+  actor: string;
+  expected: string;
+  found: string;
+}
+
+/** summary.json of a kept run. */
 export interface SimResult extends Partial<Provenance> {
   seed: string;
-  options: Omit<SimOptions, 'out' | 'seed'>;
-  outcome: 'pass' | 'no_progress';
+  /** All defaults filled in. */
+  scenario: Scenario;
+  /** sha256 of each module that a group's strategy loads, by its path in the scenario. */
+  modules: Record<string, string>;
+  verifier: VerifierKind;
+  verdict: Verdict;
+  broken: Broken | null;
   digest: string;
   log_digest: string;
-  blocks: {
-    proposed: number;
-    finalized: number;
-    rejected: number;
-    expired: number;
-    orphaned: number;
-  };
-  /** Accepted ones. */
-  votes: number;
+  measures: Measures;
   /** Genesis included. */
   entries: number;
   events: number;
   /** Signatures that the verifier found valid. */
   verified: number;
   commits: number;
-  transactions: { finalized: number };
   /** Requests that were not done, by reason. */
   refused: Record<string, number>;
   virtual_ms: number;

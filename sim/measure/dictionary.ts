@@ -1,0 +1,156 @@
+/**
+ * The data dictionary: every measure of a run and every column of its tables, as data. The tables
+ * are written, documented and checked from it. Times are milliseconds of the run's virtual time,
+ * from its start; shares are fractions of one; what cannot be said (a share of nothing) is empty.
+ */
+type Dictionary = Readonly<Record<string, string>>;
+
+/** One number each: in summary.json under `measures`, and a column of a sweep's runs.csv. */
+export const measures = {
+  proposed: 'blocks proposed',
+  finalized: 'blocks finalized',
+  rejected: 'blocks rejected',
+  expired: 'blocks whose voting period ended without an outcome',
+  orphaned: 'blocks that lost against another one of their height',
+  finalized_share: 'finalized of all closed blocks',
+  rejected_share: 'rejected of all closed blocks',
+  expired_share: 'expired of all closed blocks',
+  orphaned_share: 'orphaned of all closed blocks',
+  sound_finalized_share: 'finalized of the closed blocks whose transactions all add up',
+  unsound_finalized_share: 'finalized of the closed blocks with a transaction that does not add up',
+  finality_mean_ms: 'mean time from the proposal of a finalized block to its finalization',
+  finality_p50_ms: 'median of it',
+  finality_p95_ms: '95th percentile of it (nearest rank)',
+  finality_p99_ms: '99th percentile of it (nearest rank)',
+  transactions: 'transactions in finalized blocks',
+  tps: 'these, a second of virtual time',
+  votes: 'votes that counted',
+  votes_per_block: 'mean votes of a closed block',
+  participation: 'mean share of the electors that had voted when their block closed',
+  late_votes: 'votes refused because their block had closed',
+  equivocations: 'votes taken as evidence of equivocation',
+  agreement: 'chance that two voters on one block agree, mean over blocks with two voters or more',
+  agreement_within: 'the same, for two voters of one group',
+  agreement_between: 'the same, for two voters of different groups',
+  reputation_mean: 'mean overall reputation at the end, 0 to 100',
+  reputation_gini: 'Gini coefficient of overall reputation at the end',
+  alliances: 'alliances that became active',
+  alliance_size_mean: 'mean of the largest number of members that each of them had',
+  alliance_lifetime_mean_ms: 'mean time from active to its end, or to the end of the run',
+  memes: 'memes posted',
+  meme_reach_mean: 'mean number of voters that had heard a meme when they decided',
+  meme_references: 'references to memes in votes that counted',
+  influence: 'share of decisions that would have been the other one without any memes',
+  messages_sent: 'requests, deliveries of events to agents, and messages between neighbours',
+  messages_lost: 'of these, those that were lost',
+  messages_duplicated: 'requests that arrived twice',
+} as const satisfies Dictionary;
+
+export type MeasureName = keyof typeof measures;
+/** Null where a measure cannot be said. */
+export type Measures = Record<MeasureName, number | null>;
+
+/** The tables of a run. */
+export const tables = {
+  'blocks.csv': {
+    number: 'counts the blocks of the run, from 0, by proposal',
+    height: 'height it was proposed for',
+    block_hash: 'its hash',
+    parent_hash: "its parent's hash",
+    producer: "the producer's agent id",
+    producer_name: "the producer's name",
+    producer_group: "the producer's group",
+    status: 'finalized, rejected, expired, orphaned, or voting when the run ended before',
+    transactions: 'how many it carries',
+    soundness: 'percent of them that add up',
+    has_meme: '1 when it carries a meme',
+    electorate: 'weight of its electors',
+    electors: 'how many there are',
+    approve: 'approving weight',
+    reject: 'rejecting weight',
+    votes: 'how many voted',
+    proposed_ms: 'when it was proposed',
+    closed_ms: 'when it closed; empty while in voting',
+    finality_ms: 'time from proposal to finalization; empty unless finalized',
+  },
+  'agents.csv': {
+    ordinal: 'counts the agents, from 0',
+    agent_id: 'its id; what follows is empty when it never got itself registered',
+    name: 'its name',
+    group: 'its group in the scenario',
+    personality: 'its personality',
+    strategy: 'its strategy',
+    capabilities: 'joined by +',
+    status: 'at the end',
+    dormant: '1 when dormant at the end',
+    blocks_proposed: 'blocks it proposed',
+    blocks_finalized: 'of these, finalized',
+    votes: 'its votes that counted',
+    approvals: 'of these, approving',
+    late_votes: 'its votes refused because the block had closed',
+    equivocations: 'its votes taken as evidence of equivocation',
+    memes: 'memes it posted',
+    transactions: 'finalized transactions that it signed',
+    alliances: 'alliances it was a member of at the end',
+    overall_score: 'reputation at the end, 0 to 100',
+    meme_quality: 'part of it',
+    decision_consistency: 'part of it',
+    peer_ratings: 'part of it',
+    alliance_strength: 'part of it',
+  },
+  'groups.csv': {
+    group: 'its name',
+    agents: 'how many',
+    votes: 'their votes that counted',
+    approve_share: 'approving of these',
+    won_share: 'share of finalized and rejected blocks that ended as most of the group voted',
+    agreement: 'chance that two voters of it on one block agree, mean over blocks',
+    influence: 'share of its decisions that would have been the other one without memes',
+    reputation_mean: 'mean overall reputation at the end, 0 to 100',
+    transactions_share: 'share of all finalized transactions that it signed',
+  },
+  'series.csv': {
+    t_ms: 'time',
+    measure:
+      'finalized, rejected, expired, orphaned, votes, memes, alliances_active, transactions ' +
+      '(all since the start but the active ones), reputation_mean',
+    group: 'whose reputation; empty for the whole network',
+    value: 'the value at that time',
+  },
+  'votes.csv': {
+    block: 'number of the block',
+    agent: 'ordinal of the voter',
+    group: 'its group',
+    personality: 'its personality',
+    decision: 'approve or reject',
+    voted_ms: 'when the vote arrived',
+    after_ms: 'time since the proposal',
+    memes_heard: 'memes about the block that it had heard of',
+    meme_references: 'memes that it referred to',
+    without_memes: 'what it would have decided without memes; empty for strategies that cannot say',
+  },
+} as const satisfies Record<string, Dictionary>;
+
+export type TableName = keyof typeof tables;
+export type Row<T extends TableName> = Record<keyof (typeof tables)[T], string | number | null>;
+
+/** Tables of a sweep; the factors' and measures' own columns come between these. */
+export const sweepTables = {
+  'runs.csv': {
+    run: 'counts the runs of the sweep, from 1',
+    cell: 'counts the combinations of factors, from 1',
+    replicate: 'counts the runs of a cell, from 1',
+    seed: "the run's seed: the same ones in each cell",
+    verdict: 'pass, no_progress, safety, or error',
+    digest: 'digest of the whole run; empty after an error',
+  },
+  'summary.csv': {
+    cell: 'counts the combinations of factors, from 1',
+    measure: 'the measure',
+    n: 'runs of the cell in which it could be said',
+    mean: 'their mean',
+    sd: 'their standard deviation (n - 1); empty when n < 2',
+    low: 'lower end of the 95 % interval of the mean (Student t); empty when n < 2',
+    high: 'upper end of it',
+  },
+} as const satisfies Record<string, Dictionary>;
