@@ -7,7 +7,7 @@ import { type Admitted, admit } from './admit/index.js';
 import { Alarm, type Clock, systemClock } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import type { Engine, Outcome, Step } from './core/index.js';
-import type { Verifier, VerifyJob } from './crypto/index.js';
+import { createOffVerifier, type Verifier, type VerifyJob } from './crypto/index.js';
 import { encodeStep, type ToldEvent } from './encode.js';
 import { Followers } from './followers.js';
 import { Digests } from './log.js';
@@ -52,7 +52,8 @@ export class Network {
   private constructor(options: NetworkOptions, opened: OpenedStore, clock: Clock) {
     this.#store = opened.store;
     this.#clock = clock;
-    this.#verifier = options.verifier;
+    const { signatures } = opened.genesis;
+    this.#verifier = signatures === 'none' ? createOffVerifier() : options.verifier;
     this.#engine = opened.engine;
     this.#overlay = opened.overlay;
     this.#onFatal = options.onFatal ?? endProcess;
