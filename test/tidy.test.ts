@@ -89,6 +89,16 @@ test('doors: from outside, the engine is entered by its doors only', () => {
   expect(wrong).toEqual([]);
 });
 
+test('audit: the auditor shares no code with the engine', () => {
+  const wrong = offences(({ path, text }, to) => {
+    if (!under(path, 'sim/audit') || under(to, 'sim/audit', 'engine/signing.ts')) return null;
+    if (to !== 'engine/index.ts') return 'it may import types of engine/index.ts, and signing.ts';
+    const valued = /^import (?!type )[^;]*engine\/index\.js'/m.test(text);
+    return valued ? 'import types only: the model is written from the protocol' : null;
+  });
+  expect(wrong).toEqual([]);
+});
+
 test('client: imports only what a browser can run', () => {
   const files = ['engine/browser-keys.ts', 'engine/compose.ts', 'engine/signing.ts'];
   const wrong = offences(({ path }, to) => {
