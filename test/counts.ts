@@ -16,6 +16,8 @@ export const counts = {
   /** Random command sequences, and how long each is. */
   commandSequences: pick({ quick: 40, full: 1_000 }),
   commandsPerSequence: pick({ quick: 120, full: 250 }),
+  /** Random lives whose measures are computed twice. */
+  measuredLives: pick({ quick: 25, full: 400 }),
   /** Runs that are killed with SIGKILL: at each named point, and at random. */
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),

@@ -10,6 +10,8 @@ export interface DecisionNote {
   withoutMemes: Decision | null;
   /** Ids of the memes about the block that it had heard of. */
   memesHeard: readonly string[];
+  /** Ids of the memes that its vote refers to. */
+  memeReferences: readonly string[];
 }
 
 /** What is in a block that a scripted agent proposes. */

@@ -1,0 +1,82 @@
+/** The end of a run: its measures, and the rows of its tables, out of what was collected. */
+import type { BlockFigure } from './blocks.js';
+import type { Collected, Reads } from './collected.js';
+import type { Measures, Row, TableName } from './dictionary.js';
+import { agentRows, blockRows, groupRows } from './rows.js';
+import { gini, Mean, share } from './statistics.js';
+
+/** votes.csv is written while the run goes. */
+export type TableRows = { [T in Exclude<TableName, 'votes.csv'>]: Iterable<Row<T>> };
+
+export interface Finished {
+  measures: Measures;
+  tables: TableRows;
+}
+
+export function finish(reads: Reads, collected: Collected): Finished {
+  return {
+    measures: measuresOf(reads, collected),
+    tables: {
+      'blocks.csv': blockRows(reads, collected),
+      'agents.csv': agentRows(reads, collected),
+      'groups.csv': groupRows(reads, collected),
+      'series.csv': collected.series.rows(),
+    },
+  };
+}
+
+function measuresOf(reads: Reads, collected: Collected): Measures {
+  const { counts, closed, activity, agreement, memes, traffic } = collected;
+  const { proposed, finalized, rejected, expired, orphaned, votes, transactions } = counts;
+  const seconds = (collected.endMs - collected.startMs) / 1000;
+  return {
+    proposed,
+    finalized,
+    rejected,
+    expired,
+    orphaned,
+    finalized_share: share(finalized, closed),
+    rejected_share: share(rejected, closed),
+    expired_share: share(expired, closed),
+    orphaned_share: share(orphaned, closed),
+    ...collected.outcomes.measures(),
+    transactions,
+    tps: share(transactions, seconds),
+    votes,
+    ...turnout(reads, collected.blocks),
+    late_votes: activity.total('late_votes'),
+    equivocations: activity.total('equivocations'),
+    agreement: agreement.all,
+    agreement_within: agreement.within,
+    agreement_between: agreement.between,
+    ...reputations(reads),
+    ...collected.alliances.measures(collected.endMs),
+    memes: counts.memes,
+    meme_reach_mean: memes.meanReach(counts.memes),
+    meme_references: memes.references,
+    influence: memes.influence,
+    messages_sent: traffic.sent,
+    messages_lost: traffic.lost,
+    messages_duplicated: traffic.duplicated,
+  };
+}
+
+function turnout(reads: Reads, blocks: readonly BlockFigure[]) {
+  const votes = new Mean();
+  const participation = new Mean();
+  for (const block of blocks) {
+    if (block.status === 'voting') continue;
+    votes.add(block.votes);
+    const { electors } = reads.record('blocks', block.hash)!.context;
+    if (electors > 0) participation.add(block.votes / electors);
+  }
+  return { votes_per_block: votes.value, participation: participation.value };
+}
+
+/** Of all agents of the network, those of others too. */
+function reputations(reads: Reads) {
+  const scores = [...reads.agents()].map(({ reputation_score }) => reputation_score);
+  const mean = new Mean();
+  for (const score of scores) mean.add(score);
+  return { reputation_mean: mean.value, reputation_gini: gini(scores) };
+}

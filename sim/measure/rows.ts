@@ -1,0 +1,111 @@
+/** The rows of blocks.csv, agents.csv and groups.csv, in the dictionary's words. */
+import type { BlockFigure } from './blocks.js';
+import type { Collected, Reads } from './collected.js';
+import type { Row } from './dictionary.js';
+import { NOBODY } from './population.js';
+import { Mean, share } from './statistics.js';
+
+export function* blockRows(reads: Reads, collected: Collected): Iterable<Row<'blocks.csv'>> {
+  for (const figure of collected.blocks) yield blockRow(reads, collected, figure);
+}
+
+function blockRow(
+  reads: Reads,
+  { population, startMs }: Collected,
+  figure: BlockFigure,
+): Row<'blocks.csv'> {
+  const { hash, status, proposedAt, closedAt } = figure;
+  const block = reads.block(hash)!;
+  const { tally, producer } = block;
+  const ordinal = population.ordinalOf(producer.id);
+  const group = population.groupOf(ordinal);
+  return {
+    number: figure.number,
+    height: block.height,
+    block_hash: hash,
+    parent_hash: block.parent_hash,
+    producer: producer.id,
+    producer_name: reads.agent(producer.id)!.name,
+    producer_group: group === NOBODY ? null : population.groups[group]!,
+    status,
+    transactions: block.transactions,
+    soundness: figure.soundness,
+    has_meme: figure.hasMeme ? 1 : 0,
+    electorate: tally.electorate,
+    electors: reads.record('blocks', hash)!.context.electors,
+    approve: tally.approve,
+    reject: tally.reject,
+    votes: figure.votes,
+    proposed_ms: proposedAt - startMs,
+    closed_ms: status === 'voting' ? null : closedAt - startMs,
+    finality_ms: status === 'finalized' ? closedAt - proposedAt : null,
+  };
+}
+
+export function* agentRows(reads: Reads, collected: Collected): Iterable<Row<'agents.csv'>> {
+  const { population, activity, alliances } = collected;
+  const memberships = alliances.memberships();
+  for (const {
+    ordinal,
+    id,
+    name,
+    group,
+    personality,
+    strategy,
+    capabilities,
+  } of population.agents) {
+    const view = reads.agent(id);
+    const scores = reads.reputation(id);
+    yield {
+      ordinal,
+      agent_id: view ? id : null,
+      name,
+      group,
+      personality,
+      strategy,
+      capabilities: capabilities.join('+'),
+      status: view?.status ?? null,
+      dormant: view ? Number(view.dormant) : null,
+      ...activity.of(ordinal),
+      alliances: memberships.get(id) ?? 0,
+      overall_score: scores?.overall_score ?? null,
+      meme_quality: scores?.meme_quality ?? null,
+      decision_consistency: scores?.decision_consistency ?? null,
+      peer_ratings: scores?.peer_ratings ?? null,
+      alliance_strength: scores?.alliance_strength ?? null,
+    };
+  }
+}
+
+export function* groupRows(reads: Reads, collected: Collected): Iterable<Row<'groups.csv'>> {
+  const { population, activity, agreement, memes, counts } = collected;
+  const sizes = population.sizes();
+  const votes = activity.byGroup('votes');
+  const approvals = activity.byGroup('approvals');
+  const transactions = activity.byGroup('transactions');
+  const reputations = reputationsByGroup(reads, collected);
+  for (const [number, group] of population.groups.entries()) {
+    const { agreement: within, wonShare } = agreement.ofGroup(number);
+    yield {
+      group,
+      agents: sizes[number]!,
+      votes: votes[number]!,
+      approve_share: share(approvals[number]!, votes[number]!),
+      won_share: wonShare,
+      agreement: within,
+      influence: memes.influenceOn(number),
+      reputation_mean: reputations[number]!.value,
+      transactions_share: share(transactions[number]!, counts.transactions),
+    };
+  }
+}
+
+/** Of the agents that registered. */
+function reputationsByGroup(reads: Reads, { population }: Collected): Mean[] {
+  const means = population.groups.map(() => new Mean());
+  for (const { ordinal, id } of population.agents) {
+    const score = reads.reputation(id)?.overall_score;
+    if (score !== undefined) means[population.groupOf(ordinal)]!.add(score);
+  }
+  return means;
+}
