@@ -61,7 +61,12 @@ export async function castOf(scenario: Scenario, seed: string, folder?: string):
 }
 
 /** The first calls: joining, producing, and whatever faults call for. */
-export function begin(agents: readonly ScriptedAgent[], world: World, faults: Faults, seed: string) {
+export function begin(
+  agents: readonly ScriptedAgent[],
+  world: World,
+  faults: Faults,
+  seed: string,
+) {
   const streams = new Streams(seed);
   const joining = streams.of('world', 'joining');
   for (const agent of agents) {

@@ -2,7 +2,7 @@
 export { approves, type Personality, personalities } from './agents/personalities.js';
 export type { ScriptCommand } from './agents/script/commands.js';
 export type { BlockView, ScriptModule, View } from './agents/script/view.js';
-export * from './audit/index.js';
+export { Auditor, type Violation, violationText } from './audit/index.js';
 export type { Progress } from './ending.js';
 export * from './measure/index.js';
 export type { Broken, Provenance, SimResult, Verdict } from './result.js';

@@ -14,8 +14,8 @@ import {
 } from '../engine/index.js';
 import { Auditor } from './audit/index.js';
 import { begin, castOf, measured } from './cast.js';
-import { genesisOf } from './genesis.js';
 import { Ending, type Progress } from './ending.js';
+import { genesisOf } from './genesis.js';
 import { Collector, openTables, prepareOutput, type Tables, writeResult } from './measure/index.js';
 import type { Provenance, SimResult } from './result.js';
 import type { Scenario } from './scenario/schema.js';

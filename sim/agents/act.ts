@@ -2,8 +2,8 @@
 import { composeRegister } from '../../engine/index.js';
 import type { Wake, World } from '../world/world.js';
 import type { ScriptedAgent } from './agent.js';
-import { goAway, comeBack } from './mingle.js';
-import { takeTurn, nextTurnAt } from './turns.js';
+import { comeBack, goAway } from './mingle.js';
+import { nextTurnAt, takeTurn } from './turns.js';
 
 /** First steps are spread, so that a thousand agents do not act at one instant. */
 const FIRST_MINGLE_MS = 20_000;

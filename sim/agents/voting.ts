@@ -67,7 +67,8 @@ export function cast(agent: ScriptedAgent, world: World, block: BlockTalk, ballo
   const fields = { block_hash: block.hash, decision, reason, meme_references };
   const memesHeard = memes.map(({ id }) => id);
   agent.votes += 1;
-  world.decided({ agent: agent.ordinal, block: block.hash, decision, withoutMemes, memesHeard });
+  const note = { decision, withoutMemes, memesHeard, memeReferences: meme_references };
+  world.decided({ agent: agent.ordinal, block: block.hash, ...note });
   world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields));
   world.share(agent.ordinal, block.hash, meme_references);
   const { rate } = world.scenario.social.discussion;

@@ -1,9 +1,9 @@
 /** From what a file holds to a scenario with everything filled in, or what is wrong with it. */
 import { Value } from 'typebox/value';
 import { check } from './check.js';
-import { shapeProblem } from './shape.js';
 import type { Problem } from './problem.js';
 import { Scenario } from './schema.js';
+import { shapeProblem } from './shape.js';
 
 export type Completed = { scenario: Scenario } | { problem: Problem };
 

@@ -11,12 +11,7 @@ export const Share = (description: string, standard?: number) =>
   });
 
 /** A whole number within bounds. */
-export const whole = (
-  minimum: number,
-  maximum: number,
-  description: string,
-  standard?: number,
-) =>
+export const whole = (minimum: number, maximum: number, description: string, standard?: number) =>
   Type.Integer({
     minimum,
     maximum,

@@ -21,7 +21,9 @@ const about = (description: string) => ({ description });
 export const Traits = Type.Object(
   {
     technical: Type.Optional(Type.Integer({ ...percent, ...about('weight of what is in it') })),
-    social: Type.Optional(Type.Integer({ ...percent, ...about("weight of the neighbours' votes") })),
+    social: Type.Optional(
+      Type.Integer({ ...percent, ...about("weight of the neighbours' votes") }),
+    ),
     meme: Type.Optional(Type.Integer({ ...percent, ...about('weight of the memes heard') })),
     random: Type.Optional(Type.Integer({ ...percent, ...about('weight of a whim') })),
     threshold: Type.Optional(
@@ -216,7 +218,11 @@ export const Scenario = Type.Object(
     social: Social,
     topology: Topology,
     links: Links,
-    faults: Type.Array(Fault, { maxItems: 100, default: [], ...about('what goes wrong, and when') }),
+    faults: Type.Array(Fault, {
+      maxItems: 100,
+      default: [],
+      ...about('what goes wrong, and when'),
+    }),
     consensus: Consensus,
     length: Length,
     patience_periods: whole(

@@ -77,7 +77,8 @@ export class Faults {
 
   skewMs(agent: number, at: number): number {
     let skew = 0;
-    for (const one of this.#skewed) if (one.hits[agent] === 1 && during(one, at)) skew += one.skew_ms;
+    for (const one of this.#skewed)
+      if (one.hits[agent] === 1 && during(one, at)) skew += one.skew_ms;
     return skew;
   }
 

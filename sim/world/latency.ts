@@ -25,7 +25,10 @@ export function latencyOf(latency: Latency): (hash: number) => number {
 }
 
 const draws: Record<Latency['distribution'], (latency: Latency) => (hash: number) => number> = {
-  constant: ({ mean_ms }) => () => mean_ms,
+  constant:
+    ({ mean_ms }) =>
+    () =>
+      mean_ms,
   uniform: ({ mean_ms, spread_ms }) => {
     const least = mean_ms - spread_ms;
     const width = Math.max(1, 2 * spread_ms);

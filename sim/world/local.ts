@@ -102,9 +102,7 @@ export class LocalWorld extends Society {
     for (const { at, from, number, request } of sent) {
       const { networkId } = this;
       // Only a meme's file takes time to be looked into.
-      const known = request.file
-        ? await admit(request, networkId)
-        : admitNow(request, networkId);
+      const known = request.file ? await admit(request, networkId) : admitNow(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
       else if (Math.abs(known.signedAt - at) > limits.skewMs) {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');

@@ -1,5 +1,5 @@
 /** The built-in strategies by name; `script` is loaded from its module. */
-import type { Strategy as Wanted, StrategyOf } from '../../scenario/schema-strategies.js';
+import type { StrategyOf, Strategy as Wanted } from '../../scenario/schema-strategies.js';
 import type { Strategy } from '../agent.js';
 import { town } from '../town.js';
 import { bloc, censor, equivocator, memeSpammer, sybil } from './adversaries.js';
