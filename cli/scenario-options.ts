@@ -32,10 +32,10 @@ export function scenarioOptions(): Option[] {
 function change(text: string, before: Change[] | undefined): Change[] {
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError(`--set ${text}: expected PATH=VALUE`);
-  return [...(before ?? []), [text.slice(0, at), valueOf(text.slice(at + 1))]];
+  return [...(before ?? []), [text.slice(0, at), parsed(text.slice(at + 1))]];
 }
 
-function valueOf(text: string): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

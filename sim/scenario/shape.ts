@@ -13,8 +13,8 @@ type Check = ReturnType<typeof validator>;
 const checks = new Map<TSchema, Check>();
 
 function problemIn(schema: TSchema, value: unknown, above: string[]): Problem | null {
-  let check = checks.get(schema);
-  if (!check) checks.set(schema, (check = validator(schema)));
+  const check = checks.get(schema) ?? validator(schema);
+  checks.set(schema, check);
   const found = check(value);
   if (!found) return null;
   const steps = found.pointer.split('/').slice(1);

@@ -113,8 +113,8 @@ export function doCommand(given: unknown, doing: Doing): void {
     throw new TypeError(`it gave ${shown(given)}; ${expected}`);
   }
   const kind = name as keyof Commands;
-  let check = checks.get(kind);
-  if (!check) checks.set(kind, (check = validator(commands[kind])));
+  const check = checks.get(kind) ?? validator(commands[kind]);
+  checks.set(kind, check);
   const problem = check(given);
   if (problem) {
     throw new TypeError(`it gave ${shown(given)}: ${problem.pointer} ${problem.message}`);
