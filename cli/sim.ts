@@ -59,7 +59,7 @@ Exit codes: 0 pass, 10 no progress, 11 the network broke a rule of its own, 2 us
 async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   const { scenario, folder } = await wantedScenario(file, flags);
   const { showProgress } = await import('./progress.js');
-  const { Interrupted, simulate } = await import('../sim/index.js');
+  const { Interrupted, simulate } = await import('../sim/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
   process.stderr.write(`folkmoot sim: ${scenario.title} (${shown})\n`);
   const { verifier, store, out, audit } = flags;

@@ -2,8 +2,7 @@
  * The scenario: an experiment as a file. This one schema gives the type, the checks, all defaults,
  * the JSON Schema for editors and the reference in the docs. Names end in their unit.
  */
-import { type Static, Type } from 'typebox';
-import { Policy, Weights } from '../../engine/index.js';
+import { Policy, type Static, Type, Weights } from '../../engine/index.js';
 import { personalityNames } from '../agents/personalities.js';
 import { Fault } from './schema-faults.js';
 import { Strategy } from './schema-strategies.js';
