@@ -5,6 +5,7 @@ export const exitCodes = {
   done: 0,
   usage: 2,
   noProgress: 10,
+  safety: 11,
   differs: 12,
   crash: 13,
 } as const;
@@ -14,10 +15,14 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
+/** Whether a user can mend it: a wrong option, or a scenario that cannot be meant. */
+const isUsage = (error: unknown) =>
+  error instanceof UsageError || (error instanceof Error && error.name === 'ScenarioError');
+
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
 export function fail(error: unknown): never {
-  const known = error instanceof StoreError || error instanceof UsageError;
+  const known = error instanceof StoreError || isUsage(error);
   const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
   process.stderr.write(`folkmoot: ${text}\n`);
-  process.exit(error instanceof UsageError ? exitCodes.usage : exitCodes.crash);
+  process.exit(isUsage(error) ? exitCodes.usage : exitCodes.crash);
 }

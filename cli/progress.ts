@@ -7,16 +7,16 @@ export interface ProgressDisplay {
   stop(): void;
 }
 
-export function showProgress(blocks: number): ProgressDisplay {
-  return process.stderr.isTTY ? bar(blocks) : lines();
+export function showProgress(): ProgressDisplay {
+  return process.stderr.isTTY ? bar() : lines();
 }
 
-function bar(blocks: number): ProgressDisplay {
-  const format = ' {bar} {value}/{total} blocks | {votes} votes | {duration_formatted}';
+function bar(): ProgressDisplay {
+  const format = ' {bar} {percentage}% | {closed} blocks | {votes} votes | {duration_formatted}';
   const shown = new SingleBar({ format, stream: process.stderr }, Presets.shades_classic);
-  shown.start(blocks, 0, { votes: 0 });
+  shown.start(1, 0, { closed: 0, votes: 0 });
   return {
-    update: ({ closed, votes }) => shown.update(Math.min(closed, blocks), { votes }),
+    update: ({ done, closed, votes }) => shown.update(done, { closed, votes }),
     stop: () => shown.stop(),
   };
 }
@@ -25,12 +25,12 @@ function bar(blocks: number): ProgressDisplay {
 function lines(): ProgressDisplay {
   let tenths = 0;
   return {
-    update({ closed, of, votes, seq, digest }) {
-      const reached = Math.floor((10 * closed) / of);
+    update({ done, closed, votes, seq, digest }) {
+      const reached = Math.floor(10 * done);
       if (reached === tenths) return;
       tenths = reached;
       const durable = `durable to entry ${seq} digest ${digest}`;
-      process.stderr.write(`${closed}/${of} blocks, ${votes} votes, ${durable}\n`);
+      process.stderr.write(`${reached}0 %: ${closed} blocks, ${votes} votes, ${durable}\n`);
     },
     stop() {},
   };

@@ -4,19 +4,23 @@ import type { SimResult } from '../sim/index.js';
 const number = (value: number) => value.toLocaleString('en-US');
 
 export function summary(result: SimResult): string {
-  const { blocks, refused } = result;
-  const { proposed, ...closed } = blocks;
-  const ends = Object.entries(closed).map(([end, count]) => `${count} ${end}`);
+  const { measures, refused, scenario, broken } = result;
+  const ends = ['finalized', 'rejected', 'expired', 'orphaned'] as const;
+  const closed = ends.map((end) => `${measures[end]} ${end}`).join(', ');
   const reasons = Object.entries(refused).map(([reason, count]) => `${number(count)} ${reason}`);
   const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(1);
   const rows: [string, string][] = [
-    ['outcome', result.outcome],
-    ['blocks', `${proposed} proposed: ${ends.join(', ')}`],
-    ['votes', number(result.votes)],
-    ['transactions', `${number(result.transactions.finalized)} finalized`],
+    ['verdict', result.verdict],
+    ...(broken
+      ? [['broken', `${broken.rule}: ${broken.found}; expected ${broken.expected}`] as const]
+      : []),
+    ['blocks', `${measures.proposed} proposed: ${closed}`],
+    ['votes', number(measures.votes ?? 0)],
+    ['transactions', `${number(measures.transactions ?? 0)} finalized`],
+    ['finality', finality(result)],
     ['turned away', reasons.join(', ') || 'none'],
     ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
-    ['verified', `${number(result.verified)} signatures (${result.options.verifier})`],
+    ['signatures', signatures(result)],
     ['commits', `${number(result.commits)} durable`],
     ['time', `${seconds(result.virtual_ms)} s simulated in ${seconds(result.wall_ms)} s`],
     ['speed', `${number(result.votes_per_s)} votes/s`],
@@ -24,6 +28,18 @@ export function summary(result: SimResult): string {
     ['seed', result.seed],
     ['log digest', result.log_digest],
     ['digest', result.digest],
-  ];
-  return rows.map(([name, value]) => `${name.padEnd(13)} ${value}`).join('\n');
+  ].map(([name, text]) => [name!, text!]);
+  const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`);
+  return [scenario.title, ...lines].join('\n');
+}
+
+function finality({ measures }: SimResult): string {
+  const { finality_p50_ms: half, finality_p95_ms: most } = measures;
+  return half === null ? 'none' : `${number(half)} ms median, ${number(most!)} ms at 95 %`;
+}
+
+function signatures({ scenario, verified, verifier }: SimResult): string {
+  if (scenario.signatures === 'none') return 'none: agents do not sign in this run';
+  if (verifier === 'off') return 'made, not checked';
+  return `${number(verified)} verified (${verifier})`;
 }

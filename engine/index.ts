@@ -1,5 +1,5 @@
 /** The public list of the engine: what embedding programs, the simulator and tests may use. */
-export { type Admission, type Admitted, admit } from './admit/index.js';
+export { type Admission, type Admitted, admit, admitNow } from './admit/index.js';
 export { type Clock, systemClock, type VirtualClock, virtualClock } from './clock.js';
 export * from './compose.js';
 export {
@@ -31,6 +31,7 @@ export {
   storedLines,
 } from './replay/index.js';
 export * from './schema/index.js';
+export { type Static, type TProperties, type TSchema, Type, Value } from './schema/typebox.js';
 export { splitLines } from './split-lines.js';
 export * from './store/index.js';
 export { isDuration, parseInstant } from './time.js';

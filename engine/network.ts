@@ -7,7 +7,7 @@ import { type Admitted, admit } from './admit/index.js';
 import { Alarm, type Clock, systemClock } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import type { Engine, Outcome, Step } from './core/index.js';
-import type { Verifier, VerifyJob } from './crypto/index.js';
+import { createOffVerifier, type Verifier, type VerifyJob } from './crypto/index.js';
 import { encodeStep, type ToldEvent } from './encode.js';
 import { Followers } from './followers.js';
 import { Digests } from './log.js';
@@ -26,7 +26,7 @@ import {
 } from './schema/index.js';
 import { sha256Hex } from './signing.js';
 import type { Store, StoreMeta } from './store/index.js';
-import { type Verified, verifyAll, verifyInner, verifyOwn } from './verify.js';
+import { takeUnverified, type Verified, verifyAll, verifyInner, verifyOwn } from './verify.js';
 import { type View, Views } from './views.js';
 
 export class Network {
@@ -52,7 +52,8 @@ export class Network {
   private constructor(options: NetworkOptions, opened: OpenedStore, clock: Clock) {
     this.#store = opened.store;
     this.#clock = clock;
-    this.#verifier = options.verifier;
+    const { signatures } = opened.genesis;
+    this.#verifier = signatures === 'none' ? createOffVerifier() : options.verifier;
     this.#engine = opened.engine;
     this.#overlay = opened.overlay;
     this.#onFatal = options.onFatal ?? endProcess;
@@ -91,6 +92,17 @@ export class Network {
   async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
     if (this.#state !== 'open') return { refusal: refuse('STOPPING', 'the network is closed') };
     return verifyAll(admitted, this.#verifier, this.knows);
+  }
+
+  /** Whether signatures are verified at all: a simulation may leave that out. */
+  get verifies(): boolean {
+    return this.#verifier.name !== 'off';
+  }
+
+  /** What `verifyAdmitted` gives where nothing is verified, at once. */
+  takeUnverified(admitted: Admitted): Verified | { refusal: Refusal } {
+    if (this.verifies) throw new TypeError('this network verifies signatures: use verifyAdmitted');
+    return takeUnverified(admitted, this.knows);
   }
 
   /** The request's own signature; those inside it follow after a look at what it asks. */

@@ -1,7 +1,16 @@
 /** The public list of the simulator. */
 export { approves, type Personality, personalities } from './agents/personalities.js';
+export type { ScriptCommand } from './agents/script/commands.js';
+export type { BlockView, ScriptModule, View } from './agents/script/view.js';
+export { Auditor, type Violation, violationText } from './audit/index.js';
+export type { Progress } from './ending.js';
 export * from './measure/index.js';
-export { type SimOptions, simBounds, simDefaults } from './options.js';
 export { writeRunReport, writeSweepReport } from './report/index.js';
-export type { Provenance, SimResult } from './result.js';
-export { Interrupted, type Progress, type SimHooks, simulate } from './simulate.js';
+export type { Broken, Provenance, SimResult, Verdict } from './result.js';
+export { completeScenario } from './scenario/complete.js';
+export { type Loaded, loadScenario } from './scenario/load.js';
+export { type Change, withValues } from './scenario/paths.js';
+export { ScenarioError } from './scenario/problem.js';
+export { Scenario } from './scenario/schema.js';
+export { usualScenario, usualSize } from './scenario/usual.js';
+export { Interrupted, type SimHooks, type SimOptions, simulate } from './simulate.js';

@@ -2,9 +2,11 @@
 import { type KeyPair, keyPairFromSeed, type Signatory, sign } from '../engine/index.js';
 import { sha256Hex } from '../engine/signing.js';
 
+const secretOf = (seed: string, ordinal: number) =>
+  sha256Hex(`folkmoot-sim-key\n${seed}\n${ordinal}`);
+
 export function signatoryOf(seed: string, ordinal: number): Signatory {
-  const secret = Buffer.from(sha256Hex(`folkmoot-sim-key\n${seed}\n${ordinal}`), 'hex');
-  return signatory(keyPairFromSeed(secret));
+  return signatory(keyPairFromSeed(Buffer.from(secretOf(seed, ordinal), 'hex')));
 }
 
 export function signatory(keys: KeyPair): Signatory {
@@ -12,4 +14,12 @@ export function signatory(keys: KeyPair): Signatory {
     publicKey: keys.publicKeyHex,
     sign: (input) => Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
   };
+}
+
+const NO_SIGNATURE = '0'.repeat(128);
+
+/** For networks without signatures: a name in the place of a key, and nothing signed. */
+export function unsignedSignatoryOf(seed: string, ordinal: number): Signatory {
+  const unsigned = NO_SIGNATURE;
+  return { publicKey: secretOf(seed, ordinal), sign: () => unsigned, unsigned };
 }

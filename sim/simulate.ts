@@ -1,46 +1,47 @@
-/** One run: a world of scripted agents on a network, until enough blocks have closed. */
+/** One run of a scenario: its agents on a network in virtual time, until its length is reached. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   createVerifier,
-  type Event,
-  type GenesisOptions,
   Network,
   type SignedRequest,
   StoreError,
   type Verifier,
+  type VerifierKind,
   type VirtualClock,
   virtualClock,
 } from '../engine/index.js';
-import { type ScriptedAgent, scriptedAgent, takeTurn } from './agents/agent.js';
-import { personalityNames } from './agents/personalities.js';
-import { smallWorld } from './graph.js';
-import { signatoryOf } from './keys.js';
-import { LocalWorld } from './local.js';
-import { completeOptions, type SimOptions } from './options.js';
-import { prepareOutput, writeOutput } from './output.js';
+import { Auditor } from './audit/index.js';
+import { begin, castOf, measured } from './cast.js';
+import { Ending, type Progress } from './ending.js';
+import { genesisOf } from './genesis.js';
+import { Collector } from './measure/collector.js';
+import type { Tables } from './measure/tables.js';
 import type { Provenance, SimResult } from './result.js';
+import type { Scenario } from './scenario/schema.js';
 import { mix, Streams } from './streams.js';
-import { Tally } from './tally.js';
+import { Faults } from './world/faults.js';
+import { graphOf } from './world/graph.js';
+import { Links } from './world/links.js';
+import { LocalWorld } from './world/local.js';
 
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
 const START_MS = 1_735_689_600_000;
-const JOIN_MS = 2_000;
-const FIRST_BLOCK_MS = 5_000;
-/** Every so manieth agent is a producer too. */
-const AGENTS_PER_PRODUCER = 50;
-/** Without a finalized block for so many voting periods, a run has no progress. */
-const PATIENCE_PERIODS = 20;
 
-export interface Progress {
-  closed: number;
-  of: number;
-  votes: number;
-  virtualMs: number;
-  /** What is durable at this point. */
-  seq: number;
-  digest: string;
+export interface SimOptions {
+  /** Instead of the scenario's. */
+  seed?: string;
+  /** Who checks signatures; a scenario whose signatures are not verified takes `off`. */
+  verifier?: VerifierKind;
+  /** Keeps log, state and tables there. */
+  out?: string;
+  /** Where script modules are found. */
+  folder?: string;
+  /** Without `out`: an LMDB that is gone afterwards, or memory. */
+  store?: 'lmdb' | 'memory';
+  /** Leaves the auditor out. */
+  audit?: boolean;
 }
 
 export interface SimHooks {
@@ -63,71 +64,34 @@ export class Interrupted extends Error {
 }
 
 /**
- * Runs a simulation; what `wanted` leaves out has its default. The same options give the same
- * bytes, whatever verifier checks them.
- * @throws {RangeError} when an option is out of bounds.
+ * Runs a scenario. The same scenario and seed give the same bytes, whatever verifier checks them.
+ * @throws {ScenarioError} when a script cannot be loaded, throws or gives what is no command.
  * @throws {StoreError} when the store or the results cannot be written.
  * @throws {Interrupted} when `signal` ended it.
  */
 export async function simulate(
-  wanted: Partial<SimOptions> = {},
+  scenario: Scenario,
+  options: SimOptions = {},
   hooks: SimHooks = {},
 ): Promise<SimResult> {
-  const options = completeOptions(wanted);
-  if (options.out !== undefined) return runIn(options.out, options, hooks);
+  const started = performance.now();
+  const { out } = options;
+  if (out !== undefined) {
+    const { prepareOutput } = await tableWriter();
+    await prepareOutput(out);
+    return run({ scenario, options, hooks, started, path: join(out, 'network') });
+  }
+  if (options.store === 'memory') return run({ scenario, options, hooks, started, path: null });
   const folder = await temporaryFolder();
   try {
-    return await runIn(folder, options, hooks);
+    return await run({ scenario, options, hooks, started, path: join(folder, 'network') });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function runIn(folder: string, options: SimOptions, hooks: SimHooks): Promise<SimResult> {
-  const started = performance.now();
-  const verifier = createVerifier(options.verifier);
-  let fatal: Error | undefined;
-  try {
-    await prepareOutput(folder);
-    const clock = virtualClock(START_MS);
-    const { policy, weights } = options;
-    const genesis: GenesisOptions = { network_id: 'folkmoot-sim', policy, weights };
-    const onFatal = (error: Error) => {
-      fatal = error;
-    };
-    const path = join(folder, 'network');
-    const network = await Network.open({ path, genesis, verifier, clock, onFatal });
-    try {
-      return await runOn(network, clock, options, hooks, started, verifier);
-    } finally {
-      // A commit that failed has been told already, as the cause.
-      await network.close().catch(() => {});
-    }
-  } catch (error) {
-    throw fatal ?? error;
-  } finally {
-    await verifier.close();
-  }
-}
-
-async function runOn(
-  network: Network,
-  clock: VirtualClock,
-  options: SimOptions,
-  hooks: SimHooks,
-  started: number,
-  verifier: Verifier,
-): Promise<SimResult> {
-  const tally = new Tally();
-  const world = populate(options, population(options), { network, clock, tally, hooks });
-  const outcome = await run(options, world, { network, tally, hooks });
-  await network.durable;
-  const wallMs = performance.now() - started;
-  const measured = { outcome, wallMs, verified: verifier.stats.verified };
-  const result = { ...summarize(options, network, world, tally, measured), ...hooks.made };
-  if (options.out !== undefined) await writeOutput(options.out, network, result);
-  return result;
-}
+/** Loaded where something is kept. */
+const tableWriter = () => import('./measure/tables.js');
 
 /** @throws {StoreError} `UNREADABLE` */
 async function temporaryFolder(): Promise<string> {
@@ -139,106 +103,145 @@ async function temporaryFolder(): Promise<string> {
   }
 }
 
-function population({ seed, agents }: SimOptions): ScriptedAgent[] {
-  const streams = new Streams(seed);
-  const producers = Math.max(1, Math.floor(agents / AGENTS_PER_PRODUCER));
-  const every = Math.floor(agents / producers);
-  return Array.from({ length: agents }, (_, ordinal) => {
-    const personality = personalityNames[ordinal % personalityNames.length]!;
-    const producer = ordinal % every === 0 && ordinal / every < producers;
-    return scriptedAgent(ordinal, personality, producer, signatoryOf(seed, ordinal), streams);
-  });
-}
-
-interface Around {
-  network: Network;
-  tally: Tally;
+interface Wanted {
+  scenario: Scenario;
+  options: SimOptions;
   hooks: SimHooks;
+  /** By performance.now(). */
+  started: number;
+  /** The network's folder; null for memory. */
+  path: string | null;
 }
 
-function populate(
-  options: SimOptions,
-  agents: ScriptedAgent[],
-  { network, clock, tally, hooks }: Around & { clock: VirtualClock },
-): LocalWorld {
-  const streams = new Streams(options.seed);
-  const world = new LocalWorld({
-    network,
-    clock,
-    agents,
-    neighbours: smallWorld(agents.length, streams.of('world', 'graph')),
-    seedNumber: mix(streams.of('world', 'latency').int(2 ** 31)),
-    ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
-    onEvent: (event: Event, at: number) => tally.count(event, at),
-  });
-  const arrival = streams.of('world', 'joining');
-  for (const agent of agents) {
-    world.wake(agent.ordinal, START_MS + arrival.int(JOIN_MS), { what: 'join' });
-    if (!agent.producer) continue;
-    takeTurn(agent, world, START_MS + FIRST_BLOCK_MS + world.turnMs(agent));
+async function run(wanted: Wanted): Promise<SimResult> {
+  const { scenario, options, path } = wanted;
+  const kind = scenario.signatures === 'verified' ? (options.verifier ?? 'pool') : 'off';
+  const verifier = createVerifier(kind);
+  let fatal: Error | undefined;
+  try {
+    const clock = virtualClock(START_MS);
+    const network = await Network.open({
+      ...(path === null ? { memory: 'state' as const } : { path }),
+      genesis: genesisOf(scenario),
+      verifier,
+      clock,
+      onFatal: (error) => {
+        fatal = error;
+      },
+    });
+    try {
+      return await runOn(network, { ...wanted, clock, verifier, kind });
+    } finally {
+      // A commit that failed has been told already, as the cause.
+      await network.close().catch(() => {});
+    }
+  } catch (error) {
+    throw fatal ?? error;
+  } finally {
+    await verifier.close();
   }
-  return world;
 }
 
-async function run(
-  options: SimOptions,
-  world: LocalWorld,
-  { network, tally, hooks }: Around,
-): Promise<SimResult['outcome']> {
-  const patienceMs = PATIENCE_PERIODS * network.genesis.voting_period_ms;
-  let told = 0;
-  while (tally.closed < options.blocks) {
+interface Running extends Wanted {
+  clock: VirtualClock;
+  verifier: Verifier;
+  kind: VerifierKind;
+}
+
+async function runOn(network: Network, running: Running): Promise<SimResult> {
+  const { out } = running.options;
+  const tables = out === undefined ? null : (await tableWriter()).openTables(out, running.scenario);
+  try {
+    return await runWith(network, running, tables);
+  } catch (error) {
+    tables?.abandon();
+    throw error;
+  }
+}
+
+async function runWith(
+  network: Network,
+  running: Running,
+  tables: Tables | null,
+): Promise<SimResult> {
+  const { scenario, options, hooks } = running;
+  const seed = options.seed ?? scenario.seed;
+  const { agents, modules } = await castOf(scenario, seed, options.folder);
+  const { world, collector, faults } = worldOf(network, running, agents, seed, tables);
+  begin(agents, world, faults, seed);
+  const ending = new Ending(scenario, collector, faults, START_MS);
+  while (!ending.reached(world.now) && !world.broken) {
     if (hooks.signal?.aborted) {
       await network.durable;
       throw new Interrupted(network.read.position.seq);
     }
     const goes = await world.step();
-    if (!goes || world.now - Math.max(START_MS, tally.lastFinalizedAt) > patienceMs) {
-      return 'no_progress';
-    }
-    if (tally.closed === told || !hooks.onProgress) continue;
-    told = tally.closed;
-    const { seq, digest } = network.read.position;
-    const virtualMs = world.now - START_MS;
-    hooks.onProgress({
-      closed: told,
-      of: options.blocks,
-      votes: tally.votes,
-      virtualMs,
-      seq,
-      digest,
-    });
+    if (!goes || ending.stalled(world.now)) break;
+    if (hooks.onProgress) ending.tell(world.now, network.read.position, hooks.onProgress);
   }
-  return tally.finalized > 0 ? 'pass' : 'no_progress';
+  await network.durable;
+  const finished = collector.finish(network.read, world.now);
+  const result: SimResult = {
+    seed,
+    scenario,
+    modules,
+    verifier: running.kind,
+    verdict: world.broken ? 'safety' : ending.verdict(world.now),
+    broken: world.broken,
+    refused: Object.fromEntries([...world.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
+    measures: finished.measures,
+    ...figures(network, running, collector.counts.votes, world.now),
+    ...(hooks.made ?? {}),
+  };
+  tables?.finish();
+  if (options.out !== undefined) {
+    await (await tableWriter()).writeResult(options.out, result, finished);
+  }
+  return result;
 }
 
-function summarize(
-  options: SimOptions,
+function worldOf(
   network: Network,
-  world: LocalWorld,
-  tally: Tally,
-  { outcome, wallMs, verified }: Pick<SimResult, 'outcome' | 'verified'> & { wallMs: number },
-): SimResult {
-  const { out: _, seed, ...shown } = options;
-  const { seq, at, event_seq, digest, log_digest } = network.read.position;
-  const outcomes = [...world.outcomes].filter(([what]) => what !== 'accepted');
+  { scenario, options, hooks, clock }: Running,
+  agents: Awaited<ReturnType<typeof castOf>>['agents'],
+  seed: string,
+  tables: Tables | null,
+) {
+  const streams = new Streams(seed);
+  const seedNumber = mix(streams.of('world', 'latency').int(2 ** 31));
+  const faults = new Faults(scenario, seed, START_MS);
+  const collector = new Collector(scenario, measured(agents), START_MS, tables?.onRow);
+  const world = new LocalWorld({
+    scenario,
+    networkId: network.genesis.network_id,
+    agents,
+    neighbours: graphOf(scenario, streams.of('world', 'graph')),
+    faults,
+    links: new Links(scenario.links, seedNumber, faults),
+    seedNumber,
+    startMs: START_MS,
+    observer: collector,
+    network,
+    clock,
+    watch: options.audit === false ? null : new Auditor(network.genesis),
+    ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
+  });
+  return { world, collector, faults };
+}
+
+function figures(network: Network, running: Running, votes: number, now: number) {
+  const { seq, event_seq, digest, log_digest } = network.read.position;
+  const wallMs = performance.now() - running.started;
   return {
-    seed,
-    options: shown,
-    outcome,
     digest,
     log_digest,
-    blocks: tally.blocks(),
-    votes: tally.votes,
     entries: seq + 1,
     events: event_seq,
-    verified,
+    verified: running.verifier.stats.verified,
     commits: network.commits,
-    transactions: { finalized: tally.transactions },
-    refused: Object.fromEntries(outcomes.sort(([a], [b]) => (a < b ? -1 : 1))),
-    virtual_ms: at - START_MS,
+    virtual_ms: now - START_MS,
     wall_ms: Math.round(wallMs),
-    votes_per_s: Math.round((tally.votes * 1000) / wallMs),
+    votes_per_s: Math.round((votes * 1000) / wallMs),
     peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
   };
 }

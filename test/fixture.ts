@@ -16,9 +16,9 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { onTestFinished } from 'vitest';
+import { START_MS } from './engine/citizens.js';
 
-/** 2025-01-01T00:00:00Z. */
-export const START_MS = 1_735_689_600_000;
+export { START_MS };
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));

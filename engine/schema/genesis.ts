@@ -1,5 +1,5 @@
 /** Genesis: the parameters of a network, fixed in entry 0 and part of every digest. */
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from './typebox.js';
 
 export const Policy = Type.Enum(['bft', 'majority', 'veto']);
 export const Weights = Type.Enum(['equal', 'reputation', 'alliance_bonus']);
@@ -17,6 +17,8 @@ export const Genesis = Type.Object(
     participation_bps: Type.Integer({ minimum: 0, maximum: 10_000 }),
     /** `conformity` rewards voting as the majority did; `off` leaves decision_consistency alone. */
     consistency: Type.Enum(['conformity', 'off']),
+    /** `none`: a simulation whose agents sign nothing; no server serves it. Left out: all sign. */
+    signatures: Type.Optional(Type.Literal('none')),
   },
   { additionalProperties: false },
 );

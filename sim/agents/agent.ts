@@ -1,49 +1,37 @@
 /** A scripted agent: who it is, and what it keeps between its calls. */
 import type { Signatory } from '../../engine/index.js';
-import type { Stream, Streams } from '../streams.js';
-import type { World } from '../world.js';
-import { type Personality, personalities } from './personalities.js';
+import type { Inhabitant } from '../population.js';
+import type { Stream } from '../streams.js';
+import type { BlockTalk } from '../world/knowledge.js';
+import type { World } from '../world/world.js';
 
-export interface ScriptedAgent {
-  ordinal: number;
-  name: string;
-  personalityName: string;
-  personality: Personality;
-  producer: boolean;
+/** How an agent acts when it is called. */
+export interface Strategy {
+  /** It hears of a block in voting. */
+  hear(agent: ScriptedAgent, world: World, block: BlockTalk): void;
+  /** It has thought about a block. `round` counts the calls for it, from 0. */
+  vote(agent: ScriptedAgent, world: World, block: BlockTalk, round: number): void;
+  /** It is its turn to produce. */
+  produce(agent: ScriptedAgent, world: World): void;
+  /** An occasion for social life. */
+  mingle(agent: ScriptedAgent, world: World): void;
+  /** It is invited to an alliance. */
+  invited(agent: ScriptedAgent, world: World, alliance: string): void;
+}
+
+export interface ScriptedAgent extends Inhabitant {
   by: Signatory;
+  strategy: Strategy;
+  producer: boolean;
+  validator: boolean;
+  /** The network has told that it is registered. */
+  joined: boolean;
   /** Has set its status to something else than active. */
   onBreak: boolean;
   /** Numbers its turns to produce: only the latest counts. */
   turn: number;
+  /** Votes that it has cast. */
+  votes: number;
   /** The agent's own chance for a purpose. */
   chance(purpose: string): Stream;
-}
-
-export function scriptedAgent(
-  ordinal: number,
-  personalityName: string,
-  producer: boolean,
-  by: Signatory,
-  streams: Streams,
-): ScriptedAgent {
-  const personality = personalities[personalityName]!;
-  const name = `${personalityName}-${ordinal}`;
-  const chance = (purpose: string) => streams.of(ordinal, purpose);
-  return {
-    ordinal,
-    name,
-    personalityName,
-    personality,
-    producer,
-    by,
-    onBreak: false,
-    turn: 0,
-    chance,
-  };
-}
-
-/** Calls the producer for its next turn; whatever call was pending is void. */
-export function takeTurn(agent: ScriptedAgent, world: World, at: number): void {
-  agent.turn += 1;
-  world.wake(agent.ordinal, at, { what: 'produce', turn: agent.turn });
 }

@@ -1,7 +1,6 @@
 /** What scripted agents write: transactions, memes, words; and how sound a block's content is. */
 import type { Decision } from '../../engine/index.js';
 import type { Stream } from '../streams.js';
-import type { Personality } from './personalities.js';
 
 const goods = ['grain', 'wool', 'timber', 'salt', 'iron', 'honey', 'cloth', 'ale'];
 const praise = ['the way', 'a feast', 'worth the walk', 'what we came for', 'gold'];
@@ -25,18 +24,21 @@ export function transactionData(
   });
 }
 
-export function careful(personality: Personality, stream: Stream): boolean {
-  return stream.chance(personality.carePermille);
-}
-
 /** The share of transactions that add up, 0 to 100. A block without any is neither good nor bad. */
 export function soundness(transactions: readonly { data: string }[]): number {
   if (transactions.length === 0) return 50;
-  const sound = transactions.filter(({ data }) => {
+  const sound = transactions.filter(({ data }) => addsUp(data));
+  return Math.floor((100 * sound.length) / transactions.length);
+}
+
+/** Other people's transactions may hold anything. */
+function addsUp(data: string): boolean {
+  try {
     const { amount } = JSON.parse(data) as { amount?: unknown };
     return typeof amount === 'number' && amount > 0;
-  });
-  return Math.floor((100 * sound.length) / transactions.length);
+  } catch {
+    return false;
+  }
 }
 
 /** The tag by which a meme says which block it is about. */

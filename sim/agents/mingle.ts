@@ -4,63 +4,96 @@ import {
   composeAlliancePropose,
   composeAllianceRespond,
   composeStatus,
-  formatInstant,
 } from '../../engine/index.js';
-import type { World } from '../world.js';
+import type { World } from '../world/world.js';
 import type { ScriptedAgent } from './agent.js';
 
-const MINGLE_MS = 30_000;
 /** Of 1,000 occasions. */
 const BREAK_PERMILLE = 10;
 const LEAVE_PERMILLE = 150;
-const MOST_ALLIANCES = 2;
-const MOST_INVITED = 3;
+
+/** A rate of the scenario on one of 1,000 occasions. */
+export function happens(agent: ScriptedAgent, purpose: string, permille: number, rate: number) {
+  return agent.chance(purpose).chance(permille * rate);
+}
 
 export function mingle(agent: ScriptedAgent, world: World): void {
-  const chance = agent.chance('life');
-  const next = world.now + MINGLE_MS + chance.int(MINGLE_MS);
-  world.wake(agent.ordinal, next, { what: 'mingle' });
-  const tired = chance.chance(BREAK_PERMILLE);
-  if (agent.onBreak || tired) toggleBreak(agent, world);
+  const { breaks } = world.scenario.social;
+  const tired = happens(agent, 'life', BREAK_PERMILLE, breaks.rate);
+  if (agent.onBreak) comeBack(agent, world);
+  else if (tired) goAway(agent, world);
   else ally(agent, world);
 }
 
 function ally(agent: ScriptedAgent, world: World): void {
   const chance = agent.chance('life');
+  const { most, rate } = world.scenario.social.alliances;
+  if (rate === 0) return;
   const own = world.alliancesOf(agent.ordinal);
   if (own.length > 0 && chance.chance(LEAVE_PERMILLE)) {
-    const timestamp = formatInstant(world.now);
-    world.send(agent.ordinal, composeAllianceLeave(agent.by, timestamp, chance.pick(own)));
-  } else if (own.length < MOST_ALLIANCES && chance.chance(agent.personality.invitePermille)) {
-    invite(agent, world);
+    leave(agent, world, chance.pick(own));
+  } else if (own.length < most && chance.chance(agent.personality.invitePermille * rate)) {
+    invite(agent, world, drawn(agent, world));
   }
 }
 
-function toggleBreak(agent: ScriptedAgent, world: World): void {
-  agent.onBreak = !agent.onBreak;
-  const away = agent.chance('life').chance(500) ? 'inactive' : 'maintenance';
-  const fields = agent.onBreak
-    ? ({ status: away, reason: 'a break', expected_duration: 'PT1M' } as const)
-    : ({ status: 'active', reason: 'back again' } as const);
-  const id = world.agentId(agent.ordinal);
-  world.send(agent.ordinal, composeStatus(agent.by, formatInstant(world.now), id, fields));
+export function goAway(agent: ScriptedAgent, world: World): void {
+  if (agent.onBreak) return;
+  agent.onBreak = true;
+  const status = agent.chance('life').chance(500) ? 'inactive' : 'maintenance';
+  say(agent, world, { status, reason: 'a break', expected_duration: 'PT1M' });
 }
 
-function invite(agent: ScriptedAgent, world: World): void {
+export function comeBack(agent: ScriptedAgent, world: World): void {
+  if (!agent.onBreak) return;
+  agent.onBreak = false;
+  say(agent, world, { status: 'active', reason: 'back again' });
+}
+
+/** Tells the network its status. */
+export function say(
+  agent: ScriptedAgent,
+  world: World,
+  fields: Parameters<typeof composeStatus>[3],
+): void {
+  const id = world.agentId(agent.ordinal);
+  world.send(agent.ordinal, composeStatus(agent.by, world.stamp(agent.ordinal), id, fields));
+}
+
+/** Some neighbours, by chance. */
+function drawn(agent: ScriptedAgent, world: World): number[] {
   const chance = agent.chance('life');
   const neighbours = world.neighbours(agent.ordinal);
-  const count = Math.min(neighbours.length, 1 + chance.int(MOST_INVITED));
-  const invited = new Set<string>();
-  for (let index = 0; index < count; index += 1) {
-    invited.add(world.agentId(chance.pick(neighbours)));
-  }
-  if (invited.size === 0) return;
-  const fields = { target_ids: [...invited], purpose: 'to vote as one', duration: 'PT2M' };
-  world.send(agent.ordinal, composeAlliancePropose(agent.by, formatInstant(world.now), fields));
+  const { invited } = world.scenario.social.alliances;
+  const count = Math.min(neighbours.length, 1 + chance.int(invited));
+  return Array.from({ length: count }, () => chance.pick(neighbours));
 }
 
-export function answerInvitation(agent: ScriptedAgent, world: World, alliance: string): void {
-  const accepted = agent.chance('life').chance(agent.personality.acceptPermille);
-  const timestamp = formatInstant(world.now);
-  world.send(agent.ordinal, composeAllianceRespond(agent.by, timestamp, alliance, accepted));
+/** Founds an alliance with others; does nothing without any. */
+export function invite(agent: ScriptedAgent, world: World, others: readonly number[]): void {
+  const wanted = new Set(others.filter((other) => other !== agent.ordinal));
+  if (wanted.size === 0) return;
+  const { duration_ms } = world.scenario.social.alliances;
+  const fields = {
+    target_ids: [...wanted].map((other) => world.agentId(other)),
+    purpose: 'to vote as one',
+    duration: `PT${Math.round(duration_ms / 1000)}S`,
+  };
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAlliancePropose(agent.by, stamp, fields));
+}
+
+export function leave(agent: ScriptedAgent, world: World, alliance: string): void {
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAllianceLeave(agent.by, stamp, alliance));
+}
+
+export function answer(
+  agent: ScriptedAgent,
+  world: World,
+  alliance: string,
+  accepted: boolean,
+): void {
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAllianceRespond(agent.by, stamp, alliance, accepted));
 }

@@ -16,6 +16,8 @@ export interface Personality {
   /** Of 1,000 occasions, how often it invites neighbours to an alliance, or says yes to one. */
   invitePermille: number;
   acceptPermille: number;
+  /** Of 1,000 blocks, how often it does not vote. */
+  abstainPermille: number;
   /** The most it thinks before it votes, in milliseconds. */
   thinkMs: number;
 }
@@ -39,6 +41,7 @@ const lively = (
   discussPermille,
   invitePermille,
   acceptPermille,
+  abstainPermille: 30,
   thinkMs,
 });
 

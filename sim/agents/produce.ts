@@ -1,46 +1,77 @@
 /** How a scripted producer makes a block: when it sees no rival, with what it has. */
-import {
-  composeProposal,
-  composeTransaction,
-  formatInstant,
-  type Signatory,
-} from '../../engine/index.js';
+import { composeProposal, composeTransaction } from '../../engine/index.js';
 import { blockHash } from '../../engine/signing.js';
-import type { World } from '../world.js';
-import { type ScriptedAgent, takeTurn } from './agent.js';
-import { careful, memeText, soundness, transactionData } from './content.js';
+import type { Stream } from '../streams.js';
+import type { World } from '../world/world.js';
+import type { ScriptedAgent } from './agent.js';
+import { memeText, soundness, transactionData } from './content.js';
 
-const MOST_TRANSACTIONS = 5;
-const MEME_PERMILLE = 300;
-/** Looks again after this long even when it heard of nothing. */
-const RETRY_MS = 30_000;
+export interface Making {
+  /** Of 1,000 transactions, how many add up; else the personality's care. */
+  carePermille?: number;
+  /** Whose transactions stay out. */
+  leaveOut?: string;
+  /** How many transactions; else drawn by the scenario. */
+  transactions?: number;
+}
 
-export function propose(agent: ScriptedAgent, world: World): void {
-  const chance = agent.chance('blocks');
-  takeTurn(agent, world, world.now + RETRY_MS + chance.int(RETRY_MS));
+/** Proposes a block on the head that the agent knows of, unless one is in voting there. */
+export function produce(agent: ScriptedAgent, world: World, making: Making = {}): void {
   const head = world.head(agent.ordinal);
   if (head.contested) return;
-  const timestamp = formatInstant(world.now);
-  const count = 1 + chance.int(MOST_TRANSACTIONS);
-  const transactions = Array.from({ length: count }, (_, index) => {
-    const sound = careful(agent.personality, chance);
-    const data = transactionData(agent.ordinal, world.now * 10 + index, sound, chance);
-    return composeTransaction(agent.by, world.networkId, data, false);
-  });
-  const hasMeme = chance.chance(MEME_PERMILLE);
+  const chance = agent.chance('blocks');
+  const { transactions: range, memes } = world.scenario.producers;
+  const count = making.transactions ?? range.least + chance.int(range.most - range.least + 1);
+  const signed = Array.from({ length: count }, (_, index) =>
+    transaction(agent, world, making, index, chance),
+  );
+  const transactions = signed.map(({ made }) => made);
+  const hasMeme = chance.chance(memes * 1000);
   const meme = { type: 'text', content: memeText(head.hash, 'approve', chance), tags: ['pro'] };
-  const additions = { [`ledger/${agent.ordinal}`]: transactions.map(({ hash }) => hash) };
+  const last = transactions.at(-1);
+  const additions = last ? { [`ledger/${agent.ordinal}`]: last.hash } : {};
+  const timestamp = world.stamp(agent.ordinal);
   const fields = {
     parent_hash: head.hash,
     transactions,
     state_diff: { additions, deletions: {} },
     ...(hasMeme ? { meme_content: meme } : {}),
   };
-  const hash = hashOf(agent.by, world, { ...fields, timestamp });
-  world.publish(hash, soundness(transactions), hasMeme);
+  const block = blockHash({ ...fields, timestamp }, agent.by.publicKey, world.networkId);
+  const senders = signed.map(({ sender }) => sender);
+  world.publish({ block, soundness: soundness(transactions), hasMeme, senders });
   world.send(agent.ordinal, composeProposal(agent.by, timestamp, fields));
 }
 
-function hashOf(by: Signatory, world: World, body: Record<string, unknown>): string {
-  return blockHash(body, by.publicKey, world.networkId);
+function transaction(
+  agent: ScriptedAgent,
+  world: World,
+  { carePermille, leaveOut }: Making,
+  index: number,
+  chance: Stream,
+) {
+  const sender = senderOf(agent, world, leaveOut, chance);
+  const sound = chance.chance(carePermille ?? agent.personality.carePermille);
+  // Unique for the sender: who produces, when, and which of the block's.
+  const nonce = (world.now - world.startMs) * 1000 + index;
+  const data = transactionData(agent.ordinal, nonce, sound, chance);
+  const own = sender === agent.ordinal;
+  const by = own ? agent.by : world.signatoryOf(sender);
+  return { sender, made: composeTransaction(by, world.networkId, data, !own) };
+}
+
+/** Neighbours are asked until one is found that is not left out; else it is the producer's own. */
+function senderOf(
+  agent: ScriptedAgent,
+  world: World,
+  leaveOut: string | undefined,
+  chance: Stream,
+): number {
+  const neighbours = world.neighbours(agent.ordinal);
+  if (world.scenario.producers.senders === 'own' || neighbours.length === 0) return agent.ordinal;
+  for (let tries = 0; tries < neighbours.length; tries += 1) {
+    const sender = chance.pick(neighbours);
+    if (world.groupOf(sender) !== leaveOut) return sender;
+  }
+  return agent.ordinal;
 }

@@ -12,7 +12,7 @@ import type { Counts, Reads } from './collected.js';
 import type { Row } from './dictionary.js';
 import { type Finished, finish } from './finish.js';
 import { Memes } from './memes.js';
-import type { ContentNote, DecisionNote, Observer, Traffic } from './observer.js';
+import type { ContentNote, DecisionNote, Observer, RefusedWhy, Traffic } from './observer.js';
 import { Outcomes } from './outcomes.js';
 import { type MeasuredAgent, NOBODY, Population } from './population.js';
 import { ToldReputation } from './reputation.js';
@@ -92,7 +92,7 @@ export class Collector implements Observer {
     }
   }
 
-  refused(agent: number, kind: CommandKind, why: Parameters<Observer['refused']>[2]): void {
+  refused(agent: number, kind: CommandKind, why: RefusedWhy): void {
     if (kind !== 'vote') return;
     if (why === 'equivocation') this.#activity.add('equivocations', agent);
     else if (why === 'VOTING_CLOSED') this.#activity.add('late_votes', agent);

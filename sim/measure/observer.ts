@@ -27,11 +27,14 @@ export interface ContentNote {
 /** Messages of a kind are one count each: requests, deliveries of events, and neighbours' talk. */
 export type Traffic = 'sent' | 'lost' | 'duplicated';
 
+/** `equivocation`: it was taken as evidence; `duplicate`: it had been done before. */
+export type RefusedWhy = Reason | 'equivocation' | 'duplicate';
+
 export interface Observer {
   /** `at` is the event's own time, milliseconds since 1970. */
   event(event: Event, at: number): void;
-  /** A request that was not done; `equivocation` is one that was taken as evidence. */
-  refused(agent: number, kind: CommandKind, why: Reason | 'equivocation'): void;
+  /** A request that was not done. */
+  refused(agent: number, kind: CommandKind, why: RefusedWhy): void;
   decided(note: DecisionNote): void;
   published(note: ContentNote): void;
   traffic(what: Traffic, count: number): void;

@@ -155,14 +155,14 @@ function again({ head, cells, factors }: SweepData): Html {
     '--set',
     `${path}=${first?.levels[column] ?? ''}`,
   ]);
-  const seed = `${seedOf(head)}/1`;
+  const one = commandLine('sim', 'SCENARIO', '--seed', `${seedOf(head)}/1`, ...sets);
   return html`<p>SCENARIO stands for the scenario's file. The whole sweep, with
 ${replicates} runs a cell:</p>
 ${listing('the command that runs the sweep again', sweep)}
 ${
   first
     ? html`<p>One run by itself, here the first; seed and values of each are in runs.csv:</p>
-${listing('the command that runs one run', commandLine('sim', 'SCENARIO', '--seed', seed, ...sets))}`
+${listing('the command that runs one run', one)}`
     : null
 }`;
 }

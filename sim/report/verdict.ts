@@ -1,4 +1,5 @@
 /** The verdict of a run in words, and what the auditor found. */
+import { formatInstant } from '../../engine/index.js';
 import type { SimResult, Verdict } from '../result.js';
 import { type Html, html } from './html.js';
 import { facts } from './page.js';
@@ -20,7 +21,7 @@ ${
     ? null
     : facts([
         { name: 'rule', value: broken.rule, wide: true },
-        { name: 'entry of the log', value: broken.at },
+        { name: 'when, by the time of the engine', value: formatInstant(broken.at), wide: true },
         { name: 'actor', value: broken.actor, wide: true },
         { name: 'expected', value: broken.expected, wide: true },
         { name: 'found', value: broken.found, wide: true },

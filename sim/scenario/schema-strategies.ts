@@ -1,12 +1,8 @@
 /** The strategies of agents: how a group acts, and the parameters of each. */
-import { type Static, type TProperties, Type } from 'typebox';
+import { type Static, type TProperties, Type } from '../../engine/index.js';
 import { GroupName, Share, whole } from './schema-terms.js';
 
-const strategy = <K extends string, P extends TProperties>(
-  kind: K,
-  text: string,
-  own: P,
-) =>
+const strategy = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>
   Type.Object({ kind: Type.Literal(kind), ...own } as const, {
     additionalProperties: false,
     description: text,
@@ -22,9 +18,16 @@ export const Strategy = Type.Union(
       rate: Share('of blocks on which it does', 1),
       gap_ms: whole(0, 600_000, 'between its two votes', 200),
     }),
-    strategy('bloc', 'approves what its own group proposes and rejects all else; its blocks are bad', {
-      honest_blocks: Type.Boolean({ default: false, description: 'its blocks are sound after all' }),
-    }),
+    strategy(
+      'bloc',
+      'approves what its own group proposes and rejects all else; its blocks are bad',
+      {
+        honest_blocks: Type.Boolean({
+          default: false,
+          description: 'its blocks are sound after all',
+        }),
+      },
+    ),
     strategy('contrarian', 'votes against the majority of what it heard, else against content', {}),
     strategy('follower', 'votes as most neighbours did, and waits until it has heard some', {
       hears: whole(1, 1_000, 'votes that it waits for', 2),
@@ -46,14 +49,18 @@ export const Strategy = Type.Union(
       against: GroupName('whose transactions it leaves out'),
     }),
     strategy('script', 'a module of your own', {
-      module: Type.String({ minLength: 1, maxLength: 500, description: "path from the scenario's folder" }),
+      module: Type.String({
+        minLength: 1,
+        maxLength: 500,
+        description: "path from the scenario's folder",
+      }),
       parameters: Type.Record(Type.String(), Type.Unknown(), {
         default: {},
         description: 'handed to the module',
       }),
     }),
   ],
-  { discriminator: { propertyName: 'kind' }, default: { kind: 'personality' } },
+  { default: { kind: 'personality' } },
 );
 
 export type Strategy = Static<typeof Strategy>;

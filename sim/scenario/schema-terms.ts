@@ -1,5 +1,5 @@
 /** Terms that the parts of the scenario schema share. */
-import { Type } from 'typebox';
+import { Type } from '../../engine/index.js';
 
 /** A fraction of one. */
 export const Share = (description: string, standard?: number) =>
@@ -11,12 +11,7 @@ export const Share = (description: string, standard?: number) =>
   });
 
 /** A whole number within bounds. */
-export const whole = (
-  minimum: number,
-  maximum: number,
-  description: string,
-  standard?: number,
-) =>
+export const whole = (minimum: number, maximum: number, description: string, standard?: number) =>
   Type.Integer({
     minimum,
     maximum,

@@ -2,8 +2,7 @@
  * The scenario: an experiment as a file. This one schema gives the type, the checks, all defaults,
  * the JSON Schema for editors and the reference in the docs. Names end in their unit.
  */
-import { type Static, Type } from 'typebox';
-import { Policy, Weights } from '../../engine/index.js';
+import { Policy, type Static, Type, Weights } from '../../engine/index.js';
 import { personalityNames } from '../agents/personalities.js';
 import { Fault } from './schema-faults.js';
 import { Strategy } from './schema-strategies.js';
@@ -21,7 +20,9 @@ const about = (description: string) => ({ description });
 export const Traits = Type.Object(
   {
     technical: Type.Optional(Type.Integer({ ...percent, ...about('weight of what is in it') })),
-    social: Type.Optional(Type.Integer({ ...percent, ...about("weight of the neighbours' votes") })),
+    social: Type.Optional(
+      Type.Integer({ ...percent, ...about("weight of the neighbours' votes") }),
+    ),
     meme: Type.Optional(Type.Integer({ ...percent, ...about('weight of the memes heard') })),
     random: Type.Optional(Type.Integer({ ...percent, ...about('weight of a whim') })),
     threshold: Type.Optional(
@@ -216,7 +217,11 @@ export const Scenario = Type.Object(
     social: Social,
     topology: Topology,
     links: Links,
-    faults: Type.Array(Fault, { maxItems: 100, default: [], ...about('what goes wrong, and when') }),
+    faults: Type.Array(Fault, {
+      maxItems: 100,
+      default: [],
+      ...about('what goes wrong, and when'),
+    }),
     consensus: Consensus,
     length: Length,
     patience_periods: whole(

@@ -26,34 +26,12 @@ import {
   type SignedTransaction,
   type Status,
 } from 'folkmoot';
-import { agentId } from 'folkmoot/signing';
-import {
-  START_MS,
-  signatoryOf,
-  type TestNetwork,
-  type TestNetworkOptions,
-  testNetwork,
-} from '../fixture.js';
+import { signatoryOf, type TestNetwork, type TestNetworkOptions, testNetwork } from '../fixture.js';
+import { type Citizen, citizenOf, instant, paperSignatory, START_MS } from './citizens.js';
 
-export { START_MS };
+export { type Citizen, citizenOf, instant, paperSignatory, START_MS };
 
 export type Capability = 'validator' | 'producer';
-
-/** A registered agent: its key and its id. */
-export interface Citizen extends Signatory {
-  id: string;
-}
-
-/** A key that is cheap and signs nothing: for networks whose verifier is off. */
-export function paperSignatory(number: number): Signatory {
-  const publicKey = (number + 1).toString(16).padStart(64, '0');
-  return { publicKey, sign: () => '0'.repeat(128) };
-}
-
-export const citizenOf = (key: Signatory): Citizen => ({ ...key, id: agentId(key.publicKey) });
-
-/** ISO text of an instant, given in milliseconds since the start of the tests. */
-export const instant = (ms: number): string => new Date(START_MS + ms).toISOString();
 
 /** One word for an outcome: its result, or the reason of its refusal. */
 export function word(outcome: Outcome): string {

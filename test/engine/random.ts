@@ -18,7 +18,7 @@ import {
   type SignedRequest,
   weightings,
 } from 'folkmoot';
-import { type Citizen, citizenOf, instant, paperSignatory } from './helpers.js';
+import { type Citizen, citizenOf, instant, paperSignatory } from './citizens.js';
 
 const CITIZENS = 9;
 const FOUNDERS = 8;

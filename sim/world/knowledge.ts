@@ -3,9 +3,16 @@
  * happened. Proposals and outcomes come by the network's feed; votes and memes along the social
  * graph, pulled when somebody decides, so that nothing is kept for each (agent, message).
  */
-import type { Decision, Event } from '../engine/index.js';
-import { blockTag, stanceTag } from './agents/content.js';
-import { latencyMs, NETWORK } from './latency.js';
+import type { Decision, Event } from '../../engine/index.js';
+import { blockTag, stanceTag } from '../agents/content.js';
+import type { ContentNote } from '../measure/observer.js';
+import type { Links } from './links.js';
+
+export interface HeardVote {
+  agent: number;
+  decision: Decision;
+  ally: boolean;
+}
 
 export interface HeardMeme {
   id: string;
@@ -19,6 +26,8 @@ export interface BlockTalk {
   readonly seq: number;
   readonly parent: string;
   readonly proposedAt: number;
+  /** Ordinal; -1 when it is nobody of the scenario. */
+  readonly producer: number;
   closedAt: number;
   /** 0 to 100. */
   readonly soundness: number;
@@ -37,10 +46,12 @@ const HEADS = 8;
 const CONTENTS = 1_024;
 
 export class Knowledge {
-  readonly #seed: number;
+  readonly #links: Links;
   readonly #neighbours: readonly (readonly number[])[];
+  /** Told of what neighbours said, and of what was lost. */
+  readonly #traffic: (what: 'sent' | 'lost', count: number) => void;
   readonly #ordinals: ReadonlyMap<string, number>;
-  readonly #contents = new Map<string, { soundness: number; hasMeme: boolean }>();
+  readonly #contents = new Map<string, Pick<ContentNote, 'soundness' | 'hasMeme'>>();
   readonly #talks = new Map<string, BlockTalk>();
   readonly #byTag = new Map<string, BlockTalk>();
   readonly #allies: Set<number>[];
@@ -49,12 +60,14 @@ export class Knowledge {
   #heads: { hash: string; seq: number; at: number }[];
 
   constructor(
-    seed: number,
+    links: Links,
     neighbours: readonly (readonly number[])[],
     ordinals: ReadonlyMap<string, number>,
     genesisHash: string,
+    traffic: (what: 'sent' | 'lost', count: number) => void,
   ) {
-    this.#seed = seed;
+    this.#links = links;
+    this.#traffic = traffic;
     this.#neighbours = neighbours;
     this.#ordinals = ordinals;
     this.#heads = [{ hash: genesisHash, seq: 0, at: 0 }];
@@ -62,8 +75,8 @@ export class Knowledge {
     this.#alliances = neighbours.map(() => new Set());
   }
 
-  publish(hash: string, soundness: number, hasMeme: boolean): void {
-    this.#contents.set(hash, { soundness, hasMeme });
+  publish({ block, soundness, hasMeme }: ContentNote): void {
+    this.#contents.set(block, { soundness, hasMeme });
     // A proposal that was refused is never heard of: the oldest of them go.
     const [oldest] = this.#contents.keys();
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
@@ -79,11 +92,11 @@ export class Knowledge {
   }
 
   heardAt(agent: number, talk: BlockTalk): number {
-    return talk.proposedAt + latencyMs(this.#seed, talk.seq, NETWORK, agent);
+    return this.#links.delivery(talk.seq, agent, talk.proposedAt);
   }
 
   closeHeardAt(agent: number, seq: number, closedAt: number): number {
-    return closedAt + latencyMs(this.#seed, -seq, NETWORK, agent);
+    return this.#links.delivery(-seq, agent, closedAt);
   }
 
   block(agent: number, hash: string, now: number): BlockTalk | undefined {
@@ -111,15 +124,24 @@ export class Knowledge {
     return { hash, contested: false };
   }
 
-  *votesHeard(agent: number, hash: string, now: number) {
+  votesHeard(agent: number, hash: string, now: number): HeardVote[] {
     const talk = this.#talks.get(hash);
-    if (!talk) return;
-    for (const other of this.#neighbours[agent]!) {
-      const at = talk.votedAt[other]!;
-      if (at === 0 || at + latencyMs(this.#seed, talk.seq, other, agent) > now) continue;
-      const decision: Decision = talk.decisions[other] === 1 ? 'approve' : 'reject';
-      yield { decision, ally: this.#allies[agent]!.has(other) };
+    const heard: HeardVote[] = [];
+    let sent = 0;
+    let lost = 0;
+    for (const other of talk ? this.#neighbours[agent]! : []) {
+      const at = talk!.votedAt[other]!;
+      if (at === 0 || other === agent) continue;
+      const arrives = this.#links.arrival(talk!.seq, other, agent, at);
+      sent += 1;
+      if (arrives === Number.POSITIVE_INFINITY) lost += 1;
+      if (arrives > now) continue;
+      const decision: Decision = talk!.decisions[other] === 1 ? 'approve' : 'reject';
+      heard.push({ agent: other, decision, ally: this.#allies[agent]!.has(other) });
     }
+    if (sent > 0) this.#traffic('sent', sent);
+    if (lost > 0) this.#traffic('lost', lost);
+    return heard;
   }
 
   memesHeard(agent: number, hash: string, now: number): HeardMeme[] {
@@ -128,7 +150,7 @@ export class Knowledge {
     for (const other of talk ? this.#neighbours[agent]! : []) {
       for (const id of talk!.passedOn.get(other) ?? []) {
         const meme = talk!.memes.get(id);
-        if (!meme || meme.at + latencyMs(this.#seed, talk!.seq, other, agent) > now) continue;
+        if (!meme || this.#links.arrival(talk!.seq, other, agent, meme.at) > now) continue;
         heard.set(id, { id, stance: meme.stance });
       }
     }
@@ -145,8 +167,14 @@ export class Knowledge {
     return [...this.#alliances[agent]!];
   }
 
+  /** -1 for an agent that is not of the scenario. */
   ordinalOf(agentId: string): number {
-    return this.#ordinals.get(agentId)!;
+    return this.#ordinals.get(agentId) ?? -1;
+  }
+
+  /** Blocks in voting. */
+  *open(): Iterable<BlockTalk> {
+    for (const talk of this.#talks.values()) if (talk.closedAt === 0) yield talk;
   }
 
   #propose({ data, seq }: Event & { type: 'block_proposal' }, at: number): void {
@@ -158,6 +186,7 @@ export class Knowledge {
       seq,
       parent: data.parent_hash,
       proposedAt: at,
+      producer: this.ordinalOf(data.producer.id),
       closedAt: 0,
       ...content,
       votedAt: new Float64Array(size),
@@ -178,6 +207,7 @@ export class Knowledge {
     const talk = this.#talks.get(data.block_hash);
     if (!talk) return;
     const agent = this.ordinalOf(data.validator.id);
+    if (agent < 0) return;
     talk.votedAt[agent] = at;
     talk.decisions[agent] = data.decision === 'approve' ? 1 : 2;
   }
@@ -208,7 +238,7 @@ export class Knowledge {
   #ally({ alliance_id, status, members }: (Event & { type: 'alliance_update' })['data']): void {
     const before = this.#members.get(alliance_id) ?? [];
     const joined = members.filter(({ role }) => status === 'active' && role !== 'invited');
-    const after = joined.map(({ id }) => this.ordinalOf(id));
+    const after = joined.map(({ id }) => this.ordinalOf(id)).filter((ordinal) => ordinal >= 0);
     for (const agent of before) this.#alliances[agent]!.delete(alliance_id);
     for (const agent of after) this.#alliances[agent]!.add(alliance_id);
     if (after.length > 0) this.#members.set(alliance_id, after);

@@ -1,0 +1,131 @@
+/** What a script can have its agent do, and how it is done. */
+import { Decision, type Static, Type, validator } from '../../../engine/index.js';
+import type { BlockTalk } from '../../world/knowledge.js';
+import type { World } from '../../world/world.js';
+import type { ScriptedAgent } from '../agent.js';
+import { answer, comeBack, goAway, invite, leave } from '../mingle.js';
+import { produce } from '../produce.js';
+import { callToVote, cast, postMeme, speak } from '../voting.js';
+
+const Text = Type.String({ minLength: 1, maxLength: 1_000 });
+const strictly = { additionalProperties: false };
+
+/** `vote`, `meme`, `say` and `wait` are about the block of the call. */
+const commands = {
+  vote: Type.Object(
+    { do: Type.Literal('vote'), decision: Decision, reason: Type.Optional(Text) },
+    strictly,
+  ),
+  meme: Type.Object(
+    { do: Type.Literal('meme'), stance: Decision, text: Type.Optional(Text) },
+    strictly,
+  ),
+  say: Type.Object({ do: Type.Literal('say'), stance: Decision, message: Text }, strictly),
+  /** Calls `vote` again after a while. */
+  wait: Type.Object(
+    { do: Type.Literal('wait'), ms: Type.Integer({ minimum: 1, maximum: 3_600_000 }) },
+    strictly,
+  ),
+  propose: Type.Object(
+    {
+      do: Type.Literal('propose'),
+      /** How many; else drawn by the scenario. */
+      transactions: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000 })),
+      /** Whether they add up; else by the personality's care. */
+      sound: Type.Optional(Type.Boolean()),
+      /** A group whose transactions stay out. */
+      leave_out: Type.Optional(Type.String()),
+    },
+    strictly,
+  ),
+  invite: Type.Object(
+    {
+      do: Type.Literal('invite'),
+      agents: Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1, maxItems: 31 }),
+    },
+    strictly,
+  ),
+  answer: Type.Object({ do: Type.Literal('answer'), accept: Type.Boolean() }, strictly),
+  leave: Type.Object({ do: Type.Literal('leave'), alliance: Type.String() }, strictly),
+  rest: Type.Object({ do: Type.Literal('rest') }, strictly),
+  return: Type.Object({ do: Type.Literal('return') }, strictly),
+};
+
+type Commands = { [K in keyof typeof commands]: Static<(typeof commands)[K]> };
+export type ScriptCommand = Commands[keyof Commands];
+
+export interface Doing {
+  agent: ScriptedAgent;
+  world: World;
+  block: BlockTalk | undefined;
+  round: number;
+  alliance: string | undefined;
+}
+
+/** About the block of the call; a command without one is a mistake of the script. */
+const onBlock = ({ block }: Doing): BlockTalk => {
+  if (block) return block;
+  throw new TypeError('this is about a block: it can be done in hear and vote only');
+};
+
+const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => void } = {
+  vote({ decision, reason }, doing) {
+    const block = onBlock(doing);
+    const memes = doing.world.memesHeard(doing.agent.ordinal, block.hash);
+    const ballot = { decision, memes, ...(reason === undefined ? {} : { reason }) };
+    cast(doing.agent, doing.world, block, ballot);
+  },
+  meme: ({ stance, text }, doing) =>
+    postMeme(doing.agent, doing.world, onBlock(doing), stance, text),
+  say: ({ stance, message }, doing) =>
+    speak(doing.agent, doing.world, onBlock(doing), stance, message),
+  wait: ({ ms }, doing) =>
+    callToVote(doing.agent, doing.world, onBlock(doing), ms, doing.round + 1),
+  propose({ transactions, sound, leave_out }, { agent, world }) {
+    produce(agent, world, {
+      ...(transactions === undefined ? {} : { transactions }),
+      ...(sound === undefined ? {} : { carePermille: sound ? 1000 : 0 }),
+      ...(leave_out === undefined ? {} : { leaveOut: leave_out }),
+    });
+  },
+  invite({ agents }, { agent, world }) {
+    const stranger = agents.find((other) => other >= world.scenario.population);
+    if (stranger !== undefined) throw new TypeError(`there is no agent ${stranger}`);
+    invite(agent, world, agents);
+  },
+  answer({ accept }, { agent, world, alliance }) {
+    if (alliance === undefined) throw new TypeError('answer can be done in invited only');
+    answer(agent, world, alliance, accept);
+  },
+  leave: ({ alliance }, { agent, world }) => leave(agent, world, alliance),
+  rest: (_, { agent, world }) => goAway(agent, world),
+  return: (_, { agent, world }) => comeBack(agent, world),
+};
+
+const checks = new Map<string, ReturnType<typeof validator>>();
+
+/** @throws {TypeError} saying what is wrong with the command. */
+export function doCommand(given: unknown, doing: Doing): void {
+  const name = (given as { do?: unknown } | null)?.do;
+  if (typeof name !== 'string' || !Object.hasOwn(commands, name)) {
+    const expected = `expected { do: ${Object.keys(commands).join(' | ')} }`;
+    throw new TypeError(`it gave ${shown(given)}; ${expected}`);
+  }
+  const kind = name as keyof Commands;
+  const check = checks.get(kind) ?? validator(commands[kind]);
+  checks.set(kind, check);
+  const problem = check(given);
+  if (problem) {
+    throw new TypeError(`it gave ${shown(given)}: ${problem.pointer} ${problem.message}`);
+  }
+  const done = does[kind] as (command: unknown, doing: Doing) => void;
+  done(given, doing);
+}
+
+function shown(value: unknown): string {
+  try {
+    return (JSON.stringify(value) ?? String(value)).slice(0, 100);
+  } catch {
+    return 'something that is no JSON';
+  }
+}

@@ -1,0 +1,79 @@
+/** Strategies of a user's own: a module that is asked what its agent does. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { sha256Hex } from '../../../engine/signing.js';
+import { ScenarioError } from '../../scenario/problem.js';
+import type { StrategyOf } from '../../scenario/schema-strategies.js';
+import type { World } from '../../world/world.js';
+import type { ScriptedAgent, Strategy } from '../agent.js';
+import { town } from '../town.js';
+import { doCommand } from './commands.js';
+import { type Occasion, type ScriptModule, viewOf } from './view.js';
+
+const calls = ['hear', 'vote', 'produce', 'mingle', 'invited'] as const;
+type CallName = (typeof calls)[number];
+
+export interface LoadedScript {
+  strategy: Strategy;
+  sha256: string;
+}
+
+/** @throws {ScenarioError} when the module cannot be loaded, or has none of the functions. */
+export async function loadScript(
+  { module: path, parameters }: StrategyOf<'script'>,
+  folder: string,
+): Promise<LoadedScript> {
+  const file = resolve(folder, path);
+  try {
+    const text = readFileSync(file, 'utf8');
+    const { createJiti } = await import('jiti');
+    const jiti = createJiti(import.meta.url, { moduleCache: false, fsCache: false });
+    const module = await jiti.import<ScriptModule>(file);
+    if (!calls.some((name) => typeof module[name] === 'function')) {
+      throw new Error(`it exports none of the functions ${calls.join(', ')}`);
+    }
+    return { strategy: strategyOf(path, module, parameters), sha256: sha256Hex(text) };
+  } catch (cause) {
+    throw new ScenarioError(`script ${path}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function strategyOf(path: string, module: ScriptModule, parameters: object): Strategy {
+  const memories = new Map<number, Record<string, unknown>>();
+  const kept = Object.freeze({ ...parameters });
+  /** Whether the module has the function; if so, what it says is done. */
+  const ask = (name: CallName, agent: ScriptedAgent, world: World, occasion: Occasion): boolean => {
+    const call = module[name];
+    if (typeof call !== 'function') return false;
+    const { ordinal } = agent;
+    const memory = memories.get(ordinal) ?? {};
+    memories.set(ordinal, memory);
+    try {
+      const view = viewOf(agent, world, occasion, { parameters: kept, memory });
+      const given = call(view, agent.chance('script'));
+      const { block, round = 0, alliance } = occasion;
+      const doing = { agent, world, block, round, alliance };
+      for (const command of listOf(given)) doCommand(command, doing);
+    } catch (cause) {
+      const what = `${path}: ${name} for agent ${agent.name}`;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new ScenarioError(`script ${what}: ${why}`, { cause });
+    }
+    return true;
+  };
+  return {
+    hear: (agent, world, block) =>
+      ask('hear', agent, world, { block }) || town.hear(agent, world, block),
+    vote: (agent, world, block, round) =>
+      ask('vote', agent, world, { block, round }) || town.vote(agent, world, block, round),
+    produce: (agent, world) => ask('produce', agent, world, {}) || town.produce(agent, world),
+    mingle: (agent, world) => ask('mingle', agent, world, {}) || town.mingle(agent, world),
+    invited: (agent, world, alliance) =>
+      ask('invited', agent, world, { alliance }) || town.invited(agent, world, alliance),
+  };
+}
+
+function listOf(given: unknown): readonly unknown[] {
+  if (given === null || given === undefined) return [];
+  return Array.isArray(given) ? given : [given];
+}

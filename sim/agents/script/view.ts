@@ -1,0 +1,110 @@
+/** What a script of a user's own sees when its agent is called, and the module's interface. */
+import type { Stream } from '../../streams.js';
+import type { BlockTalk, HeardMeme, HeardVote } from '../../world/knowledge.js';
+import type { World } from '../../world/world.js';
+import type { ScriptedAgent } from '../agent.js';
+import type { ScriptCommand } from './commands.js';
+
+/** A block in voting as the agent knows it. */
+export interface BlockView {
+  hash: string;
+  /** Ordinal of its producer, -1 for a stranger; and the group of it, '' for a stranger. */
+  producer: number;
+  producerGroup: string;
+  /** Percent of its transactions that add up. */
+  soundness: number;
+  hasMeme: boolean;
+  /** Milliseconds since it was proposed. */
+  ageMs: number;
+  /** Neighbours' votes that the agent has heard of. */
+  votes: readonly HeardVote[];
+  /** Memes about it that the agent has heard of. */
+  memes: readonly HeardMeme[];
+}
+
+export interface View {
+  /** Milliseconds since the run began. */
+  nowMs: number;
+  me: { ordinal: number; id: string; name: string; group: string; personality: string };
+  /** Has set its status to something else than active. */
+  onBreak: boolean;
+  neighbours: readonly number[];
+  /** Ids of the alliances that it is a member of. */
+  alliances: readonly string[];
+  /** The head as the agent knows it; contested when it knows of a block in voting on it. */
+  head: { hash: string; contested: boolean };
+  /** The block that the call is about, in `hear` and `vote`. */
+  block: BlockView | null;
+  /** Counts the calls of `vote` for this block, from 0. */
+  round: number;
+  /** The alliance that it is invited to, in `invited`. */
+  alliance: string | null;
+  /** `parameters` of the strategy in the scenario. */
+  parameters: Readonly<Record<string, unknown>>;
+  /** The agent's own notes: whatever the script puts there is there at its next call. */
+  memory: Record<string, unknown>;
+  /** Ordinals of a group's agents, or the group of an agent. */
+  groupOf(agent: number): string;
+}
+
+type Call = (
+  view: View,
+  chance: Stream,
+) => ScriptCommand | readonly ScriptCommand[] | null | undefined;
+
+/**
+ * A module of a user's own. Each function is called with what the agent sees and its own stream of
+ * chance, and gives what it does; a function that is left out acts by the agent's personality. A
+ * script must draw all its chance from the stream and read no clock: the same seed gives the same
+ * bytes only then, which `--check-determinism` checks.
+ */
+export interface ScriptModule {
+  hear?: Call;
+  vote?: Call;
+  produce?: Call;
+  mingle?: Call;
+  invited?: Call;
+}
+
+export interface Occasion {
+  block?: BlockTalk;
+  round?: number;
+  alliance?: string;
+}
+
+export function viewOf(
+  agent: ScriptedAgent,
+  world: World,
+  { block, round = 0, alliance }: Occasion,
+  kept: Pick<View, 'parameters' | 'memory'>,
+): View {
+  const { ordinal, name, group, personalityName, onBreak } = agent;
+  const me = { ordinal, name, group: group.group, personality: personalityName };
+  return {
+    ...kept,
+    nowMs: world.now - world.startMs,
+    me: { ...me, id: world.agentId(ordinal) },
+    onBreak,
+    neighbours: world.neighbours(ordinal),
+    alliances: world.alliancesOf(ordinal),
+    head: world.head(ordinal),
+    block: block ? blockView(ordinal, world, block) : null,
+    round,
+    alliance: alliance ?? null,
+    groupOf: (other) => world.groupOf(other),
+  };
+}
+
+function blockView(agent: number, world: World, block: BlockTalk): BlockView {
+  const { hash, producer, soundness, hasMeme, proposedAt } = block;
+  return {
+    hash,
+    producer,
+    producerGroup: world.groupOf(producer),
+    soundness,
+    hasMeme,
+    ageMs: world.now - proposedAt,
+    votes: world.votesHeard(agent, hash),
+    memes: world.memesHeard(agent, hash),
+  };
+}

@@ -1,0 +1,86 @@
+/** Strategies that want something of the network that is not its own good. */
+import type { StrategyOf } from '../../scenario/schema-strategies.js';
+import { mix } from '../../streams.js';
+import type { ScriptedAgent, Strategy } from '../agent.js';
+import { answer, invite } from '../mingle.js';
+import { produce } from '../produce.js';
+import { abstains, town } from '../town.js';
+import { callToVote, cast, judge, postMeme } from '../voting.js';
+
+/** Rounds of its second vote: what that is, is settled with the first. */
+const AGAIN = { approve: 1, reject: 2 } as const;
+
+export const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strategy => ({
+  ...town,
+  vote(agent, world, block, round) {
+    if (round > 0) {
+      const decision = round === AGAIN.approve ? 'approve' : 'reject';
+      cast(agent, world, block, { decision, withoutMemes: decision });
+      return;
+    }
+    if (abstains(agent)) return;
+    const ballot = judge(agent, world, block);
+    cast(agent, world, block, ballot);
+    if (!agent.chance('equivocation').chance(rate * 1000)) return;
+    const again = ballot.decision === 'approve' ? AGAIN.reject : AGAIN.approve;
+    callToVote(agent, world, block, gap_ms, again);
+  },
+});
+
+/** Votes for its own group's blocks and against all others, whatever is in them. */
+export const bloc = ({ honest_blocks }: StrategyOf<'bloc'>): Strategy => ({
+  ...town,
+  vote(agent, world, block) {
+    const own = world.groupOf(block.producer) === agent.group.group;
+    const decision = own ? 'approve' : 'reject';
+    cast(agent, world, block, { decision, withoutMemes: decision });
+  },
+  produce: (agent, world) => produce(agent, world, { carePermille: honest_blocks ? 1000 : 0 }),
+});
+
+export const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Strategy => ({
+  ...town,
+  hear(agent, world, block) {
+    for (let count = 0; count < memes; count += 1) postMeme(agent, world, block, stance);
+    callToVote(agent, world, block, 1);
+  },
+  vote(agent, world, block) {
+    const heard = world.memesHeard(agent.ordinal, block.hash);
+    cast(agent, world, block, { decision: stance, withoutMemes: stance, memes: heard });
+  },
+});
+
+/** Names the operator's draw. */
+const OPERATOR = 0x5b11;
+
+/** Many keys, one will: drawn for each block, the same for the whole group. */
+export const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
+  ...town,
+  hear: (agent, world, block) => callToVote(agent, world, block, 1),
+  vote(agent, world, block) {
+    const will = mix(world.seedNumber, OPERATOR, nameNumber(agent), block.seq) % 1_000_000;
+    const decision = will < Math.round(approves * 1_000_000) ? 'approve' : 'reject';
+    cast(agent, world, block, { decision, withoutMemes: decision });
+  },
+  /** Allies with others of its group, so that they strengthen each other. */
+  mingle(agent, world) {
+    const { rate, most, invited } = world.scenario.social.alliances;
+    if (rate === 0 || world.alliancesOf(agent.ordinal).length >= most) return;
+    const { ordinal } = agent;
+    const near = Array.from({ length: 2 * invited + 1 }, (_, step) => ordinal - invited + step);
+    const ours = near.filter((other) => world.groupOf(other) === agent.group.group);
+    invite(agent, world, ours.slice(0, invited + 1));
+  },
+  invited: (agent, world, alliance) => answer(agent, world, alliance, true),
+});
+
+/** A number that follows from the group's name. */
+function nameNumber({ group }: ScriptedAgent): number {
+  return mix(...Array.from(group.group, (letter) => letter.charCodeAt(0)));
+}
+
+/** Leaves the transactions of a group out of its blocks. */
+export const censor = ({ against }: StrategyOf<'censor'>): Strategy => ({
+  ...town,
+  produce: (agent, world) => produce(agent, world, { leaveOut: against }),
+});

@@ -1,0 +1,29 @@
+/** The built-in strategies by name; `script` is loaded from its module. */
+import type { StrategyOf, Strategy as Wanted } from '../../scenario/schema-strategies.js';
+import type { Strategy } from '../agent.js';
+import { town } from '../town.js';
+import { bloc, censor, equivocator, memeSpammer, sybil } from './adversaries.js';
+import { contrarian, flipFlop, follower, honest, lazy, silent } from './plain.js';
+
+type Kind = Exclude<Wanted['kind'], 'script'>;
+type Makers = { [K in Kind]: (parameters: StrategyOf<K>) => Strategy };
+
+const makers: Makers = {
+  personality: () => town,
+  honest,
+  equivocator,
+  bloc,
+  contrarian: () => contrarian,
+  follower,
+  lazy,
+  flip_flop: () => flipFlop,
+  meme_spammer: memeSpammer,
+  sybil,
+  silent: () => silent,
+  censor,
+};
+
+export function builtIn(wanted: StrategyOf<Kind>): Strategy {
+  const make = makers[wanted.kind] as (parameters: StrategyOf<Kind>) => Strategy;
+  return make(wanted);
+}

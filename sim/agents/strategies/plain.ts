@@ -1,0 +1,75 @@
+/** Strategies that attack nobody: simple rules in place of a personality's judgement. */
+import type { StrategyOf } from '../../scenario/schema-strategies.js';
+import type { BlockTalk } from '../../world/knowledge.js';
+import type { World } from '../../world/world.js';
+import type { ScriptedAgent, Strategy } from '../agent.js';
+import { produce } from '../produce.js';
+import { town } from '../town.js';
+import { callToVote, cast, judge, opposite } from '../voting.js';
+
+/** Looks at the content alone, always votes, and makes sound blocks. */
+export const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
+  ...town,
+  vote(agent, world, block) {
+    const decision = block.soundness >= soundness ? 'approve' : 'reject';
+    cast(agent, world, block, { decision, withoutMemes: decision });
+  },
+  produce: (agent, world) => produce(agent, world, { carePermille: 1000 }),
+});
+
+/** How many more of the heard votes approve than reject. */
+function heardBalance(agent: ScriptedAgent, world: World, block: BlockTalk) {
+  const votes = world.votesHeard(agent.ordinal, block.hash);
+  const approving = votes.filter(({ decision }) => decision === 'approve').length;
+  return { heard: votes.length, balance: 2 * approving - votes.length };
+}
+
+export const contrarian: Strategy = {
+  ...town,
+  vote(agent, world, block) {
+    const { balance } = heardBalance(agent, world, block);
+    const usual = balance === 0 ? (block.soundness >= 50 ? 1 : -1) : balance;
+    const decision = opposite(usual > 0 ? 'approve' : 'reject');
+    cast(agent, world, block, { decision, withoutMemes: decision });
+  },
+};
+
+const LISTEN_AGAIN_MS = 500;
+
+/** Waits for others' votes, and votes as most of them. */
+export const follower = ({ hears, patience_ms }: StrategyOf<'follower'>): Strategy => ({
+  ...town,
+  vote(agent, world, block, round) {
+    const { heard, balance } = heardBalance(agent, world, block);
+    const patient = round * LISTEN_AGAIN_MS < patience_ms;
+    if (heard < hears && patient) {
+      callToVote(agent, world, block, LISTEN_AGAIN_MS, round + 1);
+    } else if (heard < hears || balance === 0) {
+      cast(agent, world, block, judge(agent, world, block));
+    } else {
+      const decision = balance > 0 ? 'approve' : 'reject';
+      cast(agent, world, block, { decision, withoutMemes: decision });
+    }
+  },
+});
+
+export const lazy = ({ effort }: StrategyOf<'lazy'>): Strategy => ({
+  ...town,
+  vote(agent, world, block) {
+    if (!agent.chance('votes').chance(effort * 1000)) return;
+    cast(agent, world, block, { decision: 'approve', withoutMemes: 'approve' });
+  },
+});
+
+export const flipFlop: Strategy = {
+  ...town,
+  vote(agent, world, block) {
+    const decision = agent.votes % 2 === 0 ? 'approve' : 'reject';
+    cast(agent, world, block, { decision, withoutMemes: decision });
+  },
+};
+
+export const silent: Strategy = {
+  ...town,
+  vote() {},
+};

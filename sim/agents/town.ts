@@ -1,0 +1,32 @@
+/** The usual strategy: an agent that acts by its personality. */
+import type { ScriptedAgent, Strategy } from './agent.js';
+import { answer, happens, mingle } from './mingle.js';
+import { produce } from './produce.js';
+import { cast, judge, leaning, postMeme, think } from './voting.js';
+
+export const town: Strategy = {
+  /** It may make a meme of a block, and thinks about its vote. */
+  hear(agent, world, block) {
+    const { rate } = world.scenario.social.memes;
+    if (happens(agent, 'memes', agent.personality.memePermille, rate)) {
+      postMeme(agent, world, block, leaning(block.soundness, agent.chance('memes')));
+    }
+    think(agent, world, block);
+  },
+
+  vote(agent, world, block) {
+    if (!abstains(agent)) cast(agent, world, block, judge(agent, world, block));
+  },
+
+  produce: (agent, world) => produce(agent, world),
+  mingle,
+
+  invited(agent, world, alliance) {
+    const accepted = agent.chance('life').chance(agent.personality.acceptPermille);
+    answer(agent, world, alliance, accepted);
+  },
+};
+
+export function abstains(agent: ScriptedAgent): boolean {
+  return agent.chance('votes').chance(agent.personality.abstainPermille);
+}

@@ -1,0 +1,166 @@
+/**
+ * Stands beside a network and foretells, from the commands alone, every outcome and every event;
+ * what differs is a violation. It learns nothing from the network but when things happened.
+ */
+import type { Command, Event, Genesis, Outcome } from '../../engine/index.js';
+import { checkReads, type Reads } from './ending.js';
+import { Model } from './model/model.js';
+import type { Verdict } from './model/state.js';
+import { Safety } from './safety.js';
+import { difference, type Finding, shown, type Violation } from './violation.js';
+
+export interface Put {
+  at: number;
+  command: Command;
+  outcome: Outcome;
+  /** All that was told, of deadlines before `at` first. */
+  events: readonly Event[];
+}
+
+export interface Foreseen {
+  at: number;
+  command: Command;
+  /** What was said: refused or a repeat; null when it would be done. */
+  outcome: Outcome | null;
+}
+
+export class Auditor {
+  readonly #model: Model;
+  readonly #safety: Safety;
+  #first: Violation | null = null;
+
+  constructor(genesis: Genesis) {
+    this.#model = new Model(genesis);
+    this.#safety = new Safety(genesis);
+  }
+
+  /** The first violation of all; after it nothing more is compared, since all would follow. */
+  get violation(): Violation | null {
+    return this.#first;
+  }
+
+  /** A command was put to the network; the first violation, or null. */
+  observe({ at, command, outcome, events }: Put): Violation | null {
+    if (this.#first || isUnable(outcome)) return this.#first;
+    const unsafe = this.#safety.watch({ at, command, outcome, events });
+    const { verdict, told } = this.#model.put(at, command);
+    const wrong = unsafe ?? checkOutcome(verdict, outcome) ?? checkEvents(told, events);
+    return this.#keep(at, wrong, { during: command.kind, ...concerned(command) });
+  }
+
+  /** The network was asked what would become of a command, which changed nothing. */
+  foresee({ at, command, outcome }: Foreseen): Violation | null {
+    if (this.#first || (outcome && isUnable(outcome))) return this.#first;
+    const due = this.#model.nextDue();
+    const during = { during: 'foresight' as const, ...concerned(command) };
+    if (due !== null && due < at) {
+      const found = `asked at ${at} while the deadline ${due} was not told of`;
+      const missed = { rule: 'deadline', actor: 'network', expected: 'deadlines first', found };
+      return this.#keep(at, missed, during);
+    }
+    const verdict = this.#model.foresee(at, command);
+    return this.#keep(at, checkForesight(verdict, outcome), during);
+  }
+
+  /** Time passed to `at`: deadlines strictly before it fired. */
+  advance(at: number, events: readonly Event[]): Violation | null {
+    if (this.#first) return this.#first;
+    const unsafe = this.#safety.watch({ at, command: null, outcome: null, events });
+    const told = this.#model.advance(at);
+    const during = { during: 'time' as const, actor: 'network', block: '' };
+    return this.#keep(at, unsafe ?? checkEvents(told, events), during);
+  }
+
+  /** At the end: everything that the network shows is what the model holds. */
+  finish(at: number, reads: Reads): Violation | null {
+    if (this.#first) return this.#first;
+    const during = { during: 'end' as const, actor: 'network', block: '' };
+    return this.#keep(at, checkReads(this.#model.state, at, reads), during);
+  }
+
+  /** What the model holds, for figures beside those of a run. */
+  get counts() {
+    const { head, counts, agents } = this.#model.state;
+    return { height: head.height, head: head.hash, agents: agents.length, ...counts };
+  }
+
+  #keep(
+    at: number,
+    finding: Finding | null,
+    where: Pick<Violation, 'during' | 'block' | 'actor'>,
+  ): Violation | null {
+    if (!finding) return null;
+    const { rule, expected, found } = finding;
+    const actor = finding.actor === '' ? where.actor : finding.actor;
+    const block = finding.block ?? where.block;
+    this.#first = { at, rule, actor, expected, found, during: where.during, block };
+    return this.#first;
+  }
+}
+
+/** A network that cannot do anything now says so, and does nothing: that is no rule's matter. */
+const isUnable = (outcome: Outcome) =>
+  'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
+
+const concerned = (command: Command) => ({
+  actor: command.public_key,
+  block: 'block_hash' in command ? command.block_hash : '',
+});
+
+function checkOutcome(verdict: Verdict, outcome: Outcome): Finding | null {
+  const one = difference(summary(verdict), outcomeSummary(outcome));
+  if (!one) return null;
+  if (one.where === '' || one.where === 'result' || one.where === 'reason') {
+    const said = (what: ReturnType<typeof summary>) =>
+      'reason' in what ? `${what.result} ${what.reason}` : what.result;
+    const found = said(outcomeSummary(outcome));
+    return { rule: 'outcome', actor: '', expected: said(summary(verdict)), found };
+  }
+  const { where, expected, found } = one;
+  return { rule: 'answer', actor: '', expected, found: `${where} ${found}` };
+}
+
+function checkForesight(verdict: Verdict | null, outcome: Outcome | null): Finding | null {
+  if (verdict && outcome) return checkOutcome(verdict, outcome);
+  if (!verdict && !outcome) return null;
+  const said = (what: string | undefined) => (what ? what : 'that it would be done');
+  const expected = said(verdict ? shown(summary(verdict)) : undefined);
+  const found = said(outcome ? shown(outcomeSummary(outcome)) : undefined);
+  return { rule: 'outcome', actor: '', expected, found };
+}
+
+function summary(verdict: Verdict) {
+  if ('data' in verdict) return verdict;
+  const { result, reason, details } = verdict;
+  return { result, reason, details };
+}
+
+function outcomeSummary(outcome: Outcome) {
+  if ('data' in outcome) return { result: outcome.result, data: outcome.data };
+  const { reason, details = {} } = outcome.refusal;
+  return { result: outcome.result, reason, details };
+}
+
+function checkEvents(told: readonly Event[], events: readonly Event[]): Finding | null {
+  for (let index = 0; index < Math.max(told.length, events.length); index += 1) {
+    const expected = told[index];
+    const found = events[index];
+    if (!expected || !found || expected.type !== found.type) {
+      const name = (event: Event | undefined) =>
+        event ? `event ${event.seq} ${event.type} ${JSON.stringify(event.data)}` : 'no more events';
+      return { rule: 'event', actor: '', expected: name(expected), found: name(found) };
+    }
+    const one = difference(expected, found);
+    if (!one) continue;
+    const what = `event ${found.seq} ${found.type} with ${one.where}`;
+    const block = 'block_hash' in expected.data ? { block: expected.data.block_hash } : {};
+    return {
+      rule: 'event',
+      actor: '',
+      expected: one.expected,
+      found: `${what} ${one.found}`,
+      ...block,
+    };
+  }
+  return null;
+}

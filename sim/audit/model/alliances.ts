@@ -1,0 +1,102 @@
+/** The life of alliances. */
+import type { AllianceProposeCommand } from '../../../engine/index.js';
+import { alliancesChanged } from './electorate.js';
+import type { Agent, Alliance, State, Told } from './state.js';
+import { tellAlliance } from './tell.js';
+
+const INVITATION_MS = 60_000;
+
+export const isOver = ({ status }: Alliance) => status !== 'proposed' && status !== 'active';
+
+export function foundAlliance(
+  state: State,
+  told: Told,
+  founder: Agent,
+  { command, at }: { command: AllianceProposeCommand; at: number },
+): Alliance {
+  const alliance: Alliance = {
+    id: command.alliance_id,
+    founder,
+    members: [founder],
+    invited: [...command.target_ids].sort().map((id) => state.byId.get(id)!),
+    answered: new Set([founder]),
+    purpose: command.purpose,
+    duration: command.duration,
+    durationMs: command.duration_ms,
+    status: 'proposed',
+    deadline: 0,
+    changedAt: at,
+  };
+  state.alliances.set(alliance.id, alliance);
+  founder.commitments += 1;
+  setDeadline(state, alliance, at + INVITATION_MS);
+  tellAlliance(state, told, alliance);
+  return alliance;
+}
+
+/** An answer to an invitation. The first acceptance makes the alliance active. */
+export function answerInvitation(
+  state: State,
+  told: Told,
+  alliance: Alliance,
+  { by, accepted, at }: { by: Agent; accepted: boolean; at: number },
+): void {
+  alliance.invited = alliance.invited.filter((agent) => agent !== by);
+  alliance.answered.add(by);
+  alliance.changedAt = at;
+  if (accepted) {
+    if (alliance.status === 'proposed') activate(state, alliance, at);
+    alliance.members.push(by);
+    by.alliances.add(alliance);
+    by.commitments += 1;
+    alliancesChanged(state);
+  } else if (alliance.status === 'proposed' && alliance.invited.length === 0) {
+    endAlliance(state, alliance, 'lapsed');
+  }
+  tellAlliance(state, told, alliance);
+}
+
+export function leaveAlliance(
+  state: State,
+  told: Told,
+  alliance: Alliance,
+  { by, at }: { by: Agent; at: number },
+): void {
+  release(alliance, by);
+  alliance.members = alliance.members.filter((agent) => agent !== by);
+  alliance.changedAt = at;
+  alliancesChanged(state);
+  if (by === alliance.founder || alliance.members.length < 2) {
+    endAlliance(state, alliance, 'dissolved');
+  }
+  tellAlliance(state, told, alliance);
+}
+
+/** Nobody accepted in time, or the agreed time is over. */
+export function allianceDue(state: State, told: Told, alliance: Alliance, at: number): void {
+  alliance.changedAt = at;
+  endAlliance(state, alliance, alliance.status === 'proposed' ? 'lapsed' : 'expired');
+  tellAlliance(state, told, alliance);
+}
+
+function activate(state: State, alliance: Alliance, at: number): void {
+  alliance.status = 'active';
+  alliance.founder.alliances.add(alliance);
+  setDeadline(state, alliance, at + alliance.durationMs);
+}
+
+function endAlliance(state: State, alliance: Alliance, status: Alliance['status']): void {
+  for (const member of alliance.members) release(alliance, member);
+  alliance.status = status;
+  alliancesChanged(state);
+}
+
+function release(alliance: Alliance, agent: Agent): void {
+  agent.alliances.delete(alliance);
+  agent.commitments -= 1;
+}
+
+function setDeadline(state: State, alliance: Alliance, due: number): void {
+  alliance.deadline = due;
+  state.deadlines.add({ due, of: 'alliance', id: alliance.id });
+}

@@ -1,0 +1,92 @@
+/**
+ * The network's rules, once more: what every command does and what time brings, foretold from the
+ * commands alone. Written from the protocol's text; it shares no code with the engine.
+ */
+import type { Command, Genesis } from '../../../engine/index.js';
+import { answerInvitation, foundAlliance, leaveAlliance } from './alliances.js';
+import { setDormant } from './close.js';
+import { judgeRegistration, judgeStatus } from './judge-agents.js';
+import { judgeAnswer, judgeFounding, judgeLeave } from './judge-alliances.js';
+import { judgeProposal, judgeVote } from './judge-blocks.js';
+import { judgeDiscussion, judgeMeme } from './judge-social.js';
+import { discuss, postMeme, propose, register, setStatus, vote } from './perform.js';
+import { punish } from './reputation.js';
+import { remember } from './requests.js';
+import { type Agent, newState, refused, type State, type Told, type Verdict } from './state.js';
+import { allianceData } from './tell.js';
+import { nextDue, passTime } from './time.js';
+import { equivocated } from './votes.js';
+
+export class Model {
+  readonly state: State;
+
+  constructor(genesis: Genesis) {
+    this.state = newState(genesis);
+  }
+
+  nextDue(): number | null {
+    return nextDue(this.state);
+  }
+
+  /** The events of all deadlines before `at`. */
+  advance(at: number): Told {
+    const told: Told = [];
+    passTime(this.state, told, at);
+    return told;
+  }
+
+  /** The outcome that would change nothing, or null where the command would do something. */
+  foresee(at: number, command: Command): Verdict | null {
+    const verdict = judge(this.state, at, command);
+    return verdict?.result === 'equivocation' ? null : verdict;
+  }
+
+  /** Does a command, deadlines before it first. */
+  put(at: number, command: Command): { verdict: Verdict; told: Told } {
+    const { state } = this;
+    const told = this.advance(at);
+    const verdict = judge(state, at, command);
+    if (verdict?.result === 'equivocation') {
+      const by = state.byKey.get(command.public_key)!;
+      equivocated(state.blocks.get((command as { block_hash: string }).block_hash)!, by);
+      punish(state, told, by, at);
+    }
+    if (verdict) return { verdict, told };
+    const data = perform(state, told, command, at);
+    const by = state.byKey.get(command.public_key)!;
+    if (by.dormant) setDormant(state, by, false);
+    if ('request_id' in command) remember(state, command.request_id, at);
+    return { verdict: { result: 'accepted', data }, told };
+  }
+}
+
+function judge(state: State, at: number, command: Command): Verdict | null {
+  if (command.kind === 'register') return judgeRegistration(state, command);
+  const by = state.byKey.get(command.public_key);
+  if (!by) return refused('UNKNOWN_KEY');
+  if (command.kind === 'vote') return judgeVote(state, by, command);
+  if (command.kind === 'propose') return judgeProposal(state, by, command);
+  if (command.kind === 'status') return judgeStatus(state, by, command);
+  if (command.kind === 'meme') return judgeMeme(state, by, command);
+  if (command.kind === 'discuss') return judgeDiscussion(state, by, command, at);
+  if (command.kind === 'alliance_propose') return judgeFounding(state, by, command);
+  if (command.kind === 'alliance_respond') return judgeAnswer(state, by, command, at);
+  return judgeLeave(state, by, command, at);
+}
+
+function perform(state: State, told: Told, command: Command, at: number): object {
+  if (command.kind === 'register') return register(state, told, command, at);
+  const by: Agent = state.byKey.get(command.public_key)!;
+  if (command.kind === 'vote') return vote(state, told, by, { command, at });
+  if (command.kind === 'propose') return propose(state, told, by, { command, at });
+  if (command.kind === 'status') return setStatus(state, told, by, { command, at });
+  if (command.kind === 'meme') return postMeme(state, told, by, { command, at });
+  if (command.kind === 'discuss') return discuss(state, told, by, { command, at });
+  if (command.kind === 'alliance_propose') {
+    return allianceData(foundAlliance(state, told, by, { command, at }));
+  }
+  const alliance = state.alliances.get(command.alliance_id)!;
+  if (command.kind === 'alliance_leave') leaveAlliance(state, told, alliance, { by, at });
+  else answerInvitation(state, told, alliance, { by, accepted: command.accepted, at });
+  return allianceData(alliance);
+}

@@ -1,0 +1,130 @@
+/** The five scores, in integers: what a closed block and an equivocation do to them. */
+import { instantText } from '../instant.js';
+import { scoreChanged } from './electorate.js';
+import { type Agent, type Alliance, type Block, type State, type Told, WHOLE } from './state.js';
+import { tell } from './tell.js';
+import { decisionAt, voteOf, weightAt } from './votes.js';
+
+const PENALTY = 250_000;
+const MOST_PENALTY = 500_000;
+const LEAST_TOLD = 1_000;
+
+type Reason = 'block_finalized' | 'block_rejected' | 'equivocation';
+
+const moved = (score: number, sample: number) => score + Math.trunc((sample - score) / 16);
+const share = (part: number, whole: number) => Math.trunc((WHOLE * part) / whole);
+const faded = (score: number) => score - Math.trunc(score / 64);
+
+/** A finalized or rejected block, while its ballots are still there. */
+export function rate(state: State, told: Told, block: Block): void {
+  const right = block.status === 'finalized' ? 'approve' : 'reject';
+  const voters = block.ballots!.voters.map((number) => state.agents[number]!);
+  const part = new Set([block.producer, ...voters]);
+  for (const { scores } of part) scores.penalty = faded(scores.penalty);
+  if (state.genesis.consistency === 'conformity') {
+    for (const { number, scores } of voters) {
+      const sample = decisionAt(block, number) === right ? WHOLE : 0;
+      scores.consistency = moved(scores.consistency, sample);
+    }
+  }
+  ratePeers(block, voters);
+  const creators = rateMemes(state, block, right);
+  rateAlliances(block, voters, part);
+  const reason = block.status === 'finalized' ? 'block_finalized' : 'block_rejected';
+  sumUp(state, told, new Set([...part, ...creators]), { reason, at: block.closedAt });
+}
+
+/** A conflicting vote. */
+export function punish(state: State, told: Told, agent: Agent, at: number): void {
+  const { scores } = agent;
+  scores.penalty = Math.min(MOST_PENALTY, scores.penalty + PENALTY);
+  sumUp(state, told, new Set([agent]), { reason: 'equivocation', at });
+}
+
+/** The producer by the approval of the others, then each voter by how many others voted alike. */
+function ratePeers(block: Block, voters: readonly Agent[]): void {
+  const { approve, reject, producer } = block;
+  const rateOne = (agent: Agent, alike: 'approve' | 'reject') => {
+    const own = voteOf(block, agent);
+    const weight = own === null ? 0 : weightAt(block, agent.number);
+    const others = approve + reject - weight;
+    if (others === 0) return;
+    const like = (alike === 'approve' ? approve : reject) - (own === alike ? weight : 0);
+    agent.scores.peer = moved(agent.scores.peer, share(like, others));
+  };
+  rateOne(producer, 'approve');
+  for (const voter of voters) rateOne(voter, voteOf(block, voter)!);
+}
+
+/** Those whose memes were referred to by others than themselves and their allies. */
+function rateMemes(state: State, block: Block, right: 'approve' | 'reject'): Agent[] {
+  const creators: Agent[] = [];
+  const { references } = block.ballots!;
+  for (const id of [...references.keys()].sort()) {
+    const { creator } = state.memes.get(id)!;
+    const near = new Set([creator, ...[...creator.alliances].flatMap(({ members }) => members)]);
+    let weight = 0;
+    let matching = 0;
+    for (const number of references.get(id)!) {
+      if (near.has(state.agents[number]!)) continue;
+      weight += weightAt(block, number);
+      if (decisionAt(block, number) === right) matching += weightAt(block, number);
+    }
+    if (weight === 0) continue;
+    creator.scores.meme = moved(creator.scores.meme, share(matching, weight));
+    creators.push(creator);
+  }
+  return creators;
+}
+
+/** How much of one mind each alliance was, by heads; those without one fade. */
+function rateAlliances(block: Block, voters: readonly Agent[], part: ReadonlySet<Agent>): void {
+  const heads = new Map<Alliance, { approve: number; reject: number }>();
+  for (const voter of voters) {
+    for (const alliance of voter.alliances) {
+      const sides = heads.get(alliance) ?? { approve: 0, reject: 0 };
+      sides[voteOf(block, voter)!] += 1;
+      heads.set(alliance, sides);
+    }
+  }
+  for (const { alliances, scores } of part) {
+    let best = -1;
+    for (const alliance of alliances) {
+      const { approve, reject } = heads.get(alliance) ?? { approve: 0, reject: 0 };
+      if (approve + reject < 2) continue;
+      best = Math.max(best, share(Math.max(approve, reject), approve + reject));
+    }
+    scores.alliance = best < 0 ? faded(scores.alliance) : moved(scores.alliance, best);
+  }
+}
+
+/** The overall score of each, told by ascending id where it has moved enough. */
+function sumUp(
+  state: State,
+  told: Told,
+  agents: ReadonlySet<Agent>,
+  { reason, at }: { reason: Reason; at: number },
+): void {
+  const changed: Agent[] = [];
+  for (const agent of agents) {
+    const { scores } = agent;
+    const { meme, consistency, peer, alliance, penalty } = scores;
+    const sum = Math.trunc((20 * meme + 40 * consistency + 25 * peer + 15 * alliance) / 100);
+    const before = scores.overall;
+    scores.overall = Math.min(WHOLE, Math.max(0, sum - penalty));
+    scoreChanged(state, before, scores.overall);
+    if (Math.abs(scores.overall - scores.told) >= LEAST_TOLD) changed.push(agent);
+  }
+  changed.sort((a, b) => (a.id < b.id ? -1 : 1));
+  for (const { id, scores } of changed) {
+    const data = {
+      agent_id: id,
+      old_score: scores.told / 10_000,
+      new_score: scores.overall / 10_000,
+      reason,
+      timestamp: instantText(at),
+    };
+    scores.told = scores.overall;
+    tell(state, told, { type: 'reputation_update', data });
+  }
+}

@@ -1,0 +1,43 @@
+/** What time brings by itself: deadlines, each at the instant after it. */
+import { allianceDue, isOver } from './alliances.js';
+import { closeIfDecided } from './close.js';
+import type { Deadline } from './deadlines.js';
+import { renewMetrics } from './metrics.js';
+import type { State, Told } from './state.js';
+import { tellMetrics } from './tell.js';
+
+/** When something happens by itself next, or null. */
+export function nextDue(state: State): number | null {
+  for (let next = state.deadlines.first(); next; next = state.deadlines.first()) {
+    if (stands(state, next)) return next.due;
+    state.deadlines.removeFirst();
+  }
+  return null;
+}
+
+/** Fires every deadline before `at`. Those of one instant fire together, in their order. */
+export function passTime(state: State, told: Told, at: number): void {
+  for (let due = nextDue(state); due !== null && due < at; due = nextDue(state)) {
+    const next = state.deadlines.first()!;
+    state.deadlines.removeFirst();
+    fire(state, told, next);
+  }
+}
+
+/** Whether a deadline has neither been put off nor overtaken. */
+function stands(state: State, { due, of, id }: Deadline): boolean {
+  if (of === 'metrics') return state.metricsDue === due;
+  if (of === 'block') return state.open.has(id);
+  const alliance = state.alliances.get(id)!;
+  return !isOver(alliance) && alliance.deadline === due;
+}
+
+function fire(state: State, told: Told, { due, of, id }: Deadline): void {
+  const at = due + 1;
+  if (of === 'alliance') allianceDue(state, told, state.alliances.get(id)!, at);
+  else if (of === 'block') closeIfDecided(state, told, state.open.get(id)!, { at, isOver: true });
+  else {
+    tellMetrics(state, told, at);
+    renewMetrics(state, due);
+  }
+}

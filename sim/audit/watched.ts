@@ -1,0 +1,91 @@
+/** A block as the safety rules see it: only what was told of it, and the votes seen. */
+import type { Decision, Genesis } from '../../engine/index.js';
+import type { Finding } from './violation.js';
+
+export interface WatchedBlock {
+  hash: string;
+  parent: string;
+  height: number;
+  producer: string;
+  /** Weight of the electorate, as the proposal's answer gave it. */
+  electorate: number;
+  deadline: number;
+  approve: number;
+  reject: number;
+  voters: Set<string>;
+  /** Heads by personality. */
+  groups: Map<string, { approve: number; reject: number }>;
+}
+
+export interface SeenVote {
+  by: string;
+  personality: string;
+  decision: Decision;
+  /** The tally after it, as its answer gave it. */
+  tally: { approve: number; reject: number; electorate: number };
+}
+
+/** What one vote may weigh. */
+const weights = { equal: [1, 1], reputation: [1, 100], alliance_bonus: [100, 110] } as const;
+
+/** Counts a vote; what is wrong with it, or null. */
+export function countVote(genesis: Genesis, block: WatchedBlock, vote: SeenVote): Finding | null {
+  const { by, decision, tally, personality } = vote;
+  if (block.voters.has(by)) {
+    const found = `a second vote of ${by} was counted`;
+    return { rule: 'vote-once', actor: block.hash, expected: 'one vote an elector', found };
+  }
+  const moved = tally[decision] - block[decision];
+  const other = decision === 'approve' ? 'reject' : 'approve';
+  const [least, most] = weights[genesis.weights];
+  const isFair = moved >= least && moved <= most && tally[other] === block[other];
+  if (!isFair || tally.electorate !== block.electorate) {
+    const { approve, reject, electorate } = tally;
+    const found = `${approve} to ${reject} of ${electorate} after a vote to ${decision}`;
+    const was = `${block.approve} to ${block.reject} of ${block.electorate}`;
+    const expected = `${was}, and ${least} to ${most} more to ${decision}`;
+    return { rule: 'tally', actor: block.hash, expected, found };
+  }
+  block.voters.add(by);
+  block[decision] += moved;
+  const group = block.groups.get(personality) ?? { approve: 0, reject: 0 };
+  group[decision] += 1;
+  block.groups.set(personality, group);
+  return null;
+}
+
+/** Whether the votes seen allow this end; `isDue`: the deadline is over. */
+export function checkEnd(
+  genesis: Genesis,
+  block: WatchedBlock,
+  { status, isDue }: { status: string; isDue: boolean },
+): Finding | null {
+  const { approve, reject, electorate } = block;
+  if (status === 'orphaned') return null;
+  const allowed = endsAllowed(genesis, block, isDue);
+  if (allowed.includes(status)) return null;
+  const needs = genesis.policy === 'majority' ? '' : ` (needs ${leastToFinalize(electorate)})`;
+  const when = isDue ? 'after the deadline' : 'before the deadline';
+  const found = `${status} with ${approve} to ${reject} of ${electorate}${needs}, ${when}`;
+  return { rule: 'quorum', actor: block.hash, expected: allowed.join(' or '), found };
+}
+
+/** All ends that the votes seen allow. What a veto takes is not all visible here. */
+function endsAllowed(genesis: Genesis, block: WatchedBlock, isDue: boolean): string[] {
+  const { approve, reject, electorate, groups } = block;
+  if (genesis.policy === 'majority') {
+    if (!isDue && approve + reject < electorate) return ['voting'];
+    const turnout = (genesis.participation_bps * electorate) / 10_000;
+    if (approve + reject < turnout) return ['expired'];
+    return [approve > reject ? 'finalized' : 'rejected'];
+  }
+  if (approve >= leastToFinalize(electorate)) return ['finalized'];
+  if (reject >= Math.ceil(electorate / 3)) return ['rejected'];
+  const open = [isDue ? 'expired' : 'voting'];
+  const isUnited = ({ approve, reject }: { approve: number; reject: number }) =>
+    approve === 0 && reject >= 3;
+  if (genesis.policy === 'veto' && [...groups.values()].some(isUnited)) open.push('rejected');
+  return open;
+}
+
+const leastToFinalize = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;

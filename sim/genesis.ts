@@ -1,0 +1,13 @@
+/** The genesis of a scenario's network. */
+import type { GenesisOptions } from '../engine/index.js';
+import type { Scenario } from './scenario/schema.js';
+
+export function genesisOf({ consensus, signatures }: Scenario): GenesisOptions {
+  const { participation, ...rest } = consensus;
+  return {
+    network_id: 'folkmoot-sim',
+    ...rest,
+    participation_bps: Math.round(participation * 10_000),
+    ...(signatures === 'none' ? { signatures } : {}),
+  };
+}

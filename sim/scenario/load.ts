@@ -1,0 +1,81 @@
+/** Reads a scenario file, YAML or JSON; what is wrong with it is said with file, line and path. */
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { type Document, isCollection, isMap, isPair, LineCounter, parseDocument } from 'yaml';
+import { complete } from './complete.js';
+import { type Change, withValues } from './paths.js';
+import { pathText, ScenarioError } from './problem.js';
+import type { Scenario } from './schema.js';
+
+/** A scenario is some kilobytes; what is larger is something else. */
+const LARGEST_BYTES = 1_048_576;
+
+export interface Loaded {
+  /** With all defaults. */
+  scenario: Scenario;
+  /** As it was read, changes made. */
+  raw: unknown;
+  /** From where the modules of scripts are found. */
+  folder: string;
+}
+
+/**
+ * @param changes values that replace those of the file, by path.
+ * @throws {ScenarioError} one line that names file, line, path and what is allowed.
+ */
+export function loadScenario(file: string, changes: readonly Change[] = []): Loaded {
+  const { document, lines } = parse(file);
+  const folder = dirname(resolve(file));
+  const raw = withValues(toValue(document, file), changes);
+  const found = complete(raw, folder);
+  if ('scenario' in found) return { scenario: found.scenario, raw, folder };
+  const { path, text } = found.problem;
+  const changed = changes.some(([name]) => pathText(path).startsWith(pathText(name.split('.'))));
+  const line = changed ? '' : `:${lineOf(document, lines, path)}`;
+  throw new ScenarioError(`${basename(file)}${line}: ${pathText(path)} ${text}`.trim());
+}
+
+function parse(file: string): { document: Document; lines: LineCounter } {
+  const lines = new LineCounter();
+  const document = parseDocument(textOf(file), { lineCounter: lines, prettyErrors: false });
+  const [error] = document.errors;
+  if (!error) return { document, lines };
+  const { line } = lines.linePos(error.pos[0]);
+  throw new ScenarioError(`${basename(file)}:${line}: ${error.message}`);
+}
+
+function textOf(file: string): string {
+  try {
+    const { size } = statSync(file);
+    if (size > LARGEST_BYTES) throw new Error(`it has ${size} bytes, at most ${LARGEST_BYTES}`);
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ScenarioError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function toValue(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw new ScenarioError(`${basename(file)}: ${(error as Error).message}`);
+  }
+}
+
+/** The line of a path, or of the nearest thing around it that is there. */
+function lineOf(document: Document, lines: LineCounter, path: readonly string[]): number {
+  let at = 0;
+  let node: unknown = document.contents;
+  for (const step of path) {
+    if (!isCollection(node)) break;
+    const pair = isMap(node)
+      ? node.items.find((item) => isPair(item) && String(item.key) === step)
+      : undefined;
+    const key = pair?.key as { range?: [number] } | undefined;
+    node = isMap(node) ? pair?.value : node.items[Number(step)];
+    const range = key?.range ?? (node as { range?: [number] } | undefined)?.range;
+    if (!range) break;
+    at = range[0];
+  }
+  return lines.linePos(at).line;
+}

@@ -1,0 +1,15 @@
+/** What is wrong with a scenario. */
+
+/** A scenario, or a script of it, that cannot be meant: a user can mend it. */
+export class ScenarioError extends Error {
+  override name = 'ScenarioError';
+}
+
+export interface Problem {
+  /** Steps from the top: member names, and indexes of lists. */
+  path: string[];
+  text: string;
+}
+
+/** As `agents.1.count`. */
+export const pathText = (path: readonly string[]): string => path.join('.');

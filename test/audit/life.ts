@@ -1,0 +1,52 @@
+/** A random life with the auditor beside it. Knows no test runner: a child process runs it too. */
+import type { Network, SignedRequest, VirtualClock } from 'folkmoot';
+import type { Auditor, Violation } from 'folkmoot/sim';
+import { type Attempt, Life } from '../engine/random.js';
+
+export interface Audited {
+  network: Network;
+  clock: VirtualClock;
+  auditor: Auditor;
+}
+
+/** Lives a life to its end or to the first violation, which it gives. */
+export async function auditedLife(
+  audited: Audited,
+  script: readonly Attempt[],
+): Promise<Violation | null> {
+  const { network, clock, auditor } = audited;
+  const life = new Life(network);
+  for (const request of Life.founders()) await take(audited, request, true);
+  for (const [index, attempt] of script.entries()) {
+    const next = life.next(attempt);
+    if (typeof next === 'number') clock.set(clock.now() + next);
+    // Each other time the deadlines are left to the next command.
+    else for (const request of next) await take(audited, request, index % 2 === 0);
+    if (index % 3 === 0) pass(audited);
+    await network.durable;
+    if (auditor.violation) return auditor.violation;
+  }
+  pass(audited);
+  await network.durable;
+  return auditor.finish(clock.now(), network.read);
+}
+
+function pass({ network, clock, auditor }: Audited): void {
+  auditor.advance(clock.now(), network.advance());
+}
+
+/** One request; `looks`: after asking what would become of it. */
+async function take(audited: Audited, request: SignedRequest, looks: boolean): Promise<void> {
+  const { network, clock, auditor } = audited;
+  const verified = await network.verify(request);
+  if ('refusal' in verified) return;
+  const { command } = verified;
+  const at = clock.now();
+  if (looks) {
+    pass(audited);
+    auditor.foresee({ at, command, outcome: network.check(verified) });
+  }
+  const { outcome, events } = network.apply(verified);
+  auditor.observe({ at, command, outcome, events });
+  await network.durable;
+}
