@@ -65,11 +65,16 @@ export class LiveWorld extends Society {
     return this.startMs + Math.trunc((at - this.startMs) * this.#options.speed);
   }
 
+  /** Whatever is due by now, in short windows: also when late, what is sent goes out in its turn. */
   #turn(): void {
     const now = this.#worldTime(this.#door.now());
-    this.callAgents(now + 1);
+    const { windowMs } = this.#options.links;
+    for (let due = this.nextDue(); due <= now; due = this.nextDue()) {
+      const end = Math.min(due + windowMs, now + 1);
+      this.callAgents(end);
+      for (const sent of this.arrived(end)) this.#deliver(sent);
+    }
     this.now = Math.max(this.now, now);
-    for (const sent of this.arrived(now + 1)) this.#deliver(sent);
   }
 
   #pause(): Promise<void> {
