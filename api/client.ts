@@ -14,6 +14,7 @@ export type {
   SignedTransaction,
   VoteFields,
 } from '../engine/compose.js';
+export type { SignedRequest } from '../engine/schema/entry.js';
 export type { Event, EventData, EventType } from '../engine/schema/event.js';
 export type { ErrorCode, Reason } from '../engine/schema/reason.js';
 export { AgentClient, type AgentClientOptions } from './client/agent-client.js';

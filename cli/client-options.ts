@@ -2,10 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AgentKeys } from '../api/client.js';
-import { UsageError } from './exit.js';
-
-/** The server refused, or nobody answered. */
-const REFUSED = 1;
+import { exitCodes, UsageError } from './exit.js';
 
 export interface UrlFlags {
   url: string;
@@ -34,7 +31,7 @@ export function withKey(command: Command): Command {
   );
 }
 
-function httpUrl(text: string): string {
+export function httpUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError('expected http://host:port or https://host');
 }
@@ -89,5 +86,5 @@ export function print(value: unknown): void {
 
 function refused(what: string, why: string): void {
   process.stderr.write(`folkmoot: ${what}: ${why}\n`);
-  process.exitCode = REFUSED;
+  process.exitCode = exitCodes.refused;
 }

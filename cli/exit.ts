@@ -3,6 +3,8 @@ import { StoreError } from '../engine/index.js';
 
 export const exitCodes = {
   done: 0,
+  /** A server refused, or nobody answered. */
+  refused: 1,
   usage: 2,
   noProgress: 10,
   safety: 11,
@@ -19,10 +21,14 @@ export class UsageError extends Error {
 const isUsage = (error: unknown) =>
   error instanceof UsageError || (error instanceof Error && error.name === 'ScenarioError');
 
+/** Whether a server is to blame. */
+const isRemote = (error: unknown) => error instanceof Error && error.name === 'RemoteError';
+
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
 export function fail(error: unknown): never {
-  const known = error instanceof StoreError || isUsage(error);
+  const known = error instanceof StoreError || isUsage(error) || isRemote(error);
   const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
   process.stderr.write(`folkmoot: ${text}\n`);
+  if (isRemote(error)) process.exit(exitCodes.refused);
   process.exit(isUsage(error) ? exitCodes.usage : exitCodes.crash);
 }

@@ -1,6 +1,13 @@
 /** Readers of option values: what is not meant is refused with what would be. */
 import { InvalidArgumentError } from 'commander';
 
+/** How many times as fast as wall time the agents' time passes. */
+export function speed(text: string): number {
+  const value = Number(text);
+  if (/^\d{1,4}(\.\d{1,3})?$/.test(text) && value >= 0.01 && value <= 1_000) return value;
+  throw new InvalidArgumentError('expected a number from 0.01 to 1000, such as 1 or 10');
+}
+
 export function integer(bounds: { least: number; most: number }): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -29,8 +29,9 @@ function lines(): ProgressDisplay {
       const reached = Math.floor(10 * done);
       if (reached === tenths) return;
       tenths = reached;
-      const durable = `durable to entry ${seq} digest ${digest}`;
-      process.stderr.write(`${reached}0 %: ${closed} blocks, ${votes} votes, ${durable}\n`);
+      // A run on a server has no digest: the log is not its own.
+      const durable = digest === '' ? '' : `, durable to entry ${seq} digest ${digest}`;
+      process.stderr.write(`${reached}0 %: ${closed} blocks, ${votes} votes${durable}\n`);
     },
     stop() {},
   };

@@ -13,9 +13,17 @@ import {
 } from '../engine/index.js';
 import { fail, UsageError } from './exit.js';
 import { integer } from './options.js';
+import {
+  addScenarioOptions,
+  type ServeScenarioFlags,
+  scenarioHelp,
+  servedGenesis,
+  servedScenario,
+  startScenario,
+} from './serve-scenario.js';
 import { packageVersion } from './version.js';
 
-interface Flags {
+interface Flags extends ServeScenarioFlags {
   host: string;
   port: number;
   data: string;
@@ -37,7 +45,7 @@ const option = (flags: string, name: string, text: string) =>
 
 export function serveCommand(): Command {
   const periods = { least: 1, most: 86_400_000 };
-  return new Command('serve')
+  const command = new Command('serve')
     .description('serve a live network over HTTP and WebSocket')
     .addOption(option('--host <address>', 'HOST', 'where to listen').default('127.0.0.1'))
     .addOption(
@@ -91,7 +99,8 @@ export function serveCommand(): Command {
       option('--log-level <level>', 'LOG_LEVEL', 'how much is logged')
         .choices(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
         .default('info'),
-    )
+    );
+  return addScenarioOptions(command)
     .addHelpText(
       'after',
       `
@@ -99,9 +108,11 @@ The first line on standard output is JSON, once connections are accepted:
   {"event":"listening","url":...,"ws_url":...,"network_id":...}
 Logs go to standard error. SIGTERM and SIGINT stop it: what is in flight is answered, and all is
 committed.
+${scenarioHelp}
 
 Examples:
   $ folkmoot serve --port 0 --data ./moot
+  $ folkmoot serve --scenario town.yaml --speed 2
   $ folkmoot serve --limits bench            several agents on one machine share an address`,
     )
     .action((flags: Flags) => run(flags).catch(failServing));
@@ -124,10 +135,12 @@ async function run(flags: Flags): Promise<void> {
   const { pino } = await import('pino');
   const engine = await import('../engine/index.js');
   const log = pino({ level: flags.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const wanted = await servedScenario(flags);
+  const genesis = await servedGenesis(flags.data, genesisOf(flags), wanted);
   const verifier = engine.createVerifier('pool', { warn: (line) => log.warn(line) });
   const network = await engine.Network.open({
     path: flags.data,
-    genesis: genesisOf(flags),
+    genesis,
     verifier,
     onFatal(error) {
       log.fatal(error, 'the network stopped; restart to recover');
@@ -146,7 +159,10 @@ async function run(flags: Flags): Promise<void> {
   const line = { event: 'listening', url: server.url, ws_url, network_id };
   process.stdout.write(`${JSON.stringify(line)}\n`);
   log.info({ ...line, transport: server.transport, limits: flags.limits }, 'listening');
+  const agents = wanted && startScenario(network, wanted, flags, log);
+  agents?.catch(failServing);
   onSignal(log, async () => {
+    await (await agents)?.stop();
     await server.close();
     await network.close();
     await verifier.close();

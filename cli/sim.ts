@@ -2,8 +2,9 @@
 import { Command, Option } from 'commander';
 import { policies, type VerifierKind, weightings } from '../engine/index.js';
 import type { SimResult } from '../sim/index.js';
-import { exitCodes } from './exit.js';
-import { integer } from './options.js';
+import { httpUrl } from './client-options.js';
+import { exitCodes, UsageError } from './exit.js';
+import { integer, speed } from './options.js';
 import { type ScenarioFlags, scenarioOptions, wantedScenario } from './scenario-options.js';
 import { interruption } from './signals.js';
 import { commitHash, packageVersion } from './version.js';
@@ -13,12 +14,14 @@ export interface SimFlags extends ScenarioFlags {
   out?: string;
   store?: 'lmdb' | 'memory';
   audit: boolean;
+  url?: string;
+  speed?: number;
   json?: boolean;
 }
 
 export function simCommand(): Command {
   const command = new Command('sim')
-    .description('run scripted agents through consensus in virtual time')
+    .description('run scripted agents through consensus, in virtual time or on a server')
     .argument('[file]', 'a scenario, YAML or JSON; without it a mixed town');
   for (const option of scenarioOptions()) command.addOption(option);
   return command
@@ -39,6 +42,17 @@ export function simCommand(): Command {
         .default('lmdb'),
     )
     .option('--out <dir>', 'keep network/ (log and state), summary.json, tables and report.html')
+    .addOption(
+      new Option('--url <url>', 'run on this server in wall time, among its other agents')
+        .argParser(httpUrl)
+        .conflicts(['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store']),
+    )
+    .addOption(
+      new Option(
+        '--speed <x>',
+        "with --url: how fast the agents' time passes; 1 = wall time",
+      ).argParser(speed),
+    )
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
       'after',
@@ -51,40 +65,57 @@ Examples:
 
 The same scenario and seed give the same digest on any machine, whatever --verifier checks.
 Progress lines name what is on disk at that moment, which differs from run to run.
-Exit codes: 0 pass, 10 no progress, 11 the network broke a rule of its own, 2 usage.`,
+
+With --url the agents sign and send as any others do, and no two runs are the same. Links and faults
+are simulated on top. Consensus is the server's. --speed makes agents think, wait and hear faster;
+the server's own periods (voting, alliances) stay what they are. With --out the tables are kept; the
+log is the server's.
+  $ folkmoot sim town.yaml --url http://127.0.0.1:8080 --speed 5
+
+Exit codes: 0 pass, 10 no progress, 11 the network broke a rule of its own, 2 usage; 1 the server
+cannot be used, or went away.`,
     )
     .action(run);
 }
 
 async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   const { scenario, folder } = await wantedScenario(file, flags);
+  if (flags.speed !== undefined && flags.url === undefined) {
+    throw new UsageError('--speed is for --url: without a server, time is virtual');
+  }
   const { showProgress } = await import('./progress.js');
   const { Interrupted, simulate } = await import('../sim/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
   process.stderr.write(`folkmoot sim: ${scenario.title} (${shown})\n`);
-  const { verifier, store, out, audit } = flags;
+  const { verifier, store, out, audit, url } = flags;
   const made = { version: packageVersion(), commit: commitHash(), node: process.version };
   const interrupt = interruption();
   const progress = showProgress();
   const hooks = { onProgress: progress.update, signal: interrupt.signal, made };
-  const options = {
-    verifier,
-    audit,
-    ...(store === undefined ? {} : { store }),
+  const kept = {
     ...(out === undefined ? {} : { out }),
     ...(folder === undefined ? {} : { folder }),
   };
+  const options = { ...kept, verifier, audit, ...(store === undefined ? {} : { store }) };
   try {
-    const result = await simulate(scenario, options, hooks);
+    const live = url === undefined ? null : await import('../sim/live/index.js');
+    const result = live
+      ? await live.simulateRemote(scenario, { ...kept, url: url!, speed: flags.speed ?? 1 }, hooks)
+      : await simulate(scenario, options, hooks);
     progress.stop();
     await tell(result, flags);
   } catch (error) {
     progress.stop();
     if (!(error instanceof Interrupted)) throw error;
-    const kept = out === undefined ? 'nothing was kept' : `kept in ${out}/network`;
-    process.stderr.write(`interrupted: entries 0 to ${error.seq} are durable; ${kept}\n`);
+    process.stderr.write(`interrupted: ${whatIsLeft(error.seq, flags)}\n`);
     interrupt.end();
   }
+}
+
+function whatIsLeft(seq: number, { url, out }: SimFlags): string {
+  if (url !== undefined) return `what was done is in the log of ${url}; nothing was kept here`;
+  const kept = out === undefined ? 'nothing was kept' : `kept in ${out}/network`;
+  return `entries 0 to ${seq} are durable; ${kept}`;
 }
 
 async function tell(result: SimResult, { json, out }: SimFlags): Promise<void> {

@@ -21,13 +21,19 @@ export function summary(result: SimResult): string {
     ['turned away', reasons.join(', ') || 'none'],
     ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
     ['signatures', signatures(result)],
-    ['commits', `${number(result.commits)} durable`],
+    ...(result.url === undefined
+      ? [['commits', `${number(result.commits)} durable`] as const]
+      : []),
     ['time', `${seconds(result.virtual_ms)} s simulated in ${seconds(result.wall_ms)} s`],
     ['speed', `${number(result.votes_per_s)} votes/s`],
     ['memory', `${Math.round(result.peak_rss_bytes / 2 ** 20)} MiB at most`],
     ['seed', result.seed],
-    ['log digest', result.log_digest],
-    ['digest', result.digest],
+    ...(result.url === undefined
+      ? ([
+          ['log digest', result.log_digest],
+          ['digest', result.digest],
+        ] as const)
+      : ([['server', `${result.url}: its log, and the digest, are there`]] as const)),
   ].map(([name, text]) => [name!, text!]);
   const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`);
   return [scenario.title, ...lines].join('\n');
@@ -40,6 +46,7 @@ function finality({ measures }: SimResult): string {
 
 function signatures({ scenario, verified, verifier }: SimResult): string {
   if (scenario.signatures === 'none') return 'none: agents do not sign in this run';
+  if (verifier === 'server') return 'made, checked by the server';
   if (verifier === 'off') return 'made, not checked';
   return `${number(verified)} verified (${verifier})`;
 }

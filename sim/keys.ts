@@ -2,7 +2,8 @@
 import { type KeyPair, keyPairFromSeed, type Signatory, sign } from '../engine/index.js';
 import { sha256Hex } from '../engine/signing.js';
 
-const secretOf = (seed: string, ordinal: number) =>
+/** Hex. */
+export const secretOf = (seed: string, ordinal: number) =>
   sha256Hex(`folkmoot-sim-key\n${seed}\n${ordinal}`);
 
 export function signatoryOf(seed: string, ordinal: number): Signatory {

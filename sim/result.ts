@@ -30,13 +30,17 @@ export interface SimResult extends Partial<Provenance> {
   scenario: Scenario;
   /** sha256 of each module that a group's strategy loads, by its path in the scenario. */
   modules: Record<string, string>;
-  verifier: VerifierKind;
+  /** Where the network is served, and how fast the agents' time passed; absent in a simulation. */
+  url?: string;
+  speed?: number;
+  verifier: VerifierKind | 'server';
   verdict: Verdict;
   broken: Broken | null;
+  /** Both are '' for a run on a server: its log is there, and others write to it too. */
   digest: string;
   log_digest: string;
   measures: Measures;
-  /** Genesis included. */
+  /** Genesis included; on a server, those that came while the run went on. */
   entries: number;
   events: number;
   /** Signatures that the verifier found valid. */

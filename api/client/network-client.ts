@@ -1,4 +1,6 @@
-/** The reads: whoever has the address of a network may look, without a key. */
+/** What needs no key: the reads, and to hand over what somebody has signed. */
+import type { CommandKind } from '../../engine/schema/command.js';
+import type { SignedRequest } from '../../engine/schema/entry.js';
 import type * as answer from './answers.js';
 import { Http, type HttpOptions } from './http.js';
 
@@ -88,6 +90,11 @@ export class NetworkClient {
       this.#meta = null;
       throw error;
     }
+  }
+
+  /** Sends a request that its agent has composed and signed already. */
+  async send(request: SignedRequest): Promise<answer.AnswerOf[CommandKind]> {
+    return (await this.http.send(request)) as answer.AnswerOf[CommandKind];
   }
 
   /** The boundary where an answer is taken for what the server's schemas say it is. */

@@ -23,7 +23,9 @@ export interface Counts {
 }
 
 /** What the end of a run reads of the network. */
-export type Reads = Pick<Views, 'agent' | 'agents' | 'block' | 'record' | 'reputation'>;
+export interface Reads extends Pick<Views, 'agent' | 'agents' | 'block' | 'reputation'> {
+  record(table: 'blocks', hash: string): { context: { electors: number } } | undefined;
+}
 
 export interface Collected {
   startMs: number;

@@ -47,6 +47,8 @@ export interface SocietyOptions {
   seedNumber: number;
   startMs: number;
   observer: Observer;
+  /** The block that the first ones are built on; left out, genesis. */
+  head?: string;
   /** Sees each request on its way, and may change it: faults for tests. */
   inTransit?: (request: SignedRequest) => SignedRequest;
 }
@@ -72,12 +74,12 @@ export class Society implements World {
 
   constructor(options: SocietyOptions) {
     this.#options = options;
-    const { agents, neighbours, links, startMs, observer } = options;
+    const { agents, neighbours, links, startMs, observer, head = GENESIS_HASH } = options;
     this.now = startMs;
     this.#ids = agents.map(({ by }) => agentId(by.publicKey));
     this.producers = agents.filter(({ producer }) => producer).map(({ ordinal }) => ordinal);
     const ordinals = new Map(this.#ids.map((id, ordinal) => [id, ordinal]));
-    this.knowledge = new Knowledge(links, neighbours, ordinals, GENESIS_HASH, (what, count) =>
+    this.knowledge = new Knowledge(links, neighbours, ordinals, head, (what, count) =>
       observer.traffic(what, count),
     );
     this.#news = new News(this, this.knowledge, options);
@@ -97,7 +99,12 @@ export class Society implements World {
   }
 
   stamp(agent: number): string {
-    return formatInstant(this.now + this.#options.faults.skewMs(agent, this.now));
+    return formatInstant(this.networkTime() + this.#options.faults.skewMs(agent, this.now));
+  }
+
+  /** What requests are signed with, as the network has it: its clock may not be the world's. */
+  protected networkTime(): number {
+    return this.now;
   }
 
   send(from: number, request: SignedRequest): void {

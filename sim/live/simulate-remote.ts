@@ -1,0 +1,153 @@
+/** One run of a scenario on somebody's server, in wall time, measured as a simulation is. */
+import { ApiError, keysFromSeed, type Meta, UnreachableError } from '../../api/client.js';
+import { measured } from '../cast.js';
+import { Ending } from '../ending.js';
+import { secretOf } from '../keys.js';
+import {
+  Collector,
+  openTables,
+  prepareOutput,
+  type Tables,
+  writeResult,
+} from '../measure/index.js';
+import type { SimResult } from '../result.js';
+import { ScenarioError } from '../scenario/problem.js';
+import type { Scenario } from '../scenario/schema.js';
+import { Interrupted, type SimHooks } from '../simulate.js';
+import { RemoteError } from '../world/door.js';
+import { RemoteDoor } from '../world/door-remote.js';
+import { inhabit, type LiveOptions } from './inhabit.js';
+import { readsOf } from './reads.js';
+
+export interface RemoteOptions extends LiveOptions {
+  /** Of the server. */
+  url: string;
+  /** Keeps tables and summary there; the log is the server's. */
+  out?: string;
+}
+
+export type RemoteHooks = Pick<SimHooks, 'onProgress' | 'signal' | 'made'>;
+
+/** Blocks may have been proposed between the first look at the server and the beginning. */
+const MARGIN_MS = 60_000;
+
+/**
+ * Runs until the scenario's length is reached. Consensus is the server's, in the result too.
+ * @throws {ScenarioError} when the scenario, or the server's limits, do not allow it.
+ * @throws {RemoteError} when the server cannot be used, or goes away.
+ * @throws {Interrupted} when `signal` ended it. @throws {StoreError} when `out` cannot be used.
+ */
+export async function simulateRemote(
+  scenario: Scenario,
+  options: RemoteOptions,
+  hooks: RemoteHooks = {},
+): Promise<SimResult> {
+  const { url, out, seed = scenario.seed } = options;
+  if (scenario.signatures !== 'verified') {
+    const how = `the scenario says signatures: ${scenario.signatures}`;
+    throw new ScenarioError(`${how}; a server takes only what is signed: expected verified`);
+  }
+  if (out !== undefined) await prepareOutput(out);
+  const keysOf = (agent: number) => keysFromSeed(secretOf(seed, agent));
+  const door = await RemoteDoor.open({ url, keysOf });
+  try {
+    checkLimits(url, door.meta);
+    const served = { ...scenario, consensus: consensusOf(door.meta) };
+    const tables = out === undefined ? null : openTables(out, served);
+    try {
+      return await runThrough(door, { scenario: served, options, hooks, tables });
+    } catch (error) {
+      tables?.abandon();
+      throw error;
+    }
+  } finally {
+    door.close();
+  }
+}
+
+function checkLimits(url: string, { limits: { profile } }: Meta): void {
+  if (profile !== 'spec') return;
+  const why = 'lets one address register one agent a minute (limits: spec)';
+  throw new ScenarioError(`${url} ${why}; start that server with --limits bench or off`);
+}
+
+function consensusOf(meta: Meta): Scenario['consensus'] {
+  const { policy, weights, voting_period_ms, min_validators, dormant_after, consistency } = meta;
+  const participation = meta.participation_bps / 10_000;
+  const bounds = { voting_period_ms, min_validators, dormant_after, participation };
+  return { policy, weights, consistency, ...bounds };
+}
+
+interface Run {
+  scenario: Scenario;
+  options: RemoteOptions;
+  hooks: RemoteHooks;
+  tables: Tables | null;
+}
+
+async function runThrough(door: RemoteDoor, run: Run): Promise<SimResult> {
+  const started = performance.now();
+  const { scenario, options, hooks, tables } = run;
+  const { seed = scenario.seed, speed = 1, out, url } = options;
+  const inhabited = await inhabit(door, scenario, options, (agents, startMs) => {
+    return new Collector(scenario, measured(agents), startMs, tables?.onRow);
+  });
+  const { world, observer: collector, faults, modules } = inhabited;
+  const ending = new Ending(hastened(scenario, speed), collector, faults, world.startMs);
+  await world.run(() => {
+    // The log is the server's: there is no digest to name.
+    const position = { seq: door.seq, digest: '' };
+    if (hooks.onProgress) ending.tell(world.now, position, hooks.onProgress);
+    return !hooks.signal?.aborted && !ending.reached(world.now) && !ending.stalled(world.now);
+  });
+  if (hooks.signal?.aborted) throw new Interrupted(door.seq);
+  const agents = scenario.population;
+  const ids = Array.from({ length: agents }, (_, agent) => world.agentId(agent));
+  const endMs = world.now;
+  const { reads, meta } = await readEnd(door, world.startMs, ids);
+  const finished = collector.finish(reads, endMs);
+  const wallMs = performance.now() - started;
+  const result: SimResult = {
+    seed,
+    url,
+    speed,
+    scenario,
+    modules,
+    verifier: 'server',
+    verdict: ending.verdict(endMs),
+    broken: null,
+    digest: '',
+    log_digest: '',
+    refused: Object.fromEntries([...world.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
+    measures: finished.measures,
+    entries: meta.seq - door.meta.seq,
+    events: meta.event_seq - door.meta.event_seq,
+    verified: 0,
+    commits: 0,
+    virtual_ms: endMs - world.startMs,
+    wall_ms: Math.round(wallMs),
+    votes_per_s: Math.round((collector.counts.votes * 1000) / wallMs),
+    peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
+    ...(hooks.made ?? {}),
+  };
+  tables?.finish();
+  if (out !== undefined) await writeResult(out, result, finished);
+  return result;
+}
+
+/** The voting period is of the network's time: in the agents' time it lasts `speed` times as long. */
+function hastened(scenario: Scenario, speed: number): Scenario {
+  const voting_period_ms = scenario.consensus.voting_period_ms * speed;
+  return { ...scenario, consensus: { ...scenario.consensus, voting_period_ms } };
+}
+
+async function readEnd({ client, url }: RemoteDoor, startMs: number, agents: readonly string[]) {
+  try {
+    const reads = await readsOf(client, { sinceMs: startMs - MARGIN_MS, agents });
+    return { reads, meta: await client.meta() };
+  } catch (cause) {
+    const passing = cause instanceof ApiError || cause instanceof UnreachableError;
+    if (!passing) throw cause;
+    throw new RemoteError(`${url}: the end cannot be read: ${cause.message}`, { cause });
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The world in wall time: the same agents on a live network, among others. World time begins with
+ * the network's and passes `speed` times as fast; requests are signed with the network's own time,
+ * and its deadlines stay what they are.
+ */
+import type { CommandKind, Event, EventData } from '../../engine/index.js';
+import { settle } from '../agents/act.js';
+import { soundness } from '../agents/content.js';
+import type { Answer, Door } from './door.js';
+import { type Sent, Society, type SocietyOptions } from './society.js';
+
+/** The world looks up after so long though nothing is due: whether to go on is asked then. */
+const LONGEST_PAUSE_MS = 250;
+
+export interface LiveWorldOptions extends SocietyOptions {
+  door: Door;
+  speed: number;
+}
+
+export class LiveWorld extends Society {
+  readonly #options: LiveWorldOptions;
+  readonly #door: Door;
+  readonly #underway = new Set<Promise<void>>();
+  #failure: { error: unknown } | null = null;
+  #over = false;
+  /** When the present pause ends, in the world's time; and what ends it now. */
+  #pausedUntil = 0;
+  #endPause: () => void = () => {};
+
+  constructor(options: LiveWorldOptions) {
+    super(options);
+    this.#options = options;
+    this.#door = options.door;
+  }
+
+  /** How many agents the network knows. */
+  get joined(): number {
+    return this.#options.agents.filter(({ joined }) => joined).length;
+  }
+
+  /**
+   * Lives while `goesOn` says so, and ends when all that was sent is answered.
+   * @throws {ScenarioError} when a script throws. @throws {RemoteError} when the network is gone.
+   */
+  async run(goesOn: () => boolean): Promise<void> {
+    this.#listen().catch((error) => this.#fail(error));
+    try {
+      while (goesOn()) {
+        this.#turn();
+        await this.#pause();
+        if (this.#failure) throw this.#failure.error;
+      }
+    } finally {
+      this.#over = true;
+    }
+    await Promise.all(this.#underway);
+  }
+
+  protected override networkTime(): number {
+    return this.#door.now();
+  }
+
+  /** The world's time at an instant of the network's. */
+  #worldTime(at: number): number {
+    return this.startMs + Math.trunc((at - this.startMs) * this.#options.speed);
+  }
+
+  /** Whatever is due by now, in short windows: also when late, what is sent goes out in its turn. */
+  #turn(): void {
+    const now = this.#worldTime(this.#door.now());
+    const { windowMs } = this.#options.links;
+    for (let due = this.nextDue(); due <= now; due = this.nextDue()) {
+      const end = Math.min(due + windowMs, now + 1);
+      this.callAgents(end);
+      for (const sent of this.arrived(end)) this.#deliver(sent);
+    }
+    this.now = Math.max(this.now, now);
+  }
+
+  #pause(): Promise<void> {
+    this.#pausedUntil = this.nextDue();
+    const left = this.#pausedUntil - this.#worldTime(this.#door.now());
+    const wallMs = Math.ceil(Math.max(0, left) / this.#options.speed);
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, Math.min(wallMs, LONGEST_PAUSE_MS));
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#endPause();
+  }
+
+  #deliver({ from, request }: Sent): void {
+    const answered = this.#door
+      .submit(from, request)
+      .then((answer) => this.#take(from, request.kind, answer))
+      .catch((error) => this.#fail(error))
+      .finally(() => this.#underway.delete(answered));
+    this.#underway.add(answered);
+  }
+
+  #take(from: number, kind: CommandKind, answer: Answer): void {
+    const { result } = answer;
+    if (result === 'lost') this.#options.observer.traffic('lost', 1);
+    else if (result === 'refused') this.refused(from, kind, answer.refusal.reason);
+    else if (result !== 'accepted') this.refused(from, kind, result);
+    if (kind === 'register') this.#welcome(from, answer);
+  }
+
+  /** An agent that was registered in an earlier run is told by the answer alone that it is in. */
+  #welcome(from: number, answer: Answer): void {
+    const agent = this.#options.agents[from]!;
+    const known =
+      'data' in answer || ('refusal' in answer && answer.refusal.reason === 'AGENT_EXISTS');
+    if (agent.joined || !known) return;
+    settle(agent, this);
+    const status = 'data' in answer && 'status' in answer.data ? answer.data.status : 'active';
+    if (status === 'active') return;
+    // It was away when that run ended.
+    agent.onBreak = true;
+    this.wake(from, this.now, { what: 'return' });
+  }
+
+  /** Until the network ends, or the first event after the world has. */
+  async #listen(): Promise<void> {
+    for await (const event of this.#door.events()) {
+      if (this.#over) return;
+      if (event.type === 'block_proposal') await this.#judge(event.data);
+      this.#hear(event);
+    }
+  }
+
+  #hear(event: Event): void {
+    this.now = Math.max(this.now, this.#worldTime(this.#door.now()));
+    this.tell(event, this.#worldTime(Date.parse(event.data.timestamp)));
+    if (this.nextDue() < this.#pausedUntil) this.#endPause();
+  }
+
+  /** Of a stranger's block nobody has noted what is in it: it is read. */
+  async #judge({ block_hash: block, producer, meme_content }: EventData['block_proposal']) {
+    if (this.knowledge.ordinalOf(producer.id) >= 0) return;
+    const transactions = (await this.#door.transactionsOf(block)) ?? [];
+    const hasMeme = Object.keys(meme_content).length > 0;
+    this.knowledge.publish({ block, soundness: soundness(transactions), hasMeme, senders: [] });
+  }
+}
