@@ -26,7 +26,12 @@ export async function verifyAll(
 }
 
 /** Taken as it is, where nothing is verified: the key must be known all the same. */
-export function takeUnverified(admitted: Admitted, knows: Knows): Verified | { refusal: Refusal } {
+export function takeUnverified(
+  admitted: Admitted,
+  verifier: Verifier,
+  knows: Knows,
+): Verified | { refusal: Refusal } {
+  if (verifier.name !== 'off') throw new TypeError('signatures are verified here: use verifyAll');
   const refusal = knownKey(admitted, knows);
   return refusal ? { refusal } : { ...admitted, verified: true };
 }

@@ -45,7 +45,7 @@ export interface Difference {
   found: string;
 }
 
-/** Whether two JSON values are the same: asked for each answer and event, so it allocates nothing. */
+/** Whether two JSON values are the same: asked for each event, so it allocates nothing. */
 export function isSame(expected: unknown, found: unknown): boolean {
   if (Object.is(expected, found)) return true;
   if (!isObject(expected) || !isObject(found)) return false;

@@ -121,7 +121,7 @@ export const Topology = Type.Object(
     kind: Type.Enum(['complete', 'ring', 'small_world', 'scale_free', 'groups'], {
       default: 'small_world',
       ...about(
-        'who hears whom: everybody (2,000 agents at most); a ring; a ring with some links rewired ' +
+        'who hears whom: everybody (2,000 agents at most); a ring; one with some links rewired ' +
           '(Watts and Strogatz); preferential attachment (Barabasi and Albert); small worlds ' +
           'inside each group with some links between groups',
       ),

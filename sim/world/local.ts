@@ -21,7 +21,8 @@ import {
 } from '../../engine/index.js';
 import type { Broken } from '../result.js';
 import { type Arrival, roundLength } from './rounds.js';
-import { type Sent, Society, type SocietyOptions } from './society.js';
+import { type Sent, Society } from './society.js';
+import type { SocietyOptions } from './society-options.js';
 
 /** Applied entries that may wait for the disk before the world does. */
 const BACKLOG = 4_096;
