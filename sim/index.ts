@@ -1,5 +1,4 @@
 /** The public list of the simulator. */
-
 export { approves, type Personality, personalities } from './agents/personalities.js';
 export {
   Auditor,
