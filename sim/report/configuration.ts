@@ -1,8 +1,7 @@
 /** A scenario as YAML: first what differs from the defaults, then all of it. */
 import { isDeepStrictEqual } from 'node:util';
-import type { TSchema } from 'typebox';
-import { Value } from 'typebox/value';
 import { Document, isScalar, visit } from 'yaml';
+import { type TSchema, Value } from '../../engine/index.js';
 import { Group, Scenario } from '../scenario/schema.js';
 import { Fault } from '../scenario/schema-faults.js';
 import { Strategy } from '../scenario/schema-strategies.js';
