@@ -4,10 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { agentBytes, engineRate, signedRate } from './cases.js';
 import { rawVerifications } from './raw.js';
+import { simulatedMemory, simulatedRate, startUp } from './simulator.js';
 
 const sizes = {
-  small: { rounds: 3, blocks: 15, largeBlocks: 2, agents: 20_000 },
-  large: { rounds: 5, blocks: 60, largeBlocks: 6, agents: 100_000 },
+  small: { rounds: 3, blocks: 15, largeBlocks: 2, agents: 20_000, simulated: 20_000 },
+  large: { rounds: 5, blocks: 60, largeBlocks: 6, agents: 100_000, simulated: 100_000 },
 } as const;
 
 const usage = `npm run bench -- [--size small|large]
@@ -37,7 +38,7 @@ async function main(args: readonly string[]): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const { rounds, blocks, largeBlocks, agents } = sizes[size];
+  const { rounds, blocks, largeBlocks, agents, simulated } = sizes[size];
   const machine = `${cpus().length} x ${cpus()[0]?.model}`;
   print(`${machine}, node ${process.version}, commit ${commit()}, size ${size}`);
   const seen: Record<string, number>[] = [];
@@ -46,6 +47,8 @@ async function main(args: readonly string[]): Promise<void> {
     const thousand = await engineRate(1_000, blocks);
     const tenThousand = await engineRate(10_000, largeBlocks);
     const signed = await signedRate(1_000, blocks);
+    const few = await simulatedRate(100, 20 * blocks);
+    const many = await simulatedRate(10_000, 5 + largeBlocks);
     seen.push({
       'R, libsodium verifications/s': r,
       'engine, 1,000 validators, votes/s': thousand,
@@ -55,6 +58,10 @@ async function main(args: readonly string[]): Promise<void> {
       'signed, pool of 2, LMDB, votes/s': signed.votesPerSecond,
       '  of R ': signed.votesPerSecond / r,
       'disk, bytes/vote': signed.bytesPerVote,
+      'simulated, 10,000 agents, votes/s': many,
+      '  of R  ': many / r,
+      '  of 100 agents': many / few,
+      'start of 100 agents, of node -e 0': await startUp(),
     });
     print(`round ${round} of ${rounds} done`);
   }
@@ -66,6 +73,8 @@ async function main(args: readonly string[]): Promise<void> {
   const bytes = Math.round(await agentBytes(agents));
   const name = `memory, bytes/agent of ${agents}`;
   print(`${name.padEnd(38)} ${bytes.toLocaleString('en-US').padStart(12)}`);
+  const peak = Math.round((await simulatedMemory(simulated)) / 2 ** 20);
+  print(`${`simulated, ${simulated} agents, MiB`.padEnd(38)} ${String(peak).padStart(12)}`);
 }
 
 function print(line: string): void {

@@ -18,9 +18,9 @@ export function signatory(keys: KeyPair): Signatory {
 }
 
 const NO_SIGNATURE = '0'.repeat(128);
+const notAtAll = () => NO_SIGNATURE;
 
 /** For networks without signatures: a name in the place of a key, and nothing signed. */
 export function unsignedSignatoryOf(seed: string, ordinal: number): Signatory {
-  const unsigned = NO_SIGNATURE;
-  return { publicKey: secretOf(seed, ordinal), sign: () => unsigned, unsigned };
+  return { publicKey: secretOf(seed, ordinal), sign: notAtAll, unsigned: NO_SIGNATURE };
 }

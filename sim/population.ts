@@ -31,21 +31,31 @@ export function inhabitants(scenario: Peopled): Inhabitant[] {
   const sizes = groupSizes(scenario);
   const all: Inhabitant[] = [];
   for (const [index, group] of scenario.agents.entries()) {
+    // One for all who are alike: there may be a hundred thousand of them.
+    const alike = new Map(
+      group.personality.map((name) => [name, withTraits(personalities[name]!, group.traits)]),
+    );
     for (let place = 0; place < sizes[index]!; place += 1) {
-      all.push(inhabitant(all.length, group, place, sizes[index]!));
+      all.push(inhabitant(all.length, group, place, sizes[index]!, alike));
     }
   }
   return all;
 }
 
-function inhabitant(ordinal: number, group: Group, place: number, size: number): Inhabitant {
+function inhabitant(
+  ordinal: number,
+  group: Group,
+  place: number,
+  size: number,
+  alike: ReadonlyMap<string, Personality>,
+): Inhabitant {
   const personalityName = group.personality[place % group.personality.length]!;
   const capabilities = new Set<Capability>(group.capabilities);
   const producers = Math.min(group.producers, size);
   const every = producers === 0 ? 0 : Math.floor(size / producers);
   if (every > 0 && place % every === 0 && place / every < producers) capabilities.add('producer');
   const name = `${personalityName}-${ordinal}`;
-  const personality = withTraits(personalities[personalityName]!, group.traits);
+  const personality = alike.get(personalityName)!;
   return { ordinal, name, group, personalityName, personality, capabilities: [...capabilities] };
 }
 

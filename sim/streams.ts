@@ -11,14 +11,25 @@ export interface Stream {
   pick<T>(from: readonly T[]): T;
 }
 
-function streamOf(name: string): Stream {
-  const next = seedrandom.alea(name);
-  const int = (below: number) => Math.floor(next() * below);
-  return {
-    int,
-    chance: (permille) => int(1000) < permille,
-    pick: (from) => from[int(from.length)]!,
-  };
+/** A class, so that a hundred thousand agents share its functions. */
+class AleaStream implements Stream {
+  readonly #next: () => number;
+
+  constructor(name: string) {
+    this.#next = seedrandom.alea(name);
+  }
+
+  int(below: number): number {
+    return Math.floor(this.#next() * below);
+  }
+
+  chance(permille: number): boolean {
+    return this.int(1000) < permille;
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[this.int(from.length)]!;
+  }
 }
 
 /** Streams by name, made at first use: what one purpose draws never shifts another's numbers. */
@@ -39,7 +50,7 @@ export class Streams {
     }
     const known = streams.get(agent);
     if (known) return known;
-    const stream = streamOf(`folkmoot/${this.#seed}/${agent}/${purpose}`);
+    const stream = new AleaStream(`folkmoot/${this.#seed}/${agent}/${purpose}`);
     streams.set(agent, stream);
     return stream;
   }

@@ -54,8 +54,9 @@ export class Knowledge {
   readonly #contents = new Map<string, Pick<ContentNote, 'soundness' | 'hasMeme'>>();
   readonly #talks = new Map<string, BlockTalk>();
   readonly #byTag = new Map<string, BlockTalk>();
-  readonly #allies: Set<number>[];
-  readonly #alliances: Set<string>[];
+  /** Of those who have any: most agents have none. */
+  readonly #allies = new Map<number, Set<number>>();
+  readonly #alliances = new Map<number, Set<string>>();
   readonly #members = new Map<string, number[]>();
   #heads: { hash: string; seq: number; at: number }[];
 
@@ -71,8 +72,6 @@ export class Knowledge {
     this.#neighbours = neighbours;
     this.#ordinals = ordinals;
     this.#heads = [{ hash: genesisHash, seq: 0, at: 0 }];
-    this.#allies = neighbours.map(() => new Set());
-    this.#alliances = neighbours.map(() => new Set());
   }
 
   publish({ block, soundness, hasMeme }: ContentNote): void {
@@ -127,6 +126,7 @@ export class Knowledge {
   votesHeard(agent: number, hash: string, now: number): HeardVote[] {
     const talk = this.#talks.get(hash);
     const heard: HeardVote[] = [];
+    const allies = this.#allies.get(agent);
     let sent = 0;
     let lost = 0;
     for (const other of talk ? this.#neighbours[agent]! : []) {
@@ -137,7 +137,7 @@ export class Knowledge {
       if (arrives === Number.POSITIVE_INFINITY) lost += 1;
       if (arrives > now) continue;
       const decision: Decision = talk!.decisions[other] === 1 ? 'approve' : 'reject';
-      heard.push({ agent: other, decision, ally: this.#allies[agent]!.has(other) });
+      heard.push({ agent: other, decision, ally: allies?.has(other) === true });
     }
     if (sent > 0) this.#traffic('sent', sent);
     if (lost > 0) this.#traffic('lost', lost);
@@ -164,7 +164,7 @@ export class Knowledge {
   }
 
   alliancesOf(agent: number): readonly string[] {
-    return [...this.#alliances[agent]!];
+    return [...(this.#alliances.get(agent) ?? [])];
   }
 
   /** -1 for an agent that is not of the scenario. */
@@ -239,18 +239,22 @@ export class Knowledge {
     const before = this.#members.get(alliance_id) ?? [];
     const joined = members.filter(({ role }) => status === 'active' && role !== 'invited');
     const after = joined.map(({ id }) => this.ordinalOf(id)).filter((ordinal) => ordinal >= 0);
-    for (const agent of before) this.#alliances[agent]!.delete(alliance_id);
-    for (const agent of after) this.#alliances[agent]!.add(alliance_id);
+    for (const agent of before) this.#alliances.get(agent)?.delete(alliance_id);
+    for (const agent of after) {
+      const own = this.#alliances.get(agent) ?? new Set();
+      this.#alliances.set(agent, own.add(alliance_id));
+    }
     if (after.length > 0) this.#members.set(alliance_id, after);
     else this.#members.delete(alliance_id);
     for (const agent of new Set([...before, ...after])) this.#refreshAllies(agent);
   }
 
   #refreshAllies(agent: number): void {
-    const allies = this.#allies[agent]!;
-    allies.clear();
-    for (const id of this.#alliances[agent]!) {
+    const allies = new Set<number>();
+    for (const id of this.#alliances.get(agent) ?? []) {
       for (const member of this.#members.get(id) ?? []) if (member !== agent) allies.add(member);
     }
+    if (allies.size > 0) this.#allies.set(agent, allies);
+    else this.#allies.delete(agent);
   }
 }
