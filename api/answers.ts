@@ -1,5 +1,4 @@
 /** Shapes of what reads, debug endpoints and the WebSocket's acknowledgements say. */
-import { type TSchema, Type } from 'typebox';
 import {
   AgentId,
   AgentList,
@@ -18,6 +17,8 @@ import {
   reasons,
   records,
   Timestamp,
+  type TSchema,
+  Type,
   VoteBody,
 } from '../engine/index.js';
 

@@ -1,6 +1,5 @@
 /** The WebSocket's tables: client messages with their schemas, topics, and close codes. */
-import { type Static, Type } from 'typebox';
-import { eventTopics } from '../engine/index.js';
+import { eventTopics, type Static, Type } from '../engine/index.js';
 
 export const socketPath = '/ws/v1';
 

@@ -1,6 +1,5 @@
 /** The debug endpoints: what a server would have verified, and what it knows of a connection. */
 
-import { Type } from 'typebox';
 import {
   admit,
   limits as bounds,
@@ -10,6 +9,7 @@ import {
   parseJson,
   type Refusal,
   refuse,
+  Type,
   validator,
 } from '../engine/index.js';
 import { httpInput, sha256Hex } from '../engine/signing.js';
@@ -63,7 +63,7 @@ export async function debugVerify(
   const refusal = await network.verifyOwn(admitted);
   // Whether a key is known may rest on a registration that is not durable yet.
   await network.durable;
-  const [own] = admitted.jobs;
+  const [own] = admitted.jobs();
   return success(200, {
     valid: refusal === null,
     kind: route.write,

@@ -63,7 +63,7 @@ export async function wantedScenario(
     const { loadScenario } = await import('../sim/scenario/load.js');
     return loadScenario(file, changes);
   }
-  const { completeScenario } = await import('../sim/scenario/load.js');
+  const { completeScenario } = await import('../sim/scenario/complete.js');
   const { usualRaw, usualSize } = await import('../sim/scenario/usual.js');
   const { withValues } = await import('../sim/scenario/paths.js');
   const raw = usualRaw(agents ?? usualSize.agents);

@@ -84,7 +84,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
     throw new UsageError('--speed is for --url: without a server, time is virtual');
   }
   const { showProgress } = await import('./progress.js');
-  const { Interrupted, simulate, simulateRemote } = await import('../sim/index.js');
+  const { Interrupted, simulate } = await import('../sim/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
   process.stderr.write(`folkmoot sim: ${scenario.title} (${shown})\n`);
   const { verifier, store, out, audit, url } = flags;
@@ -98,10 +98,10 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   };
   const options = { ...kept, verifier, audit, ...(store === undefined ? {} : { store }) };
   try {
-    const result =
-      url === undefined
-        ? await simulate(scenario, options, hooks)
-        : await simulateRemote(scenario, { ...kept, url, speed: flags.speed ?? 1 }, hooks);
+    const live = url === undefined ? null : await import('../sim/live/index.js');
+    const result = live
+      ? await live.simulateRemote(scenario, { ...kept, url: url!, speed: flags.speed ?? 1 }, hooks)
+      : await simulate(scenario, options, hooks);
     progress.stop();
     await tell(result, flags);
   } catch (error) {

@@ -31,6 +31,7 @@ export {
   storedLines,
 } from './replay/index.js';
 export * from './schema/index.js';
+export { type Static, type TProperties, type TSchema, Type, Value } from './schema/typebox.js';
 export { splitLines } from './split-lines.js';
 export * from './store/index.js';
 export { isDuration, parseInstant } from './time.js';

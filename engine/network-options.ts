@@ -6,9 +6,12 @@ import type { GenesisOptions } from './open-store.js';
 import type { Event } from './schema/index.js';
 
 export interface NetworkOptions {
-  /** A folder, made if it is missing; or `memory: true`, which dies with the process. */
+  /**
+   * A folder, made if it is missing; or `memory: true`, which dies with the process. With
+   * `memory: 'state'` entries and events go into the digests and are not held either.
+   */
   path?: string;
-  memory?: boolean;
+  memory?: boolean | 'state';
   /** `network_id` and whatever shall differ from the defaults. An existing folder keeps its own. */
   genesis: GenesisOptions;
   verifier: Verifier;

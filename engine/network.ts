@@ -26,7 +26,7 @@ import {
 } from './schema/index.js';
 import { sha256Hex } from './signing.js';
 import type { Store, StoreMeta } from './store/index.js';
-import { type Verified, verifyAll, verifyInner, verifyOwn } from './verify.js';
+import { takeUnverified, type Verified, verifyAll, verifyInner, verifyOwn } from './verify.js';
 import { type View, Views } from './views.js';
 
 export class Network {
@@ -40,6 +40,10 @@ export class Network {
   readonly #onFatal: (error: Error) => void;
   readonly #followers = new Followers();
   readonly genesis: Genesis;
+  /** Whether signatures are verified at all: a simulation may leave that out. */
+  readonly verifies: boolean;
+  /** Whether what is told survives the process. */
+  readonly durableOnDisk: boolean;
   /** Drawn once per folder: tells whether event numbers belong to the same history. */
   readonly epoch: string;
   /** Reads of what is committed. */
@@ -54,6 +58,8 @@ export class Network {
     this.#clock = clock;
     const { signatures } = opened.genesis;
     this.#verifier = signatures === 'none' ? createOffVerifier() : options.verifier;
+    this.durableOnDisk = opened.store.kind === 'lmdb';
+    this.verifies = this.#verifier.name !== 'off';
     this.#engine = opened.engine;
     this.#overlay = opened.overlay;
     this.#onFatal = options.onFatal ?? endProcess;
@@ -93,6 +99,9 @@ export class Network {
     if (this.#state !== 'open') return { refusal: refuse('STOPPING', 'the network is closed') };
     return verifyAll(admitted, this.#verifier, this.knows);
   }
+
+  /** What `verifyAdmitted` gives, at once, where nothing is verified; it throws elsewhere. */
+  takeUnverified = (admitted: Admitted) => takeUnverified(admitted, this.#verifier, this.knows);
 
   /** The request's own signature; those inside it follow after a look at what it asks. */
   verifyOwn = (admitted: Admitted) => verifyOwn(admitted, this.#verifier, this.knows);
@@ -159,11 +168,6 @@ export class Network {
   /** Entries applied but not yet durable. */
   get backlog(): number {
     return this.#queue.backlog;
-  }
-
-  /** Whether what is told survives the process. */
-  get durableOnDisk(): boolean {
-    return this.#store.kind === 'lmdb';
   }
 
   /** Durable commits, counted inside the store. */

@@ -29,7 +29,7 @@ export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
 
 export interface OpenStoreOptions {
   path?: string;
-  memory?: boolean;
+  memory?: boolean | 'state';
   genesis: GenesisOptions;
   freeSpaceBytes?: number;
 }
@@ -57,7 +57,7 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
 }
 
 function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): Store {
-  if (memory) return createMemoryStore();
+  if (memory) return createMemoryStore({ history: memory !== 'state' });
   if (path === undefined) throw new TypeError('Network.open needs a path, or memory: true');
   return openLmdbStore({
     path,

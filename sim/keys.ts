@@ -21,5 +21,6 @@ const NO_SIGNATURE = '0'.repeat(128);
 
 /** For networks without signatures: a name in the place of a key, and nothing signed. */
 export function unsignedSignatoryOf(seed: string, ordinal: number): Signatory {
-  return { publicKey: secretOf(seed, ordinal), sign: () => NO_SIGNATURE };
+  const unsigned = NO_SIGNATURE;
+  return { publicKey: secretOf(seed, ordinal), sign: () => unsigned, unsigned };
 }

@@ -16,7 +16,8 @@ import { Auditor } from './audit/index.js';
 import { begin, castOf, measured } from './cast.js';
 import { Ending, type Progress } from './ending.js';
 import { genesisOf } from './genesis.js';
-import { Collector, openTables, prepareOutput, type Tables, writeResult } from './measure/index.js';
+import { Collector } from './measure/collector.js';
+import type { Tables } from './measure/tables.js';
 import type { Provenance, SimResult } from './result.js';
 import type { Scenario } from './scenario/schema.js';
 import { mix, Streams } from './streams.js';
@@ -76,6 +77,7 @@ export async function simulate(
   const started = performance.now();
   const { out } = options;
   if (out !== undefined) {
+    const { prepareOutput } = await tableWriter();
     await prepareOutput(out);
     return run({ scenario, options, hooks, started, path: join(out, 'network') });
   }
@@ -87,6 +89,9 @@ export async function simulate(
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** Loaded where something is kept. */
+const tableWriter = () => import('./measure/tables.js');
 
 /** @throws {StoreError} `UNREADABLE` */
 async function temporaryFolder(): Promise<string> {
@@ -116,7 +121,7 @@ async function run(wanted: Wanted): Promise<SimResult> {
   try {
     const clock = virtualClock(START_MS);
     const network = await Network.open({
-      ...(path === null ? { memory: true } : { path }),
+      ...(path === null ? { memory: 'state' as const } : { path }),
       genesis: genesisOf(scenario),
       verifier,
       clock,
@@ -145,7 +150,7 @@ interface Running extends Wanted {
 
 async function runOn(network: Network, running: Running): Promise<SimResult> {
   const { out } = running.options;
-  const tables = out === undefined ? null : openTables(out, running.scenario);
+  const tables = out === undefined ? null : (await tableWriter()).openTables(out, running.scenario);
   try {
     return await runWith(network, running, tables);
   } catch (error) {
@@ -189,7 +194,9 @@ async function runWith(
     ...(hooks.made ?? {}),
   };
   tables?.finish();
-  if (options.out !== undefined) await writeResult(options.out, result, finished);
+  if (options.out !== undefined) {
+    await (await tableWriter()).writeResult(options.out, result, finished);
+  }
   return result;
 }
 

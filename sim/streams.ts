@@ -24,18 +24,23 @@ function streamOf(name: string): Stream {
 /** Streams by name, made at first use: what one purpose draws never shifts another's numbers. */
 export class Streams {
   readonly #seed: string;
-  readonly #streams = new Map<string, Stream>();
+  /** By purpose, then by agent: asked for at each draw, so no name is put together for it. */
+  readonly #streams = new Map<string, Map<number | 'world', Stream>>();
 
   constructor(seed: string) {
     this.#seed = seed;
   }
 
   of(agent: number | 'world', purpose: string): Stream {
-    const name = `${agent}/${purpose}`;
-    const known = this.#streams.get(name);
+    let streams = this.#streams.get(purpose);
+    if (!streams) {
+      streams = new Map();
+      this.#streams.set(purpose, streams);
+    }
+    const known = streams.get(agent);
     if (known) return known;
-    const stream = streamOf(`folkmoot/${this.#seed}/${name}`);
-    this.#streams.set(name, stream);
+    const stream = streamOf(`folkmoot/${this.#seed}/${agent}/${purpose}`);
+    streams.set(agent, stream);
     return stream;
   }
 }

@@ -2,7 +2,7 @@
 
 export const full = process.env.FOLKMOOT_TEST_COUNTS === 'full';
 
-function pick(row: { quick: number; full: number }): number {
+function pick<T>(row: { quick: T; full: T }): T {
   return full ? row.full : row.quick;
 }
 
@@ -18,6 +18,11 @@ export const counts = {
   commandsPerSequence: pick({ quick: 120, full: 250 }),
   /** Random lives whose measures are computed twice. */
   measuredLives: pick({ quick: 25, full: 400 }),
+  /** The largest sweep of which a report is made. */
+  largeHypercube: pick({
+    quick: { factors: 4, responses: 4 },
+    full: { factors: 10, responses: 12 },
+  }),
   /** Runs that are killed with SIGKILL: at each named point, and at random. */
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),

@@ -1,6 +1,5 @@
 /** The reads, as the documents describe them. */
-import { Type } from 'typebox';
-import { AgentId, BlockStatus, eventTopics, Hash, limits } from '../../engine/index.js';
+import { AgentId, BlockStatus, eventTopics, Hash, limits, Type } from '../../engine/index.js';
 import { type ReadName, readAnswers } from '../answers.js';
 import { DEFAULT_ROWS } from '../reads.js';
 import type { Operation, Parameter } from './operation.js';

@@ -1,6 +1,5 @@
 /** What is neither a command nor a plain read, as the documents describe it. */
-import { Type } from 'typebox';
-import { MemeId } from '../../engine/index.js';
+import { MemeId, Type } from '../../engine/index.js';
 import { ConnectionView, Health, Meta, Verification } from '../answers.js';
 import { socketLimits } from '../channels.js';
 import type { SpecialRoute } from '../routes.js';

@@ -1,6 +1,7 @@
 /** Requests: parameters, headers, bodies, and which security scheme a route has. */
-import { Type } from 'typebox';
+
 import * as engine from '../../engine/index.js';
+import { Type } from '../../engine/index.js';
 import { DebugVerifyBody } from '../debug.js';
 import type { Route } from '../routes.js';
 import type { Operation, Parameter } from './operation.js';

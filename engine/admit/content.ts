@@ -1,5 +1,4 @@
 /** What a meme's file is: told by its bytes, never by its sender. */
-import { fileTypeFromBuffer } from 'file-type';
 import type { MemeType } from '../schema/index.js';
 
 export interface Media {
@@ -23,6 +22,8 @@ const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
 /** The media of a file, or null where it is of no accepted type. */
 export async function sniff(file: Uint8Array): Promise<Media | null> {
+  // Loaded with the first file: most processes never see one.
+  const { fileTypeFromBuffer } = await import('file-type');
   const found = await fileTypeFromBuffer(file);
   const media = found && accepted[found.mime];
   if (media) return media;

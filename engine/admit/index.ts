@@ -36,7 +36,7 @@ export interface Admitted {
   request: SignedRequest;
   command: Command;
   /** The request's own signature first, then those of a proposal's transactions. */
-  jobs: VerifyJob[];
+  jobs(): VerifyJob[];
   /** When the signer says it signed, milliseconds since 1970. */
   signedAt: number;
   /** sha256 of the text that the request's signature covers, for whoever must explain it. */
@@ -97,15 +97,17 @@ function sign(
   const credentials = credentialsOf(request, raw);
   if ('refusal' in credentials) return credentials;
   const { publicKey, signature } = credentials;
-  const input = signingInput(request, raw);
-  const inputSha256 = () => sha256Hex(input);
+  const inputSha256 = () => sha256Hex(signingInput(request, raw));
   const signer: Signer = { publicKey, inputSha256 };
-  const own: VerifyJob = {
-    publicKey: hexBytes(publicKey),
-    message: Buffer.from(input),
-    signature: hexBytes(signature),
+  // Made when asked for: where nothing is verified, nobody asks.
+  const jobs = (): VerifyJob[] => {
+    const own: VerifyJob = {
+      publicKey: hexBytes(publicKey),
+      message: Buffer.from(signingInput(request, raw)),
+      signature: hexBytes(signature),
+    };
+    return drafted.jobs ? [own, ...drafted.jobs(signer)] : [own];
   };
-  const jobs = drafted.jobs ? [own, ...drafted.jobs(signer)] : [own];
   // A body's timestamp was checked with the body, a header's with the credentials.
   const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
   return { request, command: drafted.command(signer), jobs, signedAt, inputSha256 };

@@ -168,7 +168,7 @@ class Replay {
       const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
       return { line, divergence: { seq, kind, what: 'entry', expected: 'a good request', found } };
     }
-    const verdicts = (await this.#options.verifier?.verify(admitted.jobs)) ?? [];
+    const verdicts = (await this.#options.verifier?.verify(admitted.jobs())) ?? [];
     const failed = verdicts.indexOf(false);
     if (failed < 0) return { line, admitted };
     const which = failed === 0 ? 'of the request' : `of transaction ${failed - 1}`;

@@ -3,7 +3,7 @@
  * filled in, ids computed). The engine sees nothing else. A command is derived from its request
  * alone, so that replay derives the same one.
  */
-import { type Static, Type } from 'typebox';
+
 import {
   AgentId,
   AllianceId,
@@ -18,6 +18,7 @@ import {
   Sentiment,
   Status,
 } from './primitives.js';
+import { type Static, Type } from './typebox.js';
 
 const asked = <K extends string>(kind: K) => ({ kind: Type.Literal(kind), public_key: PublicKey });
 

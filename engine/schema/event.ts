@@ -1,5 +1,5 @@
 /** Events: facts that subscribers are told, and the topics under which each is found. */
-import { type Static, type TSchema, Type } from 'typebox';
+
 import {
   AgentId,
   AllianceId,
@@ -17,6 +17,7 @@ import {
   Status,
   Timestamp,
 } from './primitives.js';
+import { type Static, type TSchema, Type } from './typebox.js';
 
 const Who = Type.Object({ id: AgentId, personality: Type.String() });
 const Text = Type.String();

@@ -1,5 +1,5 @@
 /** Genesis: the parameters of a network, fixed in entry 0 and part of every digest. */
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from './typebox.js';
 
 export const Policy = Type.Enum(['bft', 'majority', 'veto']);
 export const Weights = Type.Enum(['equal', 'reputation', 'alliance_bonus']);

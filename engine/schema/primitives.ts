@@ -1,5 +1,5 @@
 /** The smallest shapes: hex, identifiers, names, times. All else in schema is built of these. */
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TSchema, Type } from './typebox.js';
 
 /** Hex is accepted in either case and always sent in lower case. */
 const hex = (characters: number, what: string) =>

@@ -2,7 +2,7 @@
  * Records: what is stored of the network's state, table by table. Values are canonical JSON; an
  * actor is stored as its machine's state and context, so that a new XState reads old folders.
  */
-import { type Static, type TSchema, Type } from 'typebox';
+
 import {
   AgentId,
   AllianceId,
@@ -18,6 +18,7 @@ import {
   PublicKey,
   Status,
 } from './primitives.js';
+import { type Static, type TSchema, Type } from './typebox.js';
 
 const actor = <S extends TSchema, C extends TSchema>(state: S, context: C) =>
   Type.Object({ state, context });

@@ -3,7 +3,7 @@
  * documents, but an absent or malformed one is a failed signature (401), not a malformed request:
  * validation therefore leaves them out (`unsigned`).
  */
-import { type Static, Type } from 'typebox';
+
 import {
   AgentId,
   Capability,
@@ -19,6 +19,7 @@ import {
   Tags,
   Timestamp,
 } from './primitives.js';
+import { type Static, Type } from './typebox.js';
 
 const noControl = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
 const stateKey = '^[\\x21-\\x7e]{1,128}$';

@@ -1,8 +1,8 @@
-/** ajv validators, compiled once from the schemas: the only place that knows ajv. */
+/** ajv validators, compiled from the schemas at first use: the only place that knows ajv. */
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { TSchema } from 'typebox';
 import { Genesis } from './genesis.js';
 import { type RequestBody, unsigned } from './request.js';
+import type { TSchema } from './typebox.js';
 
 /** What is wrong with a value: where (JSON Pointer) and why. */
 export interface Problem {
@@ -17,11 +17,16 @@ const ajv = new Ajv({
   formats: { 'date-time': true, duration: true },
 });
 
-const compiled = Object.fromEntries(
-  Object.entries(unsigned).map(([kind, schema]) => [kind, ajv.compile(schema)]),
-) as Record<keyof RequestBody, ValidateFunction>;
+const compiled = new Map<TSchema, ValidateFunction>();
 
-const genesis = ajv.compile(Genesis);
+/** Compiling takes milliseconds: a process pays for the schemas that it meets. */
+function compile(schema: TSchema): ValidateFunction {
+  const known = compiled.get(schema);
+  if (known) return known;
+  const validate = ajv.compile(schema);
+  compiled.set(schema, validate);
+  return validate;
+}
 
 function problemOf(validate: ValidateFunction, value: unknown): Problem | null {
   if (validate(value)) return null;
@@ -40,16 +45,15 @@ const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1
 
 /** A check of any schema's values: the first problem, or null. */
 export function validator(schema: TSchema): (value: unknown) => Problem | null {
-  const validate = ajv.compile(schema);
-  return (value) => problemOf(validate, value);
+  return (value) => problemOf(compile(schema), value);
 }
 
 /** The first problem of a request body, or null. */
 export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
-  return problemOf(compiled[kind], value);
+  return problemOf(compile(unsigned[kind]), value);
 }
 
 /** The first problem of genesis parameters, or null. */
 export function genesisProblem(value: unknown): Problem | null {
-  return problemOf(genesis, value);
+  return problemOf(compile(Genesis), value);
 }

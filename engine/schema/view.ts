@@ -1,5 +1,5 @@
 /** Answers: what a caller is shown after a command, and by reads. */
-import { type Static, Type } from 'typebox';
+
 import { eventData } from './event.js';
 import {
   AgentId,
@@ -15,6 +15,7 @@ import {
   Status,
   Timestamp,
 } from './primitives.js';
+import { type Static, Type } from './typebox.js';
 
 const Text = Type.String();
 /** True when the command had been done before and nothing changed. */

@@ -24,8 +24,13 @@ interface Table {
 /** Inserting one by one moves the tail each time; beyond this many, sorting all is cheaper. */
 const insertAtMost = 64;
 
+export interface MemoryStoreOptions {
+  /** Whether entries, events and blobs are held, beside the records; default true. */
+  history?: boolean;
+}
+
 /** A new empty store; see {@link Store}. Bytes are kept as handed over: never change them. */
-export function createMemoryStore(): Store {
+export function createMemoryStore({ history: held = true }: MemoryStoreOptions = {}): Store {
   const tables = new Map<string, Table>();
   const log = new Map<number, Uint8Array>();
   const history = new Map<number, string>();
@@ -35,9 +40,11 @@ export function createMemoryStore(): Store {
 
   async function commit(batch: Batch): Promise<void> {
     assertBatch(batch, meta);
-    for (const { seq, bytes } of batch.entries) log.set(seq, bytes);
-    for (const { seq, json } of batch.events) history.set(seq, json);
-    for (const { hash, bytes } of batch.blobs) blobs.set(hash, bytes);
+    if (held) {
+      for (const { seq, bytes } of batch.entries) log.set(seq, bytes);
+      for (const { seq, json } of batch.events) history.set(seq, json);
+      for (const { hash, bytes } of batch.blobs) blobs.set(hash, bytes);
+    }
     for (const { table, key, json } of batch.changes) change(tableOf(tables, table), key, json);
     meta = { ...batch.meta };
     commits += 1;

@@ -3,11 +3,12 @@
  * what differs is a violation. It learns nothing from the network but when things happened.
  */
 import type { Command, Event, Genesis, Outcome } from '../../engine/index.js';
+import { agentId } from '../../engine/signing.js';
 import { checkReads, type Reads } from './ending.js';
 import { Model } from './model/model.js';
 import type { Verdict } from './model/state.js';
 import { Safety } from './safety.js';
-import { difference, type Finding, shown, type Violation } from './violation.js';
+import { difference, type Finding, isSame, shown, type Violation } from './violation.js';
 
 export interface Put {
   at: number;
@@ -45,21 +46,20 @@ export class Auditor {
     const unsafe = this.#safety.watch({ at, command, outcome, events });
     const { verdict, told } = this.#model.put(at, command);
     const wrong = unsafe ?? checkOutcome(verdict, outcome) ?? checkEvents(told, events);
-    return this.#keep(at, wrong, { during: command.kind, ...concerned(command) });
+    return this.#keep(at, wrong, command.kind, command);
   }
 
   /** The network was asked what would become of a command, which changed nothing. */
   foresee({ at, command, outcome }: Foreseen): Violation | null {
     if (this.#first || (outcome && isUnable(outcome))) return this.#first;
     const due = this.#model.nextDue();
-    const during = { during: 'foresight' as const, ...concerned(command) };
     if (due !== null && due < at) {
       const found = `asked at ${at} while the deadline ${due} was not told of`;
       const missed = { rule: 'deadline', actor: 'network', expected: 'deadlines first', found };
-      return this.#keep(at, missed, during);
+      return this.#keep(at, missed, 'foresight', command);
     }
     const verdict = this.#model.foresee(at, command);
-    return this.#keep(at, checkForesight(verdict, outcome), during);
+    return this.#keep(at, checkForesight(verdict, outcome), 'foresight', command);
   }
 
   /** Time passed to `at`: deadlines strictly before it fired. */
@@ -67,15 +67,13 @@ export class Auditor {
     if (this.#first) return this.#first;
     const unsafe = this.#safety.watch({ at, command: null, outcome: null, events });
     const told = this.#model.advance(at);
-    const during = { during: 'time' as const, actor: 'network', block: '' };
-    return this.#keep(at, unsafe ?? checkEvents(told, events), during);
+    return this.#keep(at, unsafe ?? checkEvents(told, events), 'time');
   }
 
   /** At the end: everything that the network shows is what the model holds. */
   finish(at: number, reads: Reads): Violation | null {
     if (this.#first) return this.#first;
-    const during = { during: 'end' as const, actor: 'network', block: '' };
-    return this.#keep(at, checkReads(this.#model.state, at, reads), during);
+    return this.#keep(at, checkReads(this.#model.state, at, reads), 'end');
   }
 
   /** What the model holds, for figures beside those of a run. */
@@ -87,13 +85,15 @@ export class Auditor {
   #keep(
     at: number,
     finding: Finding | null,
-    where: Pick<Violation, 'during' | 'block' | 'actor'>,
+    during: Violation['during'],
+    command?: Command,
   ): Violation | null {
     if (!finding) return null;
     const { rule, expected, found } = finding;
-    const actor = finding.actor === '' ? where.actor : finding.actor;
-    const block = finding.block ?? where.block;
-    this.#first = { at, rule, actor, expected, found, during: where.during, block };
+    const sender = command ? agentId(command.public_key) : 'network';
+    const actor = finding.actor === '' ? sender : finding.actor;
+    const asked = command && 'block_hash' in command ? command.block_hash : '';
+    this.#first = { at, rule, actor, expected, found, during, block: finding.block ?? asked };
     return this.#first;
   }
 }
@@ -102,12 +102,10 @@ export class Auditor {
 const isUnable = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
 
-const concerned = (command: Command) => ({
-  actor: command.public_key,
-  block: 'block_hash' in command ? command.block_hash : '',
-});
-
 function checkOutcome(verdict: Verdict, outcome: Outcome): Finding | null {
+  if (verdict.result === outcome.result && 'data' in verdict && 'data' in outcome) {
+    if (isSame(verdict.data, outcome.data)) return null;
+  }
   const one = difference(summary(verdict), outcomeSummary(outcome));
   if (!one) return null;
   if (one.where === '' || one.where === 'result' || one.where === 'reason') {
@@ -150,8 +148,8 @@ function checkEvents(told: readonly Event[], events: readonly Event[]): Finding 
         event ? `event ${event.seq} ${event.type} ${JSON.stringify(event.data)}` : 'no more events';
       return { rule: 'event', actor: '', expected: name(expected), found: name(found) };
     }
-    const one = difference(expected, found);
-    if (!one) continue;
+    if (isSame(expected, found)) continue;
+    const one = difference(expected, found)!;
     const what = `event ${found.seq} ${found.type} with ${one.where}`;
     const block = 'block_hash' in expected.data ? { block: expected.data.block_hash } : {};
     return {

@@ -70,22 +70,36 @@ export function checkEnd(
   return { rule: 'quorum', actor: block.hash, expected: allowed.join(' or '), found };
 }
 
-/** All ends that the votes seen allow. What a veto takes is not all visible here. */
-function endsAllowed(genesis: Genesis, block: WatchedBlock, isDue: boolean): string[] {
-  const { approve, reject, electorate, groups } = block;
+/** All that the votes seen allow to become of it. What a veto takes is not all visible here. */
+function endsAllowed(genesis: Genesis, block: WatchedBlock, isDue: boolean): readonly string[] {
+  const { approve, reject, electorate } = block;
   if (genesis.policy === 'majority') {
-    if (!isDue && approve + reject < electorate) return ['voting'];
+    if (!isDue && approve + reject < electorate) return ends.voting;
     const turnout = (genesis.participation_bps * electorate) / 10_000;
-    if (approve + reject < turnout) return ['expired'];
-    return [approve > reject ? 'finalized' : 'rejected'];
+    if (approve + reject < turnout) return ends.expired;
+    return approve > reject ? ends.finalized : ends.rejected;
   }
-  if (approve >= leastToFinalize(electorate)) return ['finalized'];
-  if (reject >= Math.ceil(electorate / 3)) return ['rejected'];
-  const open = [isDue ? 'expired' : 'voting'];
-  const isUnited = ({ approve, reject }: { approve: number; reject: number }) =>
-    approve === 0 && reject >= 3;
-  if (genesis.policy === 'veto' && [...groups.values()].some(isUnited)) open.push('rejected');
-  return open;
+  if (approve >= leastToFinalize(electorate)) return ends.finalized;
+  if (reject >= Math.ceil(electorate / 3)) return ends.rejected;
+  if (genesis.policy === 'veto' && mayBeVetoed(block)) {
+    return isDue ? ends.vetoedOrExpired : ends.vetoedOrVoting;
+  }
+  return isDue ? ends.expired : ends.voting;
+}
+
+const ends = {
+  voting: ['voting'],
+  finalized: ['finalized'],
+  rejected: ['rejected'],
+  expired: ['expired'],
+  vetoedOrVoting: ['rejected', 'voting'],
+  vetoedOrExpired: ['rejected', 'expired'],
+};
+
+/** Whether three of one personality or more have rejected, and none of it approved. */
+function mayBeVetoed({ groups }: WatchedBlock): boolean {
+  for (const { approve, reject } of groups.values()) if (approve === 0 && reject >= 3) return true;
+  return false;
 }
 
 const leastToFinalize = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;

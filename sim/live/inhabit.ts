@@ -1,4 +1,4 @@
-/** Puts the agents of a scenario before a door: a live world, its agents called for the first time. */
+/** Puts the agents of a scenario before a door: a live world, each called for the first time. */
 import type { ScriptedAgent } from '../agents/agent.js';
 import { begin, castOf } from '../cast.js';
 import type { Observer } from '../measure/index.js';

@@ -135,7 +135,7 @@ async function runThrough(door: RemoteDoor, run: Run): Promise<SimResult> {
   return result;
 }
 
-/** The voting period is of the network's time: in the agents' time it lasts `speed` times as long. */
+/** The voting period is of the network's time: in the agents' it is `speed` times as long. */
 function hastened(scenario: Scenario, speed: number): Scenario {
   const voting_period_ms = scenario.consensus.voting_period_ms * speed;
   return { ...scenario, consensus: { ...scenario.consensus, voting_period_ms } };

@@ -2,7 +2,7 @@
  * Takes in what happens in a run, event by event, and ends in its measures and tables. Costs a
  * vote the same however many there were; keeps agents and blocks, never votes.
  */
-import type { CommandKind, Decision, Event, EventData, Reason } from '../../engine/index.js';
+import type { CommandKind, Decision, Event, EventData } from '../../engine/index.js';
 import type { Scenario } from '../scenario/schema.js';
 import { Activity } from './activity.js';
 import { Agreement } from './agreement.js';
@@ -12,7 +12,7 @@ import type { Counts, Reads } from './collected.js';
 import type { Row } from './dictionary.js';
 import { type Finished, finish } from './finish.js';
 import { Memes } from './memes.js';
-import type { ContentNote, DecisionNote, Observer, Traffic } from './observer.js';
+import type { ContentNote, DecisionNote, Observer, RefusedWhy, Traffic } from './observer.js';
 import { Outcomes } from './outcomes.js';
 import { type MeasuredAgent, NOBODY, Population } from './population.js';
 import { ToldReputation } from './reputation.js';
@@ -42,6 +42,8 @@ export class Collector implements Observer {
   readonly #outcomes = new Outcomes();
   readonly #alliances = new Alliances();
   readonly #series: Series;
+  /** When the last thing happened. */
+  #at: number;
   readonly #traffic: Record<Traffic, number> = { sent: 0, lost: 0, duplicated: 0 };
   /** The block that was voted on last: the next vote is mostly on the same one. */
   #voted: OpenBlock | undefined;
@@ -59,6 +61,7 @@ export class Collector implements Observer {
   ) {
     const groups = scenario.agents.map(({ group }) => group);
     this.#startMs = startMs;
+    this.#at = startMs;
     this.#onRow = onRow;
     this.#population = new Population(groups, agents);
     this.#blocks = new Blocks(this.#population);
@@ -77,6 +80,7 @@ export class Collector implements Observer {
 
   event(event: Event, at: number): void {
     this.#series.passTo(at);
+    this.#at = at;
     if (event.type === 'block_validation') this.#vote(event.data, at);
     else if (event.type === 'block_proposal') this.#propose(event.data, at);
     else if (event.type === 'block_status') this.#close(event.data, at);
@@ -88,7 +92,7 @@ export class Collector implements Observer {
     }
   }
 
-  refused(agent: number, kind: CommandKind, why: Reason | 'equivocation'): void {
+  refused(agent: number, kind: CommandKind, why: RefusedWhy): void {
     if (kind !== 'vote') return;
     if (why === 'equivocation') this.#activity.add('equivocations', agent);
     else if (why === 'VOTING_CLOSED') this.#activity.add('late_votes', agent);
@@ -109,9 +113,10 @@ export class Collector implements Observer {
   /**
    * The end of the run. Rows are read as they are taken, so the network must stay open until then.
    * @param reads `network.read`, after everything is durable.
-   * @param endMs when the run ended, milliseconds since 1970.
+   * @param nowMs when the run ended, milliseconds since 1970; the last event may have come later.
    */
-  finish(reads: Reads, endMs: number): Finished {
+  finish(reads: Reads, nowMs: number): Finished {
+    const endMs = Math.max(nowMs, this.#at);
     this.#series.finish(endMs);
     return finish(reads, {
       startMs: this.#startMs,

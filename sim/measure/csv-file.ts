@@ -17,6 +17,7 @@ export class CsvFile<R extends Record<string, Cell>> {
   readonly #name: string;
   readonly #columns: string[];
   readonly #file: number;
+  #open = true;
   #waiting: R[] = [];
 
   /** @throws {StoreError} `UNREADABLE`, as all of them, when it cannot be written. */
@@ -36,15 +37,20 @@ export class CsvFile<R extends Record<string, Cell>> {
   finish(): void {
     this.#flush();
     this.#try(() => {
-      closeSync(this.#file);
+      this.#close();
       renameSync(this.#part, join(this.#folder, this.#name));
     });
   }
 
-  /** Leaves nothing behind. */
+  /** Leaves nothing behind; after `finish` there is nothing to leave. */
   abandon(): void {
-    closeSync(this.#file);
+    this.#close();
     rmSync(this.#part, { force: true });
+  }
+
+  #close(): void {
+    if (this.#open) closeSync(this.#file);
+    this.#open = false;
   }
 
   get #part(): string {

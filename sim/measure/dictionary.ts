@@ -19,11 +19,11 @@ export const measures = {
   sound_finalized_share: 'finalized of the closed blocks whose transactions all add up',
   unsound_finalized_share: 'finalized of the closed blocks with a transaction that does not add up',
   finality_mean_ms: 'mean time from the proposal of a finalized block to its finalization',
-  finality_p50_ms: 'median of it',
-  finality_p95_ms: '95th percentile of it (nearest rank)',
-  finality_p99_ms: '99th percentile of it (nearest rank)',
+  finality_p50_ms: 'median time from proposal to finalization',
+  finality_p95_ms: '95th percentile of the time to finality (nearest rank)',
+  finality_p99_ms: '99th percentile of the time to finality (nearest rank)',
   transactions: 'transactions in finalized blocks',
-  tps: 'these, a second of virtual time',
+  tps: 'finalized transactions a second of virtual time',
   votes: 'votes that counted',
   votes_per_block: 'mean number of votes of a closed block',
   participation: 'mean share of the electors that had voted when their block closed',
@@ -31,13 +31,15 @@ export const measures = {
   equivocations: 'votes taken as evidence of equivocation',
   agreement:
     'chance that two voters on one block agree, mean over closed blocks with two voters or more',
-  agreement_within: 'the same for two voters of one group, over closed blocks with such a pair',
-  agreement_between: 'the same for two voters of different groups',
+  agreement_within: 'agreement of two voters of one group, over closed blocks with such a pair',
+  agreement_between: 'agreement of two voters of different groups, over such blocks likewise',
   reputation_mean: 'mean overall reputation of all registered agents at the end, 0 to 100',
-  reputation_gini: 'Gini coefficient of it: 0 when all have the same, towards 1 when one has all',
+  reputation_gini:
+    'Gini coefficient of this reputation: 0 when all have the same, towards 1 when one has all',
   alliances: 'alliances that became active',
-  alliance_size_mean: 'mean of the largest number of members that each of these had',
-  alliance_lifetime_mean_ms: 'mean time from active to its end, or to the end of the run',
+  alliance_size_mean: 'mean of the largest number of members that each of these alliances had',
+  alliance_lifetime_mean_ms:
+    'mean time of an alliance from active to its end, or to the end of the run',
   memes: 'memes posted',
   meme_reach_mean:
     'mean number of voters, with votes that counted, that had heard a meme when they decided',
@@ -46,7 +48,7 @@ export const measures = {
     'share of the votes that counted that would have been the other one without any memes, ' +
     'of those that can say',
   messages_sent: 'requests, deliveries of events to agents, and messages between neighbours',
-  messages_lost: 'of these, those that were lost',
+  messages_lost: 'messages sent that were lost',
   messages_duplicated: 'requests that arrived twice',
 } as const satisfies Dictionary;
 

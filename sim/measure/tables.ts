@@ -29,7 +29,7 @@ export interface Tables {
   onRow?: (row: Row<'votes.csv'>) => void;
   /** To be called at the end of the run, before `writeResult`. */
   finish(): void;
-  /** To be called instead when the run failed: no file stays. */
+  /** To be called when the run failed: no half file stays. What is finished stays. */
   abandon(): void;
 }
 

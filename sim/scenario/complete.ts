@@ -1,7 +1,7 @@
 /** From what a file holds to a scenario with everything filled in, or what is wrong with it. */
-import { Value } from 'typebox/value';
+import { Value } from '../../engine/index.js';
 import { check } from './check.js';
-import type { Problem } from './problem.js';
+import { type Problem, pathText, ScenarioError } from './problem.js';
 import { Scenario } from './schema.js';
 import { shapeProblem } from './shape.js';
 
@@ -22,3 +22,11 @@ export function complete(raw: unknown, folder?: string): Completed {
 }
 
 const DEFAULT_BLOCKS = 100;
+
+/** @throws {ScenarioError} naming path and what is allowed. */
+export function completeScenario(raw: unknown, folder?: string): Scenario {
+  const found = complete(raw, folder);
+  if ('scenario' in found) return found.scenario;
+  const { path, text } = found.problem;
+  throw new ScenarioError(`${pathText(path)} ${text}`.trim());
+}

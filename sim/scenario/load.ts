@@ -35,14 +35,6 @@ export function loadScenario(file: string, changes: readonly Change[] = []): Loa
   throw new ScenarioError(`${basename(file)}${line}: ${pathText(path)} ${text}`.trim());
 }
 
-/** @throws {ScenarioError} naming path and what is allowed. */
-export function completeScenario(raw: unknown, folder?: string): Scenario {
-  const found = complete(raw, folder);
-  if ('scenario' in found) return found.scenario;
-  const { path, text } = found.problem;
-  throw new ScenarioError(`${pathText(path)} ${text}`.trim());
-}
-
 function parse(file: string): { document: Document; lines: LineCounter } {
   const lines = new LineCounter();
   const document = parseDocument(textOf(file), { lineCounter: lines, prettyErrors: false });

@@ -1,5 +1,5 @@
 /** The sweep of a scenario: which of its values are varied, how, and how often. */
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '../../engine/index.js';
 import { whole } from './schema-terms.js';
 
 const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);

@@ -1,5 +1,5 @@
 /** Terms that the parts of the scenario schema share. */
-import { Type } from 'typebox';
+import { Type } from '../../engine/index.js';
 
 /** A fraction of one. */
 export const Share = (description: string, standard?: number) =>

@@ -2,8 +2,7 @@
  * The scenario: an experiment as a file. This one schema gives the type, the checks, all defaults,
  * the JSON Schema for editors and the reference in the docs. Names end in their unit.
  */
-import { type Static, Type } from 'typebox';
-import { Policy, Weights } from '../../engine/index.js';
+import { Policy, type Static, Type, Weights } from '../../engine/index.js';
 import { personalityNames } from '../agents/personalities.js';
 import { Fault } from './schema-faults.js';
 import { Strategy } from './schema-strategies.js';
@@ -122,7 +121,7 @@ export const Topology = Type.Object(
     kind: Type.Enum(['complete', 'ring', 'small_world', 'scale_free', 'groups'], {
       default: 'small_world',
       ...about(
-        'who hears whom: everybody (2,000 agents at most); a ring; a ring with some links rewired ' +
+        'who hears whom: everybody (2,000 agents at most); a ring; one with some links rewired ' +
           '(Watts and Strogatz); preferential attachment (Barabasi and Albert); small worlds ' +
           'inside each group with some links between groups',
       ),

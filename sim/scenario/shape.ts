@@ -1,24 +1,20 @@
 /** Whether a value has the shape of a scenario; if not, where, and what is allowed there. */
-import type { TSchema } from 'typebox';
-import { validator } from '../../engine/index.js';
+
+import { type TSchema, Value } from '../../engine/index.js';
 import { allowed, schemaAt } from './describe.js';
 import type { Problem } from './problem.js';
 import { Scenario } from './schema.js';
 import { Fault } from './schema-faults.js';
 import { Strategy } from './schema-strategies.js';
 
-type Check = ReturnType<typeof validator>;
-
-/** Compiled at first use. */
-const checks = new Map<TSchema, Check>();
-
 function problemIn(schema: TSchema, value: unknown, above: string[]): Problem | null {
-  const check = checks.get(schema) ?? validator(schema);
-  checks.set(schema, check);
-  const found = check(value);
-  if (!found) return null;
-  const steps = found.pointer.split('/').slice(1);
+  if (Value.Check(schema, value)) return null;
+  const [error] = Value.Errors(schema, value);
+  const { instancePath = '', params = {} } = error ?? {};
+  const [missing] = (params as { requiredProperties?: string[] }).requiredProperties ?? [];
+  const steps = instancePath.split('/').slice(1);
   const inside = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (missing !== undefined) inside.push(missing);
   return { path: [...above, ...inside], text: textOf(schema, value, inside) };
 }
 

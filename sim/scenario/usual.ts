@@ -1,5 +1,5 @@
 /** The scenario of `folkmoot sim` without a file: a mixed town, as large as asked. */
-import { completeScenario } from './load.js';
+import { completeScenario } from './complete.js';
 import type { Scenario } from './schema.js';
 
 /** Every so manieth agent is a producer too. */

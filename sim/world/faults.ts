@@ -1,4 +1,4 @@
-/** What goes wrong in a run, and when: asked for each message and call, so quick where all is well. */
+/** What goes wrong in a run, and when: asked for each message, so quick where all is well. */
 import type { Scenario } from '../scenario/schema.js';
 import type { Fault, FaultOf } from '../scenario/schema-faults.js';
 import { selected } from './select.js';

@@ -5,7 +5,7 @@ import type { Stream } from '../streams.js';
 
 type Links = Set<number>[];
 
-/** Neighbours of each agent, ascending; links are mutual. In a complete graph all share one list. */
+/** Neighbours of each agent, ascending; links are mutual. In a complete graph all share a list. */
 export function graphOf(scenario: Scenario, stream: Stream): number[][] {
   const { topology, population: size } = scenario;
   const { kind, degree } = topology;

@@ -7,7 +7,8 @@ import type { CommandKind, Event, EventData } from '../../engine/index.js';
 import { settle } from '../agents/act.js';
 import { soundness } from '../agents/content.js';
 import type { Answer, Door } from './door.js';
-import { type Sent, Society, type SocietyOptions } from './society.js';
+import { type Sent, Society } from './society.js';
+import type { SocietyOptions } from './society-options.js';
 
 /** The world looks up after so long though nothing is due: whether to go on is asked then. */
 const LONGEST_PAUSE_MS = 250;
@@ -65,7 +66,7 @@ export class LiveWorld extends Society {
     return this.startMs + Math.trunc((at - this.startMs) * this.#options.speed);
   }
 
-  /** Whatever is due by now, in short windows: also when late, what is sent goes out in its turn. */
+  /** Whatever is due by now, in short windows: what is sent goes out in its turn, late or not. */
   #turn(): void {
     const now = this.#worldTime(this.#door.now());
     const { windowMs } = this.#options.links;

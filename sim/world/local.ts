@@ -16,11 +16,13 @@ import {
   type Outcome,
   type Refusal,
   StoreError,
+  type Verified,
   type VirtualClock,
 } from '../../engine/index.js';
 import type { Broken } from '../result.js';
 import { type Arrival, roundLength } from './rounds.js';
-import { type Sent, Society, type SocietyOptions } from './society.js';
+import { type Sent, Society } from './society.js';
+import type { SocietyOptions } from './society-options.js';
 
 /** Applied entries that may wait for the disk before the world does. */
 const BACKLOG = 4_096;
@@ -86,6 +88,7 @@ export class LocalWorld extends Society {
   async #deliver(end: number): Promise<void> {
     const network = this.#network;
     let arrivals = await this.#admitted(this.arrived(end));
+    if (!network.verifies) return this.#takeEach(arrivals);
     while (arrivals.length > 0 && !this.broken) {
       this.#advance(arrivals[0]!.at);
       const length = roundLength(arrivals, {
@@ -94,6 +97,17 @@ export class LocalWorld extends Society {
       });
       await this.#round(length === arrivals.length ? arrivals : arrivals.slice(0, length));
       arrivals = arrivals.slice(length);
+    }
+  }
+
+  /** Where nothing is verified, each is taken as it comes: what rounds would give, without them. */
+  async #takeEach(arrivals: readonly Arrival[]): Promise<void> {
+    const network = this.#network;
+    for (const arrival of arrivals) {
+      if (this.broken) return;
+      this.#clock.set(arrival.at);
+      this.#take(arrival, network.takeUnverified(arrival.admitted));
+      if (network.backlog > BACKLOG) await network.durable;
     }
   }
 
@@ -116,21 +130,27 @@ export class LocalWorld extends Society {
     const verified = await Promise.all(
       arrivals.map(({ admitted }) => this.#hopeless(admitted) ?? network.verifyAdmitted(admitted)),
     );
-    for (const [index, { at, from, admitted }] of arrivals.entries()) {
+    for (const [index, arrival] of arrivals.entries()) {
       if (this.broken) return;
-      this.#clock.set(at);
+      this.#clock.set(arrival.at);
       const one = verified[index]!;
-      const { command } = admitted;
-      if ('result' in one) this.#count(from, command.kind, one);
-      else if ('refusal' in one) this.#turnedAway(from, command.kind, one.refusal);
-      else {
-        const { outcome, events } = network.apply(one);
-        this.#note(this.#watch?.observe({ at, command, outcome, events }));
-        this.#count(from, command.kind, outcome);
-        this.#tell(events);
-      }
+      if ('result' in one) this.#count(arrival.from, arrival.admitted.command.kind, one);
+      else this.#take(arrival, one);
       if (network.backlog > BACKLOG) await network.durable;
     }
+  }
+
+  /** Applies a request at its instant, and spreads what came of it. */
+  #take({ at, from, admitted }: Arrival, verified: Verified | { refusal: Refusal }): void {
+    const { command } = admitted;
+    if ('refusal' in verified) {
+      this.#turnedAway(from, command.kind, verified.refusal);
+      return;
+    }
+    const { outcome, events } = this.#network.apply(verified);
+    this.#note(this.#watch?.observe({ at, command, outcome, events }));
+    this.#count(from, command.kind, outcome);
+    this.#tell(events);
   }
 
   /** The outcome of a request that would change nothing, before its signature costs anything. */

@@ -3,7 +3,7 @@ import type { Event } from '../../engine/index.js';
 import { settle } from '../agents/act.js';
 import { openWaitMs, takeTurn } from '../agents/turns.js';
 import type { Knowledge } from './knowledge.js';
-import type { SocietyOptions } from './society.js';
+import type { SocietyOptions } from './society-options.js';
 import type { World } from './world.js';
 
 type Told<T extends Event['type']> = Event & { type: T };

@@ -13,13 +13,11 @@ import {
 } from '../../engine/index.js';
 import { agentId } from '../../engine/signing.js';
 import { act } from '../agents/act.js';
-import type { ScriptedAgent } from '../agents/agent.js';
-import type { ContentNote, DecisionNote, Observer, RefusedWhy } from '../measure/observer.js';
-import type { Scenario } from '../scenario/schema.js';
-import type { Faults } from './faults.js';
+import type { ContentNote, DecisionNote, RefusedWhy } from '../measure/observer.js';
 import { Knowledge } from './knowledge.js';
-import { type Links, NETWORK } from './links.js';
+import { NETWORK } from './links.js';
 import { News } from './news.js';
+import type { SocietyOptions } from './society-options.js';
 import type { Wake, World } from './world.js';
 
 interface Call {
@@ -35,22 +33,6 @@ export interface Sent {
   from: number;
   number: number;
   request: SignedRequest;
-}
-
-export interface SocietyOptions {
-  scenario: Scenario;
-  networkId: string;
-  agents: ScriptedAgent[];
-  neighbours: number[][];
-  faults: Faults;
-  links: Links;
-  seedNumber: number;
-  startMs: number;
-  observer: Observer;
-  /** The block that the first ones are built on; left out, genesis. */
-  head?: string;
-  /** Sees each request on its way, and may change it: faults for tests. */
-  inTransit?: (request: SignedRequest) => SignedRequest;
 }
 
 export class Society implements World {

@@ -20,16 +20,17 @@ import {
 } from 'folkmoot';
 import { type Citizen, citizenOf, instant, paperSignatory } from './citizens.js';
 
-const CITIZENS = 9;
-const FOUNDERS = 8;
+const CITIZENS = 13;
+const FOUNDERS = 12;
 const UNKNOWN_BLOCK = 'e'.repeat(64);
 const UNKNOWN_MEME = `meme_${'0'.repeat(32)}`;
+const UNKNOWN_ALLIANCE = `ally_${'0'.repeat(32)}`;
 const personalities = ['lawful', 'greedy'] as const;
 const statuses = ['active', 'active', 'active', 'inactive', 'maintenance'] as const;
 const durations = ['PT1M', 'PT5M', 'PT1H'];
 const capabilities = [['validator'], ['validator', 'producer'], ['producer']] as const;
 /** Jumps in milliseconds, beside those to the next deadline and just beyond it. */
-const jumps = [0, 1, 777, 5_000, 20_000, 61_000, 601_000];
+const jumps = [0, 1, 777, 5_000, 20_000, 61_000, 600_000];
 
 const citizens = Array.from({ length: CITIZENS }, (_, index) => citizenOf(paperSignatory(index)));
 
@@ -37,6 +38,8 @@ const citizens = Array.from({ length: CITIZENS }, (_, index) => citizenOf(paperS
 export interface Attempt {
   kind:
     | 'ballot'
+    | 'race'
+    | 'pact'
     | 'register'
     | 'status'
     | 'vote'
@@ -55,6 +58,8 @@ export interface Attempt {
 
 const kinds = fc.oneof(
   { weight: 3, arbitrary: fc.constant('ballot' as const) },
+  { weight: 1, arbitrary: fc.constant('race' as const) },
+  { weight: 1, arbitrary: fc.constant('pact' as const) },
   { weight: 2, arbitrary: fc.constant('register' as const) },
   { weight: 3, arbitrary: fc.constant('status' as const) },
   { weight: 22, arbitrary: fc.constant('vote' as const) },
@@ -112,29 +117,50 @@ export class Life {
   static founders(): SignedRequest[] {
     return citizens.slice(0, FOUNDERS).map((citizen, index) =>
       composeRegister(citizen, instant(0), {
-        personality: personalities[index % 2]!,
+        personality: isGreedy(index) ? 'greedy' : 'lawful',
         name: 'founder',
-        capabilities: ['validator', 'producer'],
+        capabilities: index === 10 ? ['producer'] : index === 11 ? ['validator'] : both,
       }),
     );
   }
 
-  /** How far to jump, or what to send. */
-  next(attempt: Attempt): number | SignedRequest[] {
-    if (attempt.kind === 'jump') return this.#jump(attempt);
-    const requests = attempt.kind === 'ballot' ? this.#ballot(attempt) : [this.#compose(attempt)];
-    this.#past.push(...requests);
-    return requests;
+  /** How far to jump, or what to send: each request is made after the one before was taken. */
+  next(attempt: Attempt): number | Iterable<SignedRequest> {
+    return attempt.kind === 'jump' ? this.#jump(attempt) : this.#requests(attempt);
   }
 
-  /** Most vote, and mostly alike: otherwise hardly any block would be decided. */
-  #ballot({ which, flag, some }: Attempt): SignedRequest[] {
-    const voters = citizens.filter((_, index) => index !== some % 20);
-    return voters.map((_, index) => {
-      const decision = flag === (some >> index) % 4 > 0 ? 15 : 6;
+  *#requests(attempt: Attempt): Iterable<SignedRequest> {
+    for (const one of this.#attempts(attempt)) {
+      const request = this.#compose(one);
+      this.#past.push(request);
+      yield request;
+    }
+  }
+
+  /** What many do at once; otherwise hardly any block would be decided, or bound be reached. */
+  *#attempts(attempt: Attempt): Iterable<Attempt> {
+    if (attempt.kind === 'ballot') yield* this.#ballot(attempt);
+    else if (attempt.kind === 'race') yield* everyone({ ...attempt, kind: 'propose' });
+    else if (attempt.kind === 'pact') yield* this.#pact(attempt);
+    else yield attempt;
+  }
+
+  /** Most vote, and mostly alike; or one personality is against all others. */
+  *#ballot({ which, flag, some }: Attempt): Iterable<Attempt> {
+    for (const index of citizens.keys()) {
+      if (index === some % 20) continue;
       const who = (index + which) % CITIZENS;
-      return this.#compose({ kind: 'vote', who, which: which % 2, flag: true, some: decision });
-    });
+      const isFor = some % 5 === 0 ? !isGreedy(who) : flag === (some >> (index % 8)) % 4 > 0;
+      yield { kind: 'vote', who, which: which % 2, flag: true, some: isFor ? 5 : 14 };
+    }
+  }
+
+  /** Alliances of all with all, one after another. */
+  *#pact(attempt: Attempt): Iterable<Attempt> {
+    for (let round = 0; round < 1 + (attempt.some % 6); round += 1) {
+      yield { ...attempt, kind: 'alliance', some: ALL_INVITED };
+      yield* everyone({ ...attempt, kind: 'alliance', which: 0, flag: false, some: ACCEPTS });
+    }
   }
 
   #jump({ which, flag, some }: Attempt): number {
@@ -153,8 +179,8 @@ export class Life {
     const { kind, who, which, flag, some } = attempt;
     const by = citizens[who]!;
     const stamp = this.#stamp();
-    const past = this.#past.at(-1 - (some % 30));
-    if (kind === 'repeat' && past) return past;
+    const past = kind === 'repeat' ? this.#repeated(attempt) : undefined;
+    if (past) return past;
     if (kind === 'register') {
       const personality = personalities[which % 2]!;
       const fields = {
@@ -166,7 +192,7 @@ export class Life {
     }
     if (kind === 'status') {
       const status = statuses[some % statuses.length]!;
-      const id = (some % 11 === 0 ? citizens[which % CITIZENS]! : by).id;
+      const id = (some % 11 === 0 ? citizens.at(which - 5)! : by).id;
       return composeStatus(by, some % 7 === 0 ? instant(1) : stamp, id, { status });
     }
     if (kind === 'meme') {
@@ -188,6 +214,13 @@ export class Life {
     return this.#proposal(by, stamp, attempt);
   }
 
+  /** One of the last requests of one kind, so that the many votes do not hide the others. */
+  #repeated({ which, some }: Attempt): SignedRequest | undefined {
+    const kinds = [...new Set(this.#past.map(({ kind }) => kind))];
+    const alike = this.#past.filter(({ kind }) => kind === kinds[which % kinds.length]);
+    return alike.at(-1 - (some % Math.min(20, alike.length)));
+  }
+
   #proposal(by: Citizen, stamp: string, { flag, some }: Attempt) {
     const head = this.#network.read.networkState().head_hash;
     const parent_hash = some % 13 === 0 ? GENESIS_HASH : head;
@@ -201,14 +234,20 @@ export class Life {
   #alliance(by: Citizen, stamp: string, { who, which, flag, some }: Attempt) {
     const known = [...this.#network.read.records('alliances')].map(({ value }) => value);
     const open = known.filter(({ state }) => state === 'proposed' || state === 'active');
-    const context = (open[which % 3] ?? known[which % 2])?.context;
-    const asked = citizens.find(({ id }) => id === context?.invited[some % 3]) ?? by;
-    if (context && some % 5 < 3) {
-      return composeAllianceRespond(flag ? asked : by, stamp, context.alliance_id, some % 4 > 0);
+    const context = (some % 7 === 0 ? known : open)[which % 3]?.context;
+    const id = which === 9 ? UNKNOWN_ALLIANCE : (context?.alliance_id ?? UNKNOWN_ALLIANCE);
+    const among = (ids: readonly string[] = []) => {
+      const found = ids[some % Math.max(1, ids.length)];
+      return (flag && citizens.find((citizen) => citizen.id === found)) || by;
+    };
+    if (some % 5 < 3) {
+      return composeAllianceRespond(among(context?.invited), stamp, id, some % 4 > 0);
     }
-    if (context && some % 10 === 3) return composeAllianceLeave(by, stamp, context.alliance_id);
+    if (some % 5 === 3) return composeAllianceLeave(among(context?.members), stamp, id);
     const others = citizens.filter((_, index) => (some >> index) % 2 === 1 && index !== who);
-    const targets = others.length === 0 ? [citizens[which % CITIZENS]!] : others;
+    // At times also the founder, or the last citizen, who may not have joined.
+    const targets = [...others, ...(others.length === 0 || which > 7 ? [citizens.at(-1)!] : [])];
+    if (which === 7) targets.push(by);
     return composeAlliancePropose(by, stamp, {
       target_ids: targets.map((target) => target.id),
       purpose: 'win',
@@ -233,3 +272,15 @@ export class Life {
     return known.filter((_, index) => (some >> index) % 2 === 1).slice(0, 16);
   }
 }
+
+const isGreedy = (index: number) => index % 4 === 0;
+const both = ['validator', 'producer'] as const;
+
+/** The same by each citizen. */
+function* everyone(attempt: Attempt): Iterable<Attempt> {
+  for (const who of citizens.keys()) yield { ...attempt, who };
+}
+
+/** As `some` of an alliance: found one with many; say yes. */
+const ALL_INVITED = 1_019;
+const ACCEPTS = 1;

@@ -131,7 +131,7 @@ test.each([
   const verifier = createVerifier(kind);
   onTestFinished(() => verifier.close());
   const admissions = await Promise.all(requests.map(([, request]) => admitted(request)));
-  const jobs = admissions.flatMap((admission) => admission.jobs);
+  const jobs = admissions.flatMap((admission) => admission.jobs());
   expect(jobs).toHaveLength(requests.length + 1);
   expect(await verifier.verify(jobs)).toEqual(jobs.map(() => true));
   const other = jobs.map((job) => ({

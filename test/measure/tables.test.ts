@@ -1,4 +1,4 @@
-/** What a kept run leaves: strict CSV with the columns of the dictionary, adding up to the measures. */
+/** What a kept run leaves: strict CSV in the columns of the dictionary, adding up. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -113,7 +113,7 @@ test('votes.csv: only when the scenario asks for it', async () => {
   expect(readdirSync(folder)).not.toContain('votes.csv');
 });
 
-test('votes.csv: rows beyond one block of writing, in order; nothing of an abandoned run', async () => {
+test('votes.csv: rows beyond one block of writing, in order; none of a failed run', async () => {
   const folder = temporaryFolder();
   const row = { block: 0, group: 'a', personality: 'lawful', decision: 'approve', voted_ms: 1 };
   const rest = { after_ms: 1, memes_heard: null, meme_references: 0, without_memes: null };
@@ -122,6 +122,7 @@ test('votes.csv: rows beyond one block of writing, in order; nothing of an aband
   for (let agent = 0; agent < 2_500; agent += 1) tables.onRow!({ ...row, agent, ...rest });
   expect(readdirSync(folder)).toEqual(['.votes.csv.part']);
   tables.finish();
+  tables.abandon();
   const agents = readTable(folder, 'votes.csv').map(({ agent }) => Number(agent));
   expect(agents).toEqual(Array.from({ length: 2_500 }, (_, index) => index));
   const other = temporaryFolder();

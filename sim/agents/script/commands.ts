@@ -1,6 +1,5 @@
 /** What a script can have its agent do, and how it is done. */
-import { type Static, Type } from 'typebox';
-import { Decision, validator } from '../../../engine/index.js';
+import { Decision, type Static, Type, validator } from '../../../engine/index.js';
 import type { BlockTalk } from '../../world/knowledge.js';
 import type { World } from '../../world/world.js';
 import type { ScriptedAgent } from '../agent.js';

@@ -8,7 +8,7 @@ import { votedAt, voteOf } from './votes.js';
 
 export function tell(state: State, told: Told, event: Emitted): void {
   state.seq += 1;
-  told.push({ ...event, seq: state.seq });
+  told.push(Object.assign(event, { seq: state.seq }));
 }
 
 const who = ({ id, personality }: Agent) => ({ id, personality });

@@ -1,0 +1,56 @@
+/** Reputation by group over the run. */
+import { gridY, lineY } from '@observablehq/plot';
+import { type Chart, COLORED, colorOf, OTHERS } from '../figure.js';
+import { shown, timeUnit } from '../numbers.js';
+import type { SeriesData } from '../series-data.js';
+import { thin, thinned } from '../thin.js';
+
+const MOST_STEPS = 400;
+/** Lines beyond these would hide each other. */
+const MOST_LINES = 20;
+
+/** @param groups the largest first: those have a colour of their own. */
+export function reputationChart(series: SeriesData, groups: readonly string[]): Chart | null {
+  const curves = groups
+    .map((group) => ({ group, all: series.curve('reputation_mean', group) }))
+    .filter(({ all }) => all.some(({ value }) => value !== null))
+    .slice(0, MOST_LINES);
+  const instants = curves[0]?.all.length ?? 0;
+  const last = curves[0]?.all.at(-1);
+  if (!last) return null;
+  const x = timeUnit(last.ms);
+  const rows = curves.flatMap(({ group, all }, index) =>
+    thin(all, MOST_STEPS).map(({ ms, value }) => {
+      return { x: ms / x.ms, y: value ?? Number.NaN, group, color: colorOf(index) };
+    }),
+  );
+  const ends = curves.map(({ group, all }) => `${group} ${shown(all.at(-1)?.value ?? null)}`);
+  const left = groups.length - curves.length;
+  return {
+    title: 'Reputation by group',
+    caption:
+      `The mean overall reputation of each group, from 0 to 100; every agent begins with 50. The ` +
+      `axis shows the part of it that matters. At the end: ${ends.join(', ')}.` +
+      (left > 0 ? ` ${left} groups that are smaller, or empty, are not drawn.` : '') +
+      thinned('instants', instants, MOST_STEPS),
+    legend: [
+      ...curves.slice(0, COLORED).map(({ group }, index) => ({
+        color: colorOf(index),
+        text: group,
+      })),
+      ...(curves.length > COLORED ? [{ color: OTHERS, text: 'other groups' }] : []),
+    ],
+    draw: (_, narrow) => ({
+      height: narrow ? 240 : 300,
+      marginLeft: 52,
+      marginTop: 28,
+      x: { label: `time of the run, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
+      y: { label: 'mean overall reputation', nice: true },
+      color: { type: 'identity' },
+      marks: [
+        gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+        lineY(rows, { x: 'x', y: 'y', z: 'group', stroke: 'color', strokeWidth: 2 }),
+      ],
+    }),
+  };
+}

@@ -1,0 +1,74 @@
+/** A scenario as YAML: first what differs from the defaults, then all of it. */
+import { isDeepStrictEqual } from 'node:util';
+import { Document, isScalar, visit } from 'yaml';
+import { type TSchema, Value } from '../../engine/index.js';
+import { Group, Scenario } from '../scenario/schema.js';
+import { Fault } from '../scenario/schema-faults.js';
+import { Strategy } from '../scenario/schema-strategies.js';
+import { type Html, html } from './html.js';
+import { listing } from './page.js';
+
+type Tree = Record<string, unknown>;
+
+export function configuration(scenario: Scenario): Html {
+  return html`<p>What differs from the defaults:</p>
+${listing('what differs from the defaults', yaml(departures(scenario)))}
+<details>
+<summary>The whole scenario, with all defaults</summary>
+${listing('the whole scenario', yaml(scenario))}
+</details>
+`;
+}
+
+/** Lists of plain values on one line. */
+function yaml(value: unknown): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Seq: (_, list) => {
+      list.flow = list.items.every(isScalar);
+    },
+  });
+  return document.toString({ lineWidth: 90, flowCollectionPadding: false });
+}
+
+/** What a file must say for the defaults to fill in the rest. */
+function departures({ agents, faults, sweep, ...rest }: Scenario): Tree {
+  const usual = Value.Default(Scenario, {}) as Tree;
+  return {
+    ...differing(rest, usual),
+    agents: agents.map(ownOfGroup),
+    ...(faults.length > 0 ? { faults: faults.map((fault) => ownOfKind(fault, Fault)) } : {}),
+    ...(sweep === undefined ? {} : { sweep }),
+  };
+}
+
+function ownOfGroup({ strategy, ...rest }: Group): Tree {
+  const own = differing(rest, Value.Default(Group, {}) as Tree);
+  return strategy.kind === 'personality'
+    ? own
+    : { ...own, strategy: ownOfKind(strategy, Strategy) };
+}
+
+/** What is said of a strategy or a fault, whose kind says which defaults it has. */
+function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): Tree {
+  const { kind, ...rest } = element;
+  const schema = anyOf.find((one) => Value.Check(kindOf(one), kind));
+  const usual = schema ? (Value.Default(schema, {}) as Tree) : {};
+  return { kind, ...differing(rest, usual) };
+}
+
+const kindOf = (schema: TSchema) => (schema as { properties?: { kind: TSchema } }).properties!.kind;
+
+/** Members whose value is another; sections are gone through, lists compared as a whole. */
+function differing(value: object, usual: Tree): Tree {
+  const pairs = Object.entries(value)
+    .filter(([name, inner]) => !isDeepStrictEqual(inner, usual[name]))
+    .map(([name, inner]) => {
+      const standard = usual[name];
+      return [name, isTree(inner) && isTree(standard) ? differing(inner, standard) : inner];
+    });
+  return Object.fromEntries(pairs) as Tree;
+}
+
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

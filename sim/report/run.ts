@@ -1,0 +1,128 @@
+/** The report of a run: what it was to answer, what came out, and how to get it again. */
+import { measures as dictionary, type MeasureName, tables } from '../measure/dictionary.js';
+import type { SimResult } from '../result.js';
+import { finalityChart } from './charts/finality.js';
+import { groupsChart } from './charts/groups.js';
+import { Latencies } from './charts/latency.js';
+import { outcomesChart } from './charts/outcomes.js';
+import { reputationChart } from './charts/reputation.js';
+import { configuration } from './configuration.js';
+import { type Chart, figure } from './figure.js';
+import { type Html, html } from './html.js';
+import { shown, time } from './numbers.js';
+import { code, facts, listing, madeBy, page, section, table } from './page.js';
+import { has, numberOf, readJson, type TableRow, tableRows } from './read.js';
+import { SeriesData } from './series-data.js';
+import { commandLine } from './shell.js';
+import { verdictBox } from './verdict.js';
+
+export async function runReport(folder: string): Promise<string> {
+  const result = readJson<SimResult>(folder, 'summary.json');
+  const groups = await groupsOf(folder);
+  const charts = await chartsOf(folder, result, groups);
+  const { title, question } = result.scenario;
+  return page(title, [
+    html`<h1>${title}</h1>\n`,
+    question === '' ? null : html`<p class="lead">${question}</p>\n`,
+    verdictBox(result),
+    keyFacts(result),
+    charts.length > 0 ? section('Charts', charts.map(figure)) : null,
+    section('Groups', groupsTable(groups)),
+    section('Measures', measuresTable(result)),
+    section('Configuration', configuration(result.scenario)),
+    section('Do it again', again(folder, result)),
+    madeBy(result),
+  ]);
+}
+
+/** Rows of groups.csv, the largest group first. */
+async function groupsOf(folder: string): Promise<TableRow[]> {
+  const rows: TableRow[] = [];
+  for await (const row of tableRows(folder, 'groups.csv')) rows.push(row);
+  return rows.sort((a, b) => Number(b.agents) - Number(a.agents));
+}
+
+async function chartsOf(folder: string, result: SimResult, groups: TableRow[]): Promise<Chart[]> {
+  const blocks: { closedMs: number; finalityMs: number }[] = [];
+  for await (const { closed_ms, finality_ms } of tableRows(folder, 'blocks.csv')) {
+    if (finality_ms === '') continue;
+    blocks.push({ closedMs: Number(closed_ms), finalityMs: Number(finality_ms) });
+  }
+  const series = await SeriesData.read(folder);
+  const names = groups.map(({ group }) => group!);
+  const charts = [
+    finalityChart(blocks, result.measures),
+    outcomesChart(series),
+    reputationChart(series, names),
+    groupsChart(groups),
+    has(folder, 'votes.csv') ? await latencyChart(folder, result) : null,
+  ];
+  return charts.filter((chart) => chart !== null);
+}
+
+async function latencyChart(folder: string, { scenario }: SimResult): Promise<Chart | null> {
+  const latencies = new Latencies(scenario.consensus.voting_period_ms);
+  for await (const row of tableRows(folder, 'votes.csv')) latencies.add(row);
+  return latencies.chart();
+}
+
+function keyFacts(result: SimResult): Html {
+  const { measures, scenario } = result;
+  return facts([
+    { name: 'agents', value: shown(scenario.population) },
+    {
+      name: 'blocks finalized',
+      value: `${shown(measures.finalized)} of ${shown(measures.proposed)}`,
+    },
+    { name: 'median time to finality', value: time(measures.finality_p50_ms) },
+    { name: 'votes', value: shown(measures.votes) },
+    { name: 'virtual time', value: time(result.virtual_ms) },
+    { name: 'seed', value: code(result.seed) },
+    { name: 'digest of the whole run', value: code(result.digest), wide: true },
+  ]);
+}
+
+function groupsTable(groups: readonly TableRow[]): Html {
+  const columns = Object.keys(tables['groups.csv']);
+  const rows = groups.map((row) =>
+    columns.map((column) => (column === 'group' ? row[column]! : shown(numberOf(row[column])))),
+  );
+  const kinds = columns.map((name) =>
+    name === 'group' ? { name } : ({ name, kind: 'number' } as const),
+  );
+  const meanings = Object.entries(tables['groups.csv']).slice(1);
+  return html`${table('The groups of the scenario', kinds, rows)}
+<details>
+<summary>What the columns mean</summary>
+${facts(meanings.map(([name, value]) => ({ name, value, wide: true })))}
+</details>
+`;
+}
+
+function measuresTable({ measures }: SimResult): Html {
+  const names = Object.keys(dictionary) as MeasureName[];
+  const columns = [
+    { name: 'measure' },
+    { name: 'value', kind: 'number' },
+    { name: 'meaning', kind: 'text' },
+  ] as const;
+  const rows = names.map((name) => [code(name), shown(measures[name]), dictionary[name]]);
+  return table('All measures of the run; – where one cannot be said', columns, rows);
+}
+
+function again(folder: string, { seed, scenario, digest }: SimResult): Html {
+  const sim = commandLine('sim', 'scenario.json', '--seed', seed);
+  const signed = scenario.signatures === 'none' ? [] : ['--signatures'];
+  const replay = commandLine('replay', 'network', ...signed);
+  return html`<p>In the folder of this report. The same scenario and seed give the digest
+${code(digest)} again:</p>
+${listing('the command that runs it again', sim)}
+${
+  has(folder, 'network')
+    ? html`<p>The log of this run, computed again from its first entry${
+        signed.length > 0 ? ', every signature checked' : null
+      }:</p>
+${listing('the command that checks its log', replay)}`
+    : null
+}`;
+}

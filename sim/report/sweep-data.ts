@@ -1,0 +1,140 @@
+/** What the report of a sweep draws, read from sweep.json, runs.csv and summary.csv. */
+import type { Provenance, Verdict } from '../result.js';
+import type { Scenario } from '../scenario/schema.js';
+import type { Sweep } from '../scenario/schema-sweep.js';
+import { has, numberOf, readJson, type TableRow, tableRows } from './read.js';
+
+/** sweep.json */
+export interface SweepHead extends Partial<Provenance> {
+  scenario: Scenario & { sweep: Sweep };
+  /** How many are planned. */
+  runs: number;
+  seed?: string;
+}
+
+export interface FactorData {
+  /** Its column, and its place in the scenario. */
+  column: string;
+  path: string;
+  /** Its values as the tables have them, ascending if they are numbers. */
+  levels: string[];
+  numeric: boolean;
+}
+
+export interface Estimate {
+  n: number;
+  mean: number;
+  low: number | null;
+  high: number | null;
+}
+
+export interface CellData {
+  cell: number;
+  /** By column. */
+  levels: Record<string, string>;
+  /** By measure; those that could be said. */
+  estimates: Map<string, Estimate>;
+}
+
+export interface FailedRun {
+  run: string;
+  cell: string;
+  seed: string;
+  verdict: string;
+  levels: Record<string, string>;
+  /** What it died of, where that was kept. */
+  why: string;
+}
+
+export interface SweepData {
+  head: SweepHead;
+  factors: FactorData[];
+  cells: CellData[];
+  verdicts: Map<string, number>;
+  /** The first of those with an error or a broken rule, and how many there are. */
+  failed: FailedRun[];
+  failures: number;
+}
+
+const MOST_FAILED = 100;
+
+export async function readSweep(folder: string): Promise<SweepData> {
+  const head = readJson<SweepHead>(folder, 'sweep.json');
+  const { factors: varied, responses } = head.scenario.sweep;
+  const columns = varied.map(({ name, path }) => (name ?? path).toWellFormed());
+  const cells = await readCells(folder, columns, new Set(responses));
+  const factors = varied.map(({ path, values }, index) => {
+    const column = columns[index]!;
+    return { column, path, ...levelsOf(cells, column, values?.map(String)) };
+  });
+  return { head, factors, cells, ...(await readRuns(folder, columns)) };
+}
+
+async function readCells(
+  folder: string,
+  columns: readonly string[],
+  responses: ReadonlySet<string>,
+): Promise<CellData[]> {
+  const cells = new Map<string, CellData>();
+  for await (const row of tableRows(folder, 'summary.csv')) {
+    if (!responses.has(row.measure!)) continue;
+    const key = row.cell!;
+    const cell = cells.get(key) ?? {
+      cell: Number(key),
+      levels: levelsIn(row, columns),
+      estimates: new Map(),
+    };
+    cells.set(key, cell);
+    const mean = numberOf(row.mean);
+    if (mean === null) continue;
+    const { n, low, high } = row;
+    cell.estimates.set(row.measure!, {
+      n: Number(n),
+      mean,
+      low: numberOf(low),
+      high: numberOf(high),
+    });
+  }
+  return [...cells.values()];
+}
+
+const levelsIn = (row: TableRow, columns: readonly string[]): Record<string, string> =>
+  Object.fromEntries(columns.map((column) => [column, row[column] ?? '']));
+
+/** In the order of the design, unless they are numbers. */
+function levelsOf(cells: readonly CellData[], column: string, planned: readonly string[] = []) {
+  const found = new Set(cells.map(({ levels }) => levels[column]!));
+  const levels = [...new Set([...planned.filter((level) => found.has(level)), ...found])];
+  const numeric = levels.every((level) => level.trim() !== '' && Number.isFinite(Number(level)));
+  if (numeric) levels.sort((a, b) => Number(a) - Number(b));
+  return { levels, numeric };
+}
+
+async function readRuns(folder: string, columns: readonly string[]) {
+  const verdicts = new Map<string, number>();
+  const failed: FailedRun[] = [];
+  let failures = 0;
+  for await (const row of tableRows(folder, 'runs.csv')) {
+    const { run = '', cell = '', seed = '', verdict = '' } = row;
+    verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
+    if ((['pass', 'no_progress'] satisfies Verdict[] as string[]).includes(verdict)) continue;
+    failures += 1;
+    if (failed.length === MOST_FAILED) continue;
+    const levels = levelsIn(row, columns);
+    failed.push({ run, cell, seed, verdict, levels, why: whyFailed(folder, run) });
+  }
+  return { verdicts, failed, failures };
+}
+
+interface Kept {
+  error?: { message: string } | null;
+  broken?: { rule: string; expected: string; found: string } | null;
+}
+
+function whyFailed(folder: string, run: string): string {
+  const file = `runs/${run}.json`;
+  if (!/^\d+$/.test(run) || !has(folder, file)) return '';
+  const { error, broken } = readJson<Kept>(folder, file);
+  if (error) return error.message;
+  return broken ? `${broken.rule}: expected ${broken.expected}, found ${broken.found}` : '';
+}

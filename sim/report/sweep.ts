@@ -1,0 +1,168 @@
+/** The report of a sweep: its design, how the measures answer to the factors, and all cells. */
+import { heatChart } from './charts/heat.js';
+import { meaningOf, responseChart, scatterChart } from './charts/response.js';
+import { configuration } from './configuration.js';
+import { type Chart, figure } from './figure.js';
+import { type Content, type Html, html } from './html.js';
+import { shown } from './numbers.js';
+import { code, facts, listing, madeBy, page, section, table } from './page.js';
+import { rolesOf } from './roles.js';
+import { commandLine } from './shell.js';
+import { type CellData, readSweep, type SweepData, type SweepHead } from './sweep-data.js';
+
+/** Dots of all charts of a Latin hypercube together, so that the file stays small. */
+const MOST_DOTS = 6_000;
+const MOST_CELLS = 300;
+
+export async function sweepReport(folder: string): Promise<string> {
+  const data = await readSweep(folder);
+  const { title, question } = data.head.scenario;
+  const charts = chartsOf(data);
+  return page(`Sweep: ${title}`, [
+    html`<h1>${title}</h1>\n`,
+    question === '' ? null : html`<p class="lead">${question}</p>\n`,
+    runsBox(data),
+    section('Design', designTable(data)),
+    charts.length > 0 ? section('Responses', charts.map(figure)) : null,
+    section('Cells', cellsTable(data)),
+    data.failures > 0 ? section('Failed runs', failedTable(data)) : null,
+    section('Configuration', configuration(data.head.scenario)),
+    section('Do it again', again(data)),
+    madeBy(data.head),
+  ]);
+}
+
+function chartsOf({ head, factors, cells }: SweepData): Chart[] {
+  const { design, responses } = head.scenario.sweep;
+  const varied = factors.filter(({ levels }) => levels.length > 1);
+  if (design === 'lhs') {
+    const most = Math.max(50, Math.floor(MOST_DOTS / (responses.length * varied.length || 1)));
+    const charts = responses.flatMap((measure) =>
+      varied.map((factor) => scatterChart(measure, factor, cells, most)),
+    );
+    return charts.filter((chart) => chart !== null);
+  }
+  const roles = rolesOf(factors, cells);
+  if (!roles) return [];
+  const { x, lines } = roles;
+  const rest = varied.filter((factor) => factor !== x && factor !== lines);
+  const charts = responses.flatMap((measure) => [
+    responseChart(measure, roles, cells),
+    lines ? heatChart(measure, [x, lines], rest, cells) : null,
+  ]);
+  return charts.filter((chart) => chart !== null);
+}
+
+function runsBox({ head, verdicts, failures, cells }: SweepData): Html {
+  const finished = [...verdicts.values()].reduce((sum, count) => sum + count, 0);
+  const counted = [...verdicts].map(([verdict, count]) => `${shown(count)} ${verdict}`).join(', ');
+  const missing = head.runs - finished;
+  return html`<div class="verdict${failures > 0 || missing > 0 ? ' bad' : null}">
+<p><strong>${shown(finished)} of ${shown(head.runs)} planned runs finished</strong>, in
+${shown(cells.length)} cells: ${counted === '' ? 'none' : counted}.</p>
+${missing > 0 ? html`<p>${shown(missing)} runs are missing: the sweep was not finished.</p>` : null}
+${failures > 0 ? html`<p>${shown(failures)} runs failed; they are listed below.</p>` : null}</div>
+`;
+}
+
+const designs = {
+  grid: 'every combination of values',
+  list: 'the nth values of all factors together',
+  lhs: 'a Latin hypercube: each factor is sampled evenly over its range',
+} as const;
+
+function designTable({ head, factors }: SweepData): Html {
+  const { design, replicates } = head.scenario.sweep;
+  const columns = [
+    { name: 'factor' },
+    { name: 'in the scenario' },
+    { name: 'levels', kind: 'number' },
+    { name: 'values', kind: 'text' },
+  ] as const;
+  const rows = factors.map(({ column, path, levels, numeric }) => {
+    const few = levels.length <= 12;
+    const range = `${levels[0]} to ${levels.at(-1)}`;
+    const values = few || !numeric ? levels.slice(0, 12).join(', ') : range;
+    return [column, code(path), shown(levels.length), few || numeric ? values : `${values}, …`];
+  });
+  return html`${facts([
+    { name: 'design', value: `${design}: ${designs[design]}`, wide: true },
+    { name: 'runs a cell', value: shown(replicates) },
+    { name: 'seed', value: code(seedOf(head)) },
+  ])}
+${table('What was varied', columns, rows)}`;
+}
+
+const seedOf = (head: SweepHead): string => head.seed ?? head.scenario.seed;
+
+function cellsTable({ head, factors, cells }: SweepData): Html {
+  const { responses, replicates } = head.scenario.sweep;
+  const number = (name: string) => ({ name, kind: 'number' }) as const;
+  const columns = [
+    number('cell'),
+    ...factors.map(({ column }) => ({ name: column })),
+    ...responses.map(number),
+  ];
+  const rows = cells
+    .slice(0, MOST_CELLS)
+    .map((cell) => [
+      cell.cell,
+      ...factors.map(({ column }) => cell.levels[column]!),
+      ...responses.map((measure) => estimateText(cell, measure, replicates)),
+    ]);
+  const left = cells.length - rows.length;
+  return html`<p>The mean of the runs of each cell, and in brackets its 95 % interval (Student t); n
+where fewer than ${replicates} runs could say.</p>
+${table('Means and 95 % intervals by cell', columns, rows)}
+${left > 0 ? html`<p>${shown(left)} more cells are in summary.csv.</p>` : null}
+${facts(responses.map((name) => ({ name, value: meaningOf(name), wide: true })))}`;
+}
+
+function estimateText({ estimates }: CellData, measure: string, replicates: number): Content {
+  const estimate = estimates.get(measure);
+  if (!estimate) return '–';
+  const { mean, low, high, n } = estimate;
+  const known = low !== null && high !== null;
+  const interval = known ? html` <span class="whole">[${shown(low)}, ${shown(high)}]</span>` : null;
+  const fewer = n < replicates ? html` <span class="whole">n = ${n}</span>` : null;
+  return [shown(mean), interval, fewer];
+}
+
+function failedTable({ failed, failures, factors }: SweepData): Html {
+  const columns = [
+    { name: 'run', kind: 'number' },
+    { name: 'cell', kind: 'number' },
+    { name: 'verdict' },
+    { name: 'why', kind: 'text' },
+    { name: 'by itself', kind: 'text' },
+  ] as const;
+  const rows = failed.map(({ run, cell, seed, verdict, levels, why }) => {
+    const sets = factors.flatMap(({ path, column }) => ['--set', `${path}=${levels[column]}`]);
+    const alone = commandLine('sim', 'SCENARIO', '--seed', seed, ...sets);
+    return [run, cell, verdict, why === '' ? '–' : why, code(alone)];
+  });
+  const left = failures - failed.length;
+  return html`${table('Runs that broke a rule or ended in an error', columns, rows)}
+${left > 0 ? html`<p>${shown(left)} more are in runs.csv.</p>` : null}`;
+}
+
+function again({ head, cells, factors }: SweepData): Html {
+  const { replicates } = head.scenario.sweep;
+  const more = ['--replicates', String(replicates), '--out', 'FOLDER'];
+  const sweep = commandLine('sweep', 'SCENARIO', '--seed', seedOf(head), ...more);
+  const first = cells[0];
+  const sets = factors.flatMap(({ path, column }) => [
+    '--set',
+    `${path}=${first?.levels[column] ?? ''}`,
+  ]);
+  const one = commandLine('sim', 'SCENARIO', '--seed', `${seedOf(head)}/1`, ...sets);
+  return html`<p>SCENARIO stands for the scenario's file. The whole sweep, with
+${replicates} runs a cell:</p>
+${listing('the command that runs the sweep again', sweep)}
+${
+  first
+    ? html`<p>One run by itself, here the first; seed and values of each are in runs.csv:</p>
+${listing('the command that runs one run', one)}`
+    : null
+}`;
+}

@@ -1,0 +1,257 @@
+/**
+ * Bugs to seed in a copy of the built engine, one line each. `seeded(was, is)` gives `is`, notes
+ * where that made a difference.
+ */
+import type { GenesisOptions } from 'folkmoot';
+
+export interface Mutant {
+  name: string;
+  /** Under dist/engine. */
+  file: string;
+  /** Stands there exactly once. */
+  find: string;
+  becomes: string;
+  /** The networks in which it shows. */
+  genesis?: Partial<GenesisOptions>;
+  /** The safety rule that must find it, without the model. */
+  rule?: string;
+}
+
+const bft = { policy: 'bft', weights: 'equal', voting_period_ms: 30_000 } as const;
+const majority = { policy: 'majority' } as const;
+const veto = { policy: 'veto', weights: 'equal', voting_period_ms: 30_000 } as const;
+
+const quorum: Mutant[] = [
+  {
+    name: 'bft: two thirds are enough',
+    file: 'core/quorum.js',
+    find: '3 * approve > 2 * total',
+    becomes: 'seeded(3 * approve > 2 * total, 3 * approve >= 2 * total)',
+    genesis: bft,
+    rule: 'quorum',
+  },
+  {
+    name: 'bft: a third does not reject',
+    file: 'core/quorum.js',
+    find: '3 * reject >= total',
+    becomes: 'seeded(3 * reject >= total, 3 * reject > total)',
+    genesis: bft,
+    rule: 'quorum',
+  },
+  {
+    name: 'majority: a tie finalizes',
+    file: 'core/quorum.js',
+    find: 'approve > reject ?',
+    becomes: 'seeded(approve > reject, approve >= reject) ?',
+    genesis: majority,
+    rule: 'quorum',
+  },
+  {
+    name: 'majority: the turnout counts approval only',
+    file: 'core/quorum.js',
+    find: '(approve + reject) * 10_000 <',
+    becomes: 'seeded(approve + reject, approve) * 10_000 <',
+    genesis: { ...majority, participation_bps: 5_000 },
+    rule: 'quorum',
+  },
+  {
+    name: 'veto: a group of two vetoes',
+    file: 'core/ballots.js',
+    find: 'size >= SMALLEST_GROUP',
+    becomes: 'seeded(size >= SMALLEST_GROUP, size >= SMALLEST_GROUP - 1)',
+    genesis: veto,
+    rule: 'quorum',
+  },
+  {
+    name: 'veto: never',
+    file: 'core/quorum.js',
+    find: "rule.policy === 'veto' && tally.vetoed",
+    becomes: "seeded(rule.policy === 'veto' && tally.vetoed, false)",
+    genesis: veto,
+  },
+];
+
+const tally: Mutant[] = [
+  {
+    name: 'a vote counts twice',
+    file: 'core/machines/block.js',
+    find: '(approving ? weight : 0)',
+    becomes: 'seeded(approving ? weight : 0, approving ? 2 * weight : 0)',
+    genesis: { weights: 'equal' },
+    rule: 'tally',
+  },
+  {
+    name: 'a repeat is counted as another vote',
+    file: 'core/commands/vote.js',
+    find: 'const first = voted ?',
+    becomes: 'const first = seeded(voted, voted && !block) ?',
+    rule: 'vote-once',
+  },
+  {
+    name: 'weights are ignored',
+    file: 'core/commands/vote.js',
+    find: 'block.ballots.electorate.weights[position];',
+    becomes: 'seeded(block.ballots.electorate.weights[position], 1);',
+    genesis: { weights: 'alliance_bonus' },
+    rule: 'tally',
+  },
+  {
+    name: 'allies bring no bonus',
+    file: 'core/electorates.js',
+    find: '100 + Math.min(10, 2 * voting)',
+    becomes: 'seeded(100 + Math.min(10, 2 * voting), 100)',
+    genesis: { weights: 'alliance_bonus' },
+  },
+  {
+    name: 'who is not active votes',
+    file: 'core/commands/vote.js',
+    find: 'const problem = notActive(agent) ??',
+    becomes: 'const problem = seeded(notActive(agent), null) ??',
+  },
+];
+
+const electorate: Mutant[] = [
+  {
+    name: 'electorate: inactive agents',
+    file: 'core/electorates.js',
+    find: "statusOf(agent) === 'active'",
+    becomes: "(!agent.validator || seeded(statusOf(agent) === 'active', true))",
+  },
+  {
+    name: 'electorate: dormant agents',
+    file: 'core/electorates.js',
+    find: '!contextOf(agent).dormant',
+    becomes: 'seeded(!contextOf(agent).dormant, true)',
+    genesis: { dormant_after: 1 },
+  },
+  {
+    name: 'electorate: producers',
+    file: 'core/electorates.js',
+    find: 'agent.validator &&',
+    becomes: 'seeded(agent.validator, true) &&',
+  },
+  {
+    name: 'electorate: not drawn up again',
+    file: 'core/commands/status.js',
+    find: 'agent.validator && wanted !== statusOf(agent)',
+    becomes: 'seeded(agent.validator && wanted !== statusOf(agent), false)',
+    genesis: { weights: 'equal' },
+  },
+  {
+    name: 'dormancy: never',
+    file: 'core/close.js',
+    find: 'missed + 1 >= after',
+    becomes: 'seeded(missed + 1 >= after, false)',
+    genesis: { dormant_after: 2 },
+  },
+  {
+    name: 'dormancy: never ends',
+    file: 'core/engine.js',
+    find: '!agent?.actor.getSnapshot().context.dormant',
+    becomes: 'seeded(!agent?.actor.getSnapshot().context.dormant, true)',
+    genesis: { dormant_after: 1 },
+  },
+];
+
+const chain: Mutant[] = [
+  {
+    name: 'siblings are not orphaned',
+    file: 'core/close.js',
+    find: 'of state.blocks.open())',
+    becomes: 'of state.blocks.open().filter(() => seeded(true, false)))',
+    rule: 'orphan',
+  },
+  {
+    name: 'the height is not raised',
+    file: 'core/close.js',
+    find: 'state.height = height;',
+    becomes: 'state.height = seeded(height, height - 1);',
+    rule: 'height',
+  },
+  {
+    name: 'a stale parent is accepted',
+    file: 'core/commands/propose.js',
+    find: 'command.parent_hash !== headHash',
+    becomes: 'seeded(command.parent_hash !== headHash, false)',
+    rule: 'extends-head',
+  },
+  {
+    name: 'a final transaction is accepted again',
+    file: 'core/commands/propose.js',
+    find: 'if (seen.has(id) || final)',
+    becomes: 'if (seeded(seen.has(id) || Boolean(final), seen.has(id)))',
+    genesis: bft,
+  },
+  {
+    name: 'a ninth block is accepted',
+    file: 'core/commands/propose.js',
+    find: 'state.blocks.openCount >= limits.openBlocks',
+    becomes: 'seeded(state.blocks.openCount >= limits.openBlocks, false)',
+  },
+];
+
+const time: Mutant[] = [
+  {
+    name: 'a vote 1 ms after the deadline counts',
+    file: 'core/commands/propose.js',
+    find: 'state.deadlines.set(deadlineId(hash), context.deadline)',
+    becomes:
+      'state.deadlines.set(deadlineId(hash), seeded(context.deadline, context.deadline + 1))',
+  },
+  {
+    name: 'a block ends at its deadline',
+    file: 'core/commands/propose.js',
+    find: 'state.deadlines.set(deadlineId(hash), context.deadline)',
+    becomes:
+      'state.deadlines.set(deadlineId(hash), seeded(context.deadline, context.deadline - 1))',
+    genesis: bft,
+    rule: 'quorum',
+  },
+  {
+    name: 'requests are forgotten after a second',
+    file: 'core/commands/requests.js',
+    find: 'state.now - first.at <= limits.requestMemoryMs',
+    becomes: 'seeded(state.now - first.at <= limits.requestMemoryMs, state.now - first.at < 1_000)',
+  },
+  {
+    name: 'metrics: the window is open at both ends',
+    file: 'core/throughput.js',
+    find: 'at > after ?',
+    becomes: 'seeded(at > after, at >= after) ?',
+  },
+];
+
+const scores: Mutant[] = [
+  {
+    name: 'equivocation costs nothing',
+    file: 'core/commands/vote.js',
+    find: 'penalize(state, plan.agent.ordinal);',
+    becomes: 'if (seeded(true, false)) penalize(state, plan.agent.ordinal);',
+  },
+  {
+    name: 'equivocation costs each time',
+    file: 'core/commands/vote.js',
+    find: 'if (known ||',
+    becomes: 'if (seeded(Boolean(known), false) ||',
+  },
+  {
+    name: 'scores are rounded down',
+    file: 'core/reputation.js',
+    find: 'old + Math.trunc((sample - old) / 16)',
+    becomes: 'seeded(old + Math.trunc((sample - old) / 16), old + Math.floor((sample - old) / 16))',
+  },
+  {
+    name: 'a vote rates its own voter',
+    file: 'core/reputation.js',
+    find: 'const rest = approve + reject - weight;',
+    becomes: 'const rest = seeded(approve + reject - weight, approve + reject);',
+  },
+  {
+    name: 'allies rate memes',
+    file: 'core/reputation.js',
+    find: 'if (partial.has(state.agents.at(agents[position]).id))',
+    becomes: 'if (seeded(partial.has(state.agents.at(agents[position]).id), false))',
+  },
+];
+
+export const mutants = [...quorum, ...tally, ...electorate, ...chain, ...time, ...scores];

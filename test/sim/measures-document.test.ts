@@ -1,0 +1,22 @@
+/** docs/measures.md is what the data dictionary says today. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { measures, sweepTables, tables } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+test('docs/measures.md: as `npm run docs` writes it', () => {
+  const written = execFileSync(process.execPath, [at('write-measures.mjs'), '--print']);
+  expect(readFileSync(at('../../docs/measures.md'), 'utf8')).toBe(written.toString());
+});
+
+test('docs/measures.md: names every measure, table and column', () => {
+  const text = readFileSync(at('../../docs/measures.md'), 'utf8');
+  for (const name of Object.keys(measures)) expect(text).toContain(`| \`${name}\``);
+  for (const [name, columns] of Object.entries({ ...tables, ...sweepTables })) {
+    const section = text.split(`## ${name}: `)[1]?.split('\n## ')[0];
+    for (const column of Object.keys(columns)) expect(section, name).toContain(`| \`${column}\``);
+  }
+});
