@@ -68,6 +68,19 @@ test('links and faults of the scenario stay in force; a second run goes on', asy
   expect(network.read.networkState().block_height).toBe(height + second.measures.finalized!);
 });
 
+test('sim --url --out: the summary and the report say where the log is', async () => {
+  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const out = join(folder, 'reported');
+  const town = townFile(folder, { length: { blocks: 2 }, measure: { votes: true } });
+  const args = ['--url', url, '--speed', '10', '--out', out];
+  const { code, stdout, stderr } = await folkmoot(['sim', town, ...args]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`server        ${url}: its log`)]);
+  expect(stderr).not.toContain('digest');
+  const report = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(report).toContain('No two runs on a server are the same');
+  expect(report).not.toMatch(/digest of the whole run|from its first entry/);
+});
+
 test('a server that is killed in the middle: one line, exit code 1', async () => {
   const server = await host({ data: join(folder, 'killed') });
   const town = townFile(folder, { length: { blocks: 1_000 } });
