@@ -180,6 +180,7 @@ async function runWith(
     if (hooks.onProgress) ending.tell(world.now, network.read.position, hooks.onProgress);
   }
   await network.durable;
+  world.finish();
   const finished = collector.finish(network.read, world.now);
   const result: SimResult = {
     seed,

@@ -32,7 +32,7 @@ export class Throughput {
   nextReport(from: number): number {
     const last = this.recent.at(-1);
     const zeroAt = (last?.at ?? 0) + limits.throughputWindowMs;
-    if (!last || zeroAt < from) return 0;
+    if (!last || zeroAt <= from) return 0;
     const interval = limits.metricsIntervalMs;
     return Math.min(Math.ceil(from / interval) * interval, zeroAt);
   }

@@ -8,7 +8,7 @@ import { checkReads, type Reads } from './ending.js';
 import { Model } from './model/model.js';
 import type { Verdict } from './model/state.js';
 import { Safety } from './safety.js';
-import { difference, type Finding, isSame, shown, type Violation } from './violation.js';
+import { difference, type Finding, isSame, type Violation } from './violation.js';
 
 export interface Put {
   at: number;
@@ -56,10 +56,11 @@ export class Auditor {
     if (due !== null && due < at) {
       const found = `asked at ${at} while the deadline ${due} was not told of`;
       const missed = { rule: 'deadline', actor: 'network', expected: 'deadlines first', found };
-      return this.#keep(at, missed, 'foresight', command);
+      return this.#keep(at, missed, `foresight of ${command.kind}`, command);
     }
     const verdict = this.#model.foresee(at, command);
-    return this.#keep(at, checkForesight(verdict, outcome), 'foresight', command);
+    const wrong = checkForesight(verdict, outcome);
+    return this.#keep(at, wrong, `foresight of ${command.kind}`, command);
   }
 
   /** Time passed to `at`: deadlines strictly before it fired. */
@@ -103,41 +104,40 @@ const isUnable = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
 
 function checkOutcome(verdict: Verdict, outcome: Outcome): Finding | null {
-  if (verdict.result === outcome.result && 'data' in verdict && 'data' in outcome) {
-    if (isSame(verdict.data, outcome.data)) return null;
+  if ('data' in verdict && verdict.result === outcome.result && 'data' in outcome) {
+    return isSame(verdict.data, outcome.data) ? null : inAnswer(verdict.data, outcome.data);
   }
-  const one = difference(summary(verdict), outcomeSummary(outcome));
-  if (!one) return null;
-  if (one.where === '' || one.where === 'result' || one.where === 'reason') {
-    const said = (what: ReturnType<typeof summary>) =>
-      'reason' in what ? `${what.result} ${what.reason}` : what.result;
-    const found = said(outcomeSummary(outcome));
-    return { rule: 'outcome', actor: '', expected: said(summary(verdict)), found };
-  }
-  const { where, expected, found } = one;
-  return { rule: 'answer', actor: '', expected, found: `${where} ${found}` };
+  const expected = word(verdict);
+  const found = word(saidBy(outcome));
+  if (expected !== found) return { rule: 'outcome', actor: '', expected, found };
+  const said = saidBy(outcome);
+  if (!('details' in verdict) || !('details' in said)) return null;
+  const isRight = isSame(verdict.details, said.details);
+  return isRight ? null : inAnswer({ details: verdict.details }, { details: said.details });
+}
+
+function inAnswer(expected: object, found: object): Finding {
+  const one = difference(expected, found)!;
+  return { rule: 'answer', actor: '', expected: one.expected, found: `${one.where} ${one.found}` };
 }
 
 function checkForesight(verdict: Verdict | null, outcome: Outcome | null): Finding | null {
   if (verdict && outcome) return checkOutcome(verdict, outcome);
   if (!verdict && !outcome) return null;
-  const said = (what: string | undefined) => (what ? what : 'that it would be done');
-  const expected = said(verdict ? shown(summary(verdict)) : undefined);
-  const found = said(outcome ? shown(outcomeSummary(outcome)) : undefined);
-  return { rule: 'outcome', actor: '', expected, found };
+  const said = (what: Verdict | null) => (what ? word(what) : 'nothing against it');
+  const found = said(outcome && saidBy(outcome));
+  return { rule: 'outcome', actor: '', expected: said(verdict), found };
 }
 
-function summary(verdict: Verdict) {
-  if ('data' in verdict) return verdict;
-  const { result, reason, details } = verdict;
-  return { result, reason, details };
-}
-
-function outcomeSummary(outcome: Outcome) {
-  if ('data' in outcome) return { result: outcome.result, data: outcome.data };
+/** What a network said, as the model says it. */
+function saidBy(outcome: Outcome): Verdict {
+  if ('data' in outcome) return outcome;
   const { reason, details = {} } = outcome.refusal;
   return { result: outcome.result, reason, details };
 }
+
+const word = (verdict: Verdict) =>
+  'reason' in verdict ? `${verdict.result} ${verdict.reason}` : verdict.result;
 
 function checkEvents(told: readonly Event[], events: readonly Event[]): Finding | null {
   for (let index = 0; index < Math.max(told.length, events.length); index += 1) {

@@ -4,7 +4,7 @@
  */
 import type { AnswerOf, Command, Event, EventData, Genesis, Outcome } from '../../engine/index.js';
 import { instantText } from './instant.js';
-import type { Finding } from './violation.js';
+import { brief, type Finding } from './violation.js';
 import { checkEnd, countVote, type WatchedBlock } from './watched.js';
 
 /** One step: a command with what came of it, or only time. */
@@ -94,13 +94,13 @@ export class Safety {
   #vote(data: EventData['block_validation'], { at, command, outcome }: Step): Finding | null {
     const { block_hash: hash, validator, decision } = data;
     if (outcome?.result !== 'accepted' || command?.kind !== 'vote') {
-      const found = `a vote of ${validator.id} was told that was not accepted`;
+      const found = `a vote of ${brief(validator.id)} was told that was not accepted`;
       return finding('vote', hash, found, { expected: 'votes that were accepted, only' });
     }
     const block = this.#open.get(hash);
     if (!block || at > block.deadline) {
       const end = this.#ended.get(hash) ?? (block ? 'its deadline' : 'no proposal');
-      const found = `a vote of ${validator.id} was counted after ${end}`;
+      const found = `a vote of ${brief(validator.id)} was counted after ${end}`;
       return finding('vote-after-end', hash, found, { expected: 'no vote after the end' });
     }
     const { tally } = outcome.data as AnswerOf['vote'];
@@ -136,7 +136,7 @@ export class Safety {
   #finalize(block: WatchedBlock): Finding | null {
     const { height, hash, parent } = block;
     if (height <= this.#head.height) {
-      const found = `finalized at height ${height}, which has block ${this.#head.hash}`;
+      const found = `finalized at height ${height}, which has ${brief(this.#head.hash)}`;
       return finding('one-block-a-height', hash, found, { expected: 'one block a height' });
     }
     if (parent !== this.#head.hash || height !== this.#head.height + 1) {
@@ -154,16 +154,17 @@ export class Safety {
 
   #apart(data: { block_hash: string; parent_hash: string; height: number }): Finding {
     const { hash, height } = this.#head;
-    const found = `at height ${data.height} on ${data.parent_hash}`;
-    const expected = `height ${height + 1} on the head ${hash}`;
+    const found = `at height ${data.height} on ${brief(data.parent_hash)}`;
+    const expected = `height ${height + 1} on the head ${brief(hash)}`;
     return finding('extends-head', data.block_hash, found, { expected });
   }
 
   #measure({ block_height, head_hash }: EventData['network_metrics']): Finding | null {
     const { height, hash } = this.#head;
     if (block_height === height && head_hash === hash) return null;
-    const found = `height ${block_height}, head ${head_hash}`;
-    return finding('height', 'network', found, { expected: `height ${height}, head ${hash}` });
+    const found = `height ${block_height}, head ${brief(head_hash)}`;
+    const expected = `height ${height}, head ${brief(hash)}`;
+    return finding('height', 'network', found, { expected });
   }
 
   /** After a step nothing is in voting that is decided, overdue, or beaten by a sibling. */

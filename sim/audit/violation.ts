@@ -11,8 +11,8 @@ export interface Violation {
   actor: string;
   expected: string;
   found: string;
-  /** What happened: a command, its `foresight`, the passing of `time`, or the `end`. */
-  during: CommandKind | 'foresight' | 'time' | 'end';
+  /** What happened: a command, a look ahead at one, the passing of time, or the end. */
+  during: CommandKind | `foresight of ${CommandKind}` | 'time' | 'end';
   /** The block that it concerns; '' where it concerns none. */
   block: string;
 }
@@ -45,7 +45,7 @@ export interface Difference {
   found: string;
 }
 
-/** Whether two JSON values are the same: asked for each event, so it allocates nothing. */
+/** Whether two JSON values are the same: asked for each answer and event, it allocates nothing. */
 export function isSame(expected: unknown, found: unknown): boolean {
   if (Object.is(expected, found)) return true;
   if (!isObject(expected) || !isObject(found)) return false;

@@ -1,6 +1,6 @@
 /** A block as the safety rules see it: only what was told of it, and the votes seen. */
 import type { Decision, Genesis } from '../../engine/index.js';
-import type { Finding } from './violation.js';
+import { brief, type Finding } from './violation.js';
 
 export interface WatchedBlock {
   hash: string;
@@ -32,7 +32,7 @@ const weights = { equal: [1, 1], reputation: [1, 100], alliance_bonus: [100, 110
 export function countVote(genesis: Genesis, block: WatchedBlock, vote: SeenVote): Finding | null {
   const { by, decision, tally, personality } = vote;
   if (block.voters.has(by)) {
-    const found = `a second vote of ${by} was counted`;
+    const found = `a second vote of ${brief(by)} was counted`;
     return { rule: 'vote-once', actor: block.hash, expected: 'one vote an elector', found };
   }
   const moved = tally[decision] - block[decision];
@@ -43,7 +43,8 @@ export function countVote(genesis: Genesis, block: WatchedBlock, vote: SeenVote)
     const { approve, reject, electorate } = tally;
     const found = `${approve} to ${reject} of ${electorate} after a vote to ${decision}`;
     const was = `${block.approve} to ${block.reject} of ${block.electorate}`;
-    const expected = `${was}, and ${least} to ${most} more to ${decision}`;
+    const more = least === most ? least : `${least} to ${most}`;
+    const expected = `${was}, and ${more} more to ${decision}`;
     return { rule: 'tally', actor: block.hash, expected, found };
   }
   block.voters.add(by);

@@ -17,6 +17,7 @@ import {
   type Refusal,
   StoreError,
   type Verified,
+  type Views,
   type VirtualClock,
 } from '../../engine/index.js';
 import type { Broken } from '../result.js';
@@ -37,6 +38,8 @@ export interface Watch {
   }): Broken | null;
   foresee(put: { at: number; command: Command; outcome: Outcome | null }): Broken | null;
   advance(at: number, events: readonly Event[]): Broken | null;
+  /** Holds all that the network's reads say against what it should have come to. */
+  finish(at: number, reads: Views): Broken | null;
 }
 
 export interface LocalWorldOptions extends SocietyOptions {
@@ -75,6 +78,11 @@ export class LocalWorld extends Society {
     if (network.backlog > BACKLOG) await network.durable;
     else await nextTurn();
     return true;
+  }
+
+  /** To be called once all is durable. */
+  finish(): void {
+    this.#note(this.#watch?.finish(this.#clock.now(), this.#network.read));
   }
 
   #advance(to: number): void {

@@ -74,7 +74,7 @@ test('audit: foretells that an unknown key is refused', async () => {
   expect(auditor.foresee({ at, command: admitted.command, outcome })).toBeNull();
   expect(auditor.foresee({ at, command: admitted.command, outcome: null })).toMatchObject({
     rule: 'outcome',
-    found: 'that it would be done',
+    found: 'nothing against it',
   });
 });
 

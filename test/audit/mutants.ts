@@ -1,5 +1,5 @@
 /**
- * Bugs to seed in a copy of the built engine, one line each. `seeded(was, is)` gives `is`, notes
+ * Bugs to seed in a copy of the built engine, a line each. `seeded(was, is)` gives `is` and notes
  * where that made a difference.
  */
 import type { GenesisOptions } from 'folkmoot';

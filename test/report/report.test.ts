@@ -173,6 +173,23 @@ test('size: a hypercube of many factors and responses stays small', async () => 
   expect(words(page)).toContain('200 more cells are in summary.csv');
 });
 
+test('run: a few slow blocks and late votes do not hide all others', async () => {
+  const folder = temporaryFolder();
+  await keptRun(folder, { blocks: 40 });
+  const replaced = (name: string, change: (cells: string[]) => void) => {
+    const lines = readFileSync(join(folder, name), 'utf8').trimEnd().split('\n');
+    const cells = lines.at(-1)!.split(',');
+    change(cells);
+    writeFileSync(join(folder, name), `${[...lines.slice(0, -1), cells.join(',')].join('\n')}\n`);
+  };
+  replaced('blocks.csv', (cells) => void cells.splice(-1, 1, '29000'));
+  replaced('votes.csv', (cells) => void cells.splice(6, 1, '29000'));
+  await writeRunReport(folder);
+  const text = words(reportIn(folder));
+  expect(text).toMatch(/Triangles at the top: 1 that took longer than [\d.]+ s, up to 29 s\./);
+  expect(text).toContain('the last one came after 29 s. 1 that came later than the last bar');
+});
+
 test('sweep: design, curves, fields with numbers, cells with intervals, failed runs', async () => {
   const folder = temporaryFolder();
   keptSweep(folder, {

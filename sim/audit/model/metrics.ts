@@ -37,7 +37,7 @@ export function blockFinal(state: State, at: number, transactions: number): void
 /** Metrics that were due have come: the next ones follow if anything flowed when they were due. */
 export function renewMetrics(state: State, due: number): void {
   state.metricsDue = null;
-  if (due >= state.stillAt) return;
+  if (due + 1 >= state.stillAt) return;
   setMetrics(state, Math.floor(due / INTERVAL_MS) * INTERVAL_MS + INTERVAL_MS);
 }
 

@@ -1,8 +1,8 @@
 /** Time to finality over a run: a dot for each finalized block, and their running median. */
-import { dot, gridY, lineY, ruleY } from '@observablehq/plot';
+import { dot, gridY, lineY, type Markish, ruleY } from '@observablehq/plot';
 import type { Measures } from '../../measure/dictionary.js';
 import type { Chart } from '../figure.js';
-import { time, timeUnit } from '../numbers.js';
+import { shown, time, timeUnit } from '../numbers.js';
 import { runningMedian, thin, thinned } from '../thin.js';
 
 export interface FinalBlock {
@@ -14,21 +14,29 @@ const WINDOW = 25;
 const MOST_DOTS = 1_500;
 const MOST_STEPS = 400;
 
+/** A few blocks that took far longer must not press all others to the floor. */
+function ceilingOf(slowestMs: number, p95Ms: number): number {
+  return p95Ms > 0 && slowestMs > 3 * p95Ms ? 2 * p95Ms : slowestMs;
+}
+
 /** @param blocks in the order in which they were proposed. */
 export function finalityChart(blocks: readonly FinalBlock[], measures: Measures): Chart | null {
   if (blocks.length === 0) return null;
   const slowest = blocks.reduce((most, { finalityMs }) => Math.max(most, finalityMs), 0);
   const last = blocks.reduce((most, { closedMs }) => Math.max(most, closedMs), 0);
+  const ceiling = ceilingOf(slowest, measures.finality_p95_ms ?? slowest);
+  const above = blocks.filter(({ finalityMs }) => finalityMs > ceiling).length;
   const x = timeUnit(last);
-  const y = timeUnit(slowest);
+  const y = timeUnit(ceiling);
   const medians = runningMedian(
     blocks.map(({ finalityMs }) => finalityMs),
     WINDOW,
   );
   const points = blocks.map(({ closedMs, finalityMs }, index) => ({
     x: closedMs / x.ms,
-    y: finalityMs / y.ms,
-    median: medians[index]! / y.ms,
+    y: Math.min(finalityMs, ceiling) / y.ms,
+    median: Math.min(medians[index]!, ceiling) / y.ms,
+    above: finalityMs > ceiling,
   }));
   return {
     title: 'Time to finality',
@@ -36,6 +44,10 @@ export function finalityChart(blocks: readonly FinalBlock[], measures: Measures)
       `Each dot is a finalized block: when it became final, and how long that took after it was ` +
       `proposed. The line is the median of the ${WINDOW} blocks around. Half of all were final ` +
       `within ${time(measures.finality_p50_ms)}, 95 % within ${time(measures.finality_p95_ms)}.` +
+      (above > 0
+        ? ` Triangles at the top: ${shown(above)} that took longer than ${time(ceiling)}, up to ` +
+          `${time(slowest)}.`
+        : '') +
       thinned('blocks', points.length, MOST_DOTS),
     draw: (_, narrow) => ({
       height: narrow ? 240 : 320,
@@ -47,24 +59,34 @@ export function finalityChart(blocks: readonly FinalBlock[], measures: Measures)
         domain: [0, last / x.ms],
         ticks: narrow ? 5 : 10,
       },
-      y: { label: `time to finality, ${y.name}`, domain: [0, (slowest / y.ms) * 1.05 || 1] },
-      marks: [
-        gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-        ruleY([0], { stroke: 'var(--faint)' }),
-        dot(thin(points, MOST_DOTS), {
-          x: 'x',
-          y: 'y',
-          r: points.length > 300 ? 1.8 : 2.8,
-          fill: 'var(--c1)',
-          fillOpacity: 0.55,
-        }),
-        lineY(thin(points, MOST_STEPS), {
-          x: 'x',
-          y: 'median',
-          stroke: 'var(--c2)',
-          strokeWidth: 2,
-        }),
-      ],
+      y: { label: `time to finality, ${y.name}`, domain: [0, (ceiling / y.ms) * 1.05 || 1] },
+      marks: marksOf(points),
     }),
   };
+}
+
+interface Point {
+  x: number;
+  y: number;
+  median: number;
+  above: boolean;
+}
+
+function marksOf(points: readonly Point[]): Markish[] {
+  const place = { x: 'x', y: 'y', r: points.length > 300 ? 1.8 : 2.8 };
+  const drawn = thin(points, MOST_DOTS);
+  const inside = drawn.filter(({ above }) => !above);
+  const above = drawn.filter((point) => point.above);
+  return [
+    gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+    ruleY([0], { stroke: 'var(--faint)' }),
+    dot(inside, { ...place, fill: 'var(--c1)', fillOpacity: 0.55 }),
+    dot(above, { ...place, symbol: 'triangle', r: 4, fill: 'var(--c1)' }),
+    lineY(thin(points, MOST_STEPS), {
+      x: 'x',
+      y: 'median',
+      stroke: 'var(--c2)',
+      strokeWidth: 2,
+    }),
+  ];
 }

@@ -6,6 +6,8 @@ import type { TableRow } from '../read.js';
 
 const FINE = 2_000;
 const BARS = 60;
+/** What must be seen of all votes. */
+const MOST_VOTES = 0.995;
 
 const decisions = [
   { name: 'approve', color: 'var(--c1)' },
@@ -38,11 +40,13 @@ export class Latencies {
 
   chart(): Chart | null {
     if (this.#votes === 0) return null;
-    const x = timeUnit(this.#longestMs);
-    const bins = Math.floor(this.#longestMs / this.#fineMs) + 1;
-    const perBar = Math.ceil(bins / BARS);
+    const wanted = this.#binsToShow();
+    const perBar = Math.ceil(wanted / BARS);
+    const bars = Array.from({ length: Math.ceil(wanted / perBar) }, (_, index) => index);
+    const bins = perBar * bars.length;
+    const later = this.#votes - this.#total(bins);
+    const x = timeUnit(bins * this.#fineMs);
     const widthMs = perBar * this.#fineMs;
-    const bars = Array.from({ length: Math.ceil(bins / perBar) }, (_, index) => index);
     const rows = decisions.flatMap(({ name, color }) =>
       bars.map((bar) => ({
         x1: (bar * widthMs) / x.ms,
@@ -57,10 +61,11 @@ export class Latencies {
       caption:
         `Votes that counted by the time from the proposal of their block to their arrival, in ` +
         `steps of ${time(widthMs)}. ${shown(this.#votes)} votes; the last one came after ` +
-        `${time(this.#longestMs)}.`,
+        `${time(this.#longestMs)}.` +
+        (later > 0 ? ` ${shown(later)} that came later than the last bar are not drawn.` : ''),
       legend: decisions.map(({ name, color }) => ({
         color,
-        text: `${name} (${shown(this.#sum(name, 0, bins))})`,
+        text: `${name} (${shown(this.#sum(name, 0, FINE + 1))})`,
       })),
       draw: (_, narrow) => ({
         height: narrow ? 220 : 260,
@@ -76,6 +81,18 @@ export class Latencies {
         ],
       }),
     };
+  }
+
+  /** All bins, unless a few late votes would press all others into a corner. */
+  #binsToShow(): number {
+    const all = Math.floor(this.#longestMs / this.#fineMs) + 1;
+    let most = 1;
+    while (this.#total(most) < MOST_VOTES * this.#votes) most += 1;
+    return all > 2 * most ? Math.min(all, Math.ceil(1.2 * most)) : all;
+  }
+
+  #total(bins: number): number {
+    return decisions.reduce((sum, { name }) => sum + this.#sum(name, 0, bins), 0);
   }
 
   #sum(decision: string, from: number, count: number): number {
