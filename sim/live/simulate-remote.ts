@@ -88,12 +88,11 @@ interface Run {
 async function runThrough(door: RemoteDoor, run: Run): Promise<SimResult> {
   const started = performance.now();
   const { scenario, options, hooks, tables } = run;
-  const { seed = scenario.seed, speed = 1, out, url } = options;
   const inhabited = await inhabit(door, scenario, options, (agents, startMs) => {
     return new Collector(scenario, measured(agents), startMs, tables?.onRow);
   });
-  const { world, observer: collector, faults, modules } = inhabited;
-  const ending = new Ending(hastened(scenario, speed), collector, faults, world.startMs);
+  const { world, observer: collector, faults } = inhabited;
+  const ending = new Ending(hastened(run), collector, faults, world.startMs);
   await world.run(() => {
     // The log is the server's: there is no digest to name.
     const position = { seq: door.seq, digest: '' };
@@ -101,42 +100,50 @@ async function runThrough(door: RemoteDoor, run: Run): Promise<SimResult> {
     return !hooks.signal?.aborted && !ending.reached(world.now) && !ending.stalled(world.now);
   });
   if (hooks.signal?.aborted) throw new Interrupted(door.seq);
-  const agents = scenario.population;
-  const ids = Array.from({ length: agents }, (_, agent) => world.agentId(agent));
   const endMs = world.now;
+  const verdict = ending.verdict(endMs);
+  const wallMs = performance.now() - started;
+  const ids = Array.from({ length: scenario.population }, (_, agent) => world.agentId(agent));
   const { reads, meta } = await readEnd(door, world.startMs, ids);
   const finished = collector.finish(reads, endMs);
-  const wallMs = performance.now() - started;
   const result: SimResult = {
-    seed,
-    url,
-    speed,
-    scenario,
-    modules,
-    verifier: 'server',
-    verdict: ending.verdict(endMs),
-    broken: null,
-    digest: '',
-    log_digest: '',
+    ...madeHow(run),
+    modules: inhabited.modules,
+    verdict,
     refused: Object.fromEntries([...world.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
     measures: finished.measures,
     entries: meta.seq - door.meta.seq,
     events: meta.event_seq - door.meta.event_seq,
-    verified: 0,
-    commits: 0,
     virtual_ms: endMs - world.startMs,
     wall_ms: Math.round(wallMs),
     votes_per_s: Math.round((collector.counts.votes * 1000) / wallMs),
-    peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
     ...(hooks.made ?? {}),
   };
   tables?.finish();
-  if (out !== undefined) await writeResult(out, result, finished);
+  if (options.out !== undefined) await writeResult(options.out, result, finished);
   return result;
 }
 
+/** What a result on a server says whatever happened; what only the server knows is left empty. */
+function madeHow({ scenario, options }: Run) {
+  const { url, seed = scenario.seed, speed = 1 } = options;
+  return {
+    seed,
+    url,
+    speed,
+    scenario,
+    verifier: 'server',
+    broken: null,
+    digest: '',
+    log_digest: '',
+    verified: 0,
+    commits: 0,
+    peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
+  } as const;
+}
+
 /** The voting period is of the network's time: in the agents' it is `speed` times as long. */
-function hastened(scenario: Scenario, speed: number): Scenario {
+function hastened({ scenario, options: { speed = 1 } }: Run): Scenario {
   const voting_period_ms = scenario.consensus.voting_period_ms * speed;
   return { ...scenario, consensus: { ...scenario.consensus, voting_period_ms } };
 }

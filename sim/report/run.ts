@@ -60,8 +60,9 @@ async function chartsOf(folder: string, result: SimResult, groups: TableRow[]): 
   return charts.filter((chart) => chart !== null);
 }
 
-async function latencyChart(folder: string, { scenario }: SimResult): Promise<Chart | null> {
-  const latencies = new Latencies(scenario.consensus.voting_period_ms);
+async function latencyChart(folder: string, result: SimResult): Promise<Chart | null> {
+  const { scenario, speed = 1 } = result;
+  const latencies = new Latencies(scenario.consensus.voting_period_ms * speed);
   for await (const row of tableRows(folder, 'votes.csv')) latencies.add(row);
   return latencies.chart();
 }
@@ -78,7 +79,9 @@ function keyFacts(result: SimResult): Html {
     { name: 'votes', value: shown(measures.votes) },
     { name: 'virtual time', value: time(result.virtual_ms) },
     { name: 'seed', value: code(result.seed) },
-    { name: 'digest of the whole run', value: code(result.digest), wide: true },
+    result.url === undefined
+      ? { name: 'digest of the whole run', value: code(result.digest), wide: true }
+      : { name: 'on the server, which has its log', value: code(result.url), wide: true },
   ]);
 }
 
@@ -110,8 +113,16 @@ function measuresTable({ measures }: SimResult): Html {
   return table('All measures of the run; – where one cannot be said', columns, rows);
 }
 
-function again(folder: string, { seed, scenario, digest }: SimResult): Html {
+function again(folder: string, result: SimResult): Html {
+  const { seed, scenario, digest, url, speed = 1 } = result;
   const sim = commandLine('sim', 'scenario.json', '--seed', seed);
+  if (url !== undefined) {
+    const there = commandLine('sim', 'scenario.json', '--url', url, '--speed', `${speed}`);
+    return html`<p>In the folder of this report. No two runs on a server are the same:</p>
+${listing('the command that runs it on the server again', there)}
+<p>The same scenario in virtual time gives the same bytes each time:</p>
+${listing('the command that simulates it', sim)}`;
+  }
   const signed = scenario.signatures === 'none' ? [] : ['--signatures'];
   const replay = commandLine('replay', 'network', ...signed);
   return html`<p>In the folder of this report. The same scenario and seed give the digest

@@ -68,6 +68,19 @@ test('links and faults of the scenario stay in force; a second run goes on', asy
   expect(network.read.networkState().block_height).toBe(height + second.measures.finalized!);
 });
 
+test('sim --url --out: the summary and the report say where the log is', async () => {
+  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const out = join(folder, 'reported');
+  const town = townFile(folder, { length: { blocks: 2 }, measure: { votes: true } });
+  const args = ['--url', url, '--speed', '10', '--out', out];
+  const { code, stdout, stderr } = await folkmoot(['sim', town, ...args]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`server        ${url}: its log`)]);
+  expect(stderr).not.toContain('digest');
+  const report = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(report).toContain('No two runs on a server are the same');
+  expect(report).not.toMatch(/digest of the whole run|from its first entry/);
+});
+
 test('a server that is killed in the middle: one line, exit code 1', async () => {
   const server = await host({ data: join(folder, 'killed') });
   const town = townFile(folder, { length: { blocks: 1_000 } });
@@ -80,6 +93,24 @@ test('a server that is killed in the middle: one line, exit code 1', async () =>
   const ended = await running;
   expect([ended.code, ended.stdout]).toEqual([1, '']);
   expect(ended.stderr).toMatch(/\nfolkmoot: the network at \S+ is gone: .*no answer from.*\n$/);
+});
+
+test('a server that comes back after a while: the run goes on', async () => {
+  const port = await freePort();
+  const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 2_000 } };
+  const before = await live(where);
+  const scenario = hurriedTown({ length: { blocks: 12 } });
+  const running = simulateRemote(scenario, { url: before.url, speed: 5 });
+  const { read } = before.network;
+  await expect.poll(() => read.networkState().block_height, { timeout: 30_000 }).toBeGreaterThan(2);
+  await before.stop();
+  const after = await live(where);
+  const { verdict, measures, events } = await running;
+  expect(verdict).toBe('pass');
+  // Not an event is missing: the height follows from those that were heard.
+  expect(measures.finalized).toBeLessThanOrEqual(after.network.read.networkState().block_height);
+  expect(measures.finalized! + measures.rejected! + measures.expired!).toBeGreaterThanOrEqual(10);
+  expect(events).toBeGreaterThan(100);
 });
 
 test('another network at the same address: the run ends with it', async () => {
@@ -118,13 +149,13 @@ test('what cannot run on a server is said before it begins', async () => {
 });
 
 test.each([
-  ['--url', 'http://127.0.0.1:1', '--speed', '0'],
-  ['--url', 'http://127.0.0.1:1', '--speed', '-2'],
-  ['--url', 'http://127.0.0.1:1', '--speed', 'fast'],
-  ['--url', 'http://127.0.0.1:1', '--verifier', 'inline'],
-  ['--url', 'nonsense'],
-  ['--speed', '2'],
-])('sim %s %s %s %s is a usage error, exit code 2', async (...args) => {
-  const ended = await folkmoot(['sim', ...args.filter((arg) => arg !== undefined)]);
+  '--url http://127.0.0.1:1 --speed 0',
+  '--url http://127.0.0.1:1 --speed -2',
+  '--url http://127.0.0.1:1 --speed fast',
+  '--url http://127.0.0.1:1 --verifier inline',
+  '--url nonsense',
+  '--speed 2',
+])('sim %s is a usage error, exit code 2', async (args) => {
+  const ended = await folkmoot(['sim', ...args.split(' ')]);
   expect([ended.code, ended.stdout]).toEqual([2, '']);
 });
