@@ -3,13 +3,14 @@ import { Value } from 'typebox/value';
 import { check } from './check.js';
 import type { Problem } from './problem.js';
 import { Scenario } from './schema.js';
-import { shapeProblem } from './shape.js';
+import { fillVariants, shapeProblem } from './shape.js';
 
 export type Completed = { scenario: Scenario } | { problem: Problem };
 
 /** @param folder from where modules of scripts are found; left out, they are not looked for. */
 export function complete(raw: unknown, folder?: string): Completed {
   const filled = Value.Default(Scenario, structuredClone(raw));
+  fillVariants(filled);
   const misshapen = shapeProblem(filled);
   if (misshapen) return { problem: misshapen };
   const shaped = filled as Omit<Scenario, 'population'> & { population?: number };
