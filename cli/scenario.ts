@@ -10,8 +10,8 @@ export function scenarioCommand(): Command {
     .addHelpText(
       'after',
       `
-A scenario is an experiment as a file, YAML or JSON: docs/scenarios.md has every key. Those that come
-with folkmoot can be named without a path.
+A scenario is an experiment as a file, YAML or JSON: docs/scenarios.md has every key. Those that
+come with folkmoot can be named without a path.
 
 Examples:
   $ folkmoot scenario list

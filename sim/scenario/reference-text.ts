@@ -21,18 +21,18 @@ length:
   blocks: 20
 \`\`\`
 
-Whatever is left out has its default. Names end in their unit. What is not known here is refused, with
-file, line and what is allowed: \`folkmoot scenario check FILE\`. \`folkmoot scenario show FILE\` prints a
-scenario with everything filled in. A value can be changed for one run by its path:
+Whatever is left out has its default. Names end in their unit. What is not known here is refused,
+with file, line and what is allowed: \`folkmoot scenario check FILE\`.
+\`folkmoot scenario show FILE\` prints a scenario with everything filled in. A value can be changed for one run by its path:
 \`--set agents.silent.share=0.4\` (an element of a list by its index, a group also by its name).
 
-In a first line, \`# yaml-language-server: $schema=scenario.schema.json\` gives completion in editors
-that know it.
+In a first line, \`# yaml-language-server: $schema=scenario.schema.json\` gives completion in
+editors that know it.
 `;
 
-export const scriptsText = `A script is a TypeScript or JavaScript module. It exports some of the functions \`hear\`, \`vote\`,
-\`produce\`, \`mingle\` and \`invited\`, each called with what the agent sees and its own stream of chance;
-what it returns, one command or a list, the agent does. What it leaves out follows the personality. The
-types \`ScriptModule\`, \`View\` and \`ScriptCommand\` of \`folkmoot/sim\` say the rest;
-\`sim/scenarios/scripts/grudge.ts\` is one.
+export const scriptsText = `A script is a TypeScript or JavaScript module. It exports some of the functions \`hear\`,
+\`vote\`, \`produce\`, \`mingle\` and \`invited\`, each called with what the agent sees and its own
+stream of chance; what it returns, one command or a list, the agent does. What it leaves out follows
+the personality. The types \`ScriptModule\`, \`View\` and \`ScriptCommand\` of \`folkmoot/sim\` say the
+rest; \`sim/scenarios/scripts/grudge.ts\` is one.
 `;

@@ -22,7 +22,7 @@ export function shippedScenarios(): Shipped[] {
   }));
 }
 
-/** The path of what a user names: a file, else the shipped scenario of that name; null for neither. */
+/** The path of what a user names: a file, else the shipped scenario of that name. */
 export function findScenario(named: string): string | null {
   const found = statSync(named, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) return named;

@@ -7,7 +7,7 @@ import type { ScriptModule } from 'folkmoot/sim';
 /** Called when the agent has thought about a block: what it gives, the agent does. */
 export const vote: ScriptModule['vote'] = ({ block, memory, parameters }) => {
   if (!block) return null;
-  // Notes that the agent finds again at its next call: how many more blocks it rejects, by producer.
+  // Notes that it finds again at its next call: how many more blocks it rejects, by producer.
   const grudges = memory as Record<string, number>;
   const patience = Number(parameters.patience ?? 1);
   const left = grudges[block.producer] ?? 0;
