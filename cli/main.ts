@@ -9,6 +9,7 @@ import { keygenCommand } from './keygen.js';
 import { logCommand } from './log.js';
 import { networkCommand } from './network.js';
 import { replayCommand } from './replay.js';
+import { scenarioCommand } from './scenario.js';
 import { serveCommand } from './serve.js';
 import { simCommand } from './sim.js';
 import { verifyCommand } from './verify.js';
@@ -36,6 +37,7 @@ for (const command of [
   agentCommand,
   networkCommand,
   simCommand,
+  scenarioCommand,
   replayCommand,
   logCommand,
   verifyCommand,
