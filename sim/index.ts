@@ -4,6 +4,7 @@ export type { ScriptCommand } from './agents/script/commands.js';
 export type { BlockView, ScriptModule, View } from './agents/script/view.js';
 export { Auditor, type Violation, violationText } from './audit/index.js';
 export type { Progress } from './ending.js';
+export * from './jobs/index.js';
 export * from './live/index.js';
 export * from './measure/index.js';
 export { writeRunReport, writeSweepReport } from './report/index.js';
