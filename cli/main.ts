@@ -11,6 +11,7 @@ import { networkCommand } from './network.js';
 import { replayCommand } from './replay.js';
 import { serveCommand } from './serve.js';
 import { simCommand } from './sim.js';
+import { sweepCommand } from './sweep.js';
 import { verifyCommand } from './verify.js';
 import { packageVersion } from './version.js';
 
@@ -27,8 +28,8 @@ Examples:
   $ folkmoot sim --seed 7 --out runs/7      keep log, state and tables
   $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
 
-Exit codes: 0 done, 1 refused by a server, 2 usage, 10 no progress, 12 replay differs, 13 crash, or
-data that is damaged or cannot be used.`,
+Exit codes: 0 done, 1 refused by a server, 2 usage, 10 no progress, 11 a broken rule of the network,
+12 replay or a second run differs, 13 crash, or data that is damaged or cannot be used.`,
   );
 
 for (const command of [
@@ -36,6 +37,7 @@ for (const command of [
   agentCommand,
   networkCommand,
   simCommand,
+  sweepCommand,
   replayCommand,
   logCommand,
   verifyCommand,

@@ -3,6 +3,7 @@ export { approves, type Personality, personalities } from './agents/personalitie
 export type { ScriptCommand } from './agents/script/commands.js';
 export type { BlockView, ScriptModule, View } from './agents/script/view.js';
 export { Auditor, type Violation, violationText } from './audit/index.js';
+export * from './compare/index.js';
 export type { Progress } from './ending.js';
 export * from './jobs/index.js';
 export * from './live/index.js';
@@ -16,4 +17,5 @@ export { ScenarioError } from './scenario/problem.js';
 export { Scenario } from './scenario/schema.js';
 export { usualScenario, usualSize } from './scenario/usual.js';
 export { Interrupted, type SimHooks, type SimOptions, simulate } from './simulate.js';
+export * from './sweep/index.js';
 export { RemoteError } from './world/door.js';

@@ -116,6 +116,7 @@ test('packages: some have a single importer', () => {
     lmdb: /^engine\/store\//,
     'fs-native-extensions': /^engine\/store\/lock/,
     piscina: /^(engine\/crypto|sim\/jobs)\//,
+    jstat: /^sim\/sweep\/statistics/,
     'uWebSockets.js': /^api\/uws/,
     ajv: /^engine\/schema\/validate/,
     seedrandom: /^sim\/streams/,
