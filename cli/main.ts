@@ -11,6 +11,7 @@ import { networkCommand } from './network.js';
 import { replayCommand } from './replay.js';
 import { serveCommand } from './serve.js';
 import { simCommand } from './sim.js';
+import { swarmCommand } from './swarm.js';
 import { sweepCommand } from './sweep.js';
 import { verifyCommand } from './verify.js';
 import { packageVersion } from './version.js';
@@ -38,6 +39,7 @@ for (const command of [
   networkCommand,
   simCommand,
   sweepCommand,
+  swarmCommand,
   replayCommand,
   logCommand,
   verifyCommand,

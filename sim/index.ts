@@ -17,5 +17,6 @@ export { ScenarioError } from './scenario/problem.js';
 export { Scenario } from './scenario/schema.js';
 export { usualScenario, usualSize } from './scenario/usual.js';
 export { Interrupted, type SimHooks, type SimOptions, simulate } from './simulate.js';
+export * from './swarm/index.js';
 export * from './sweep/index.js';
 export { RemoteError } from './world/door.js';
