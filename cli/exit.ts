@@ -7,6 +7,7 @@ export const exitCodes = {
   refused: 1,
   usage: 2,
   noProgress: 10,
+  /** The network broke one of its own rules. */
   safety: 11,
   differs: 12,
   crash: 13,
@@ -17,9 +18,10 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Whether a user can mend it: a wrong option, or a scenario that cannot be meant. */
+/** Whether a user can mend it: a wrong option, scenario or folder. */
 const isUsage = (error: unknown) =>
-  error instanceof UsageError || (error instanceof Error && error.name === 'ScenarioError');
+  error instanceof UsageError ||
+  (error instanceof Error && ['ScenarioError', 'SweepError'].includes(error.name));
 
 /** Whether a server is to blame. */
 const isRemote = (error: unknown) => error instanceof Error && error.name === 'RemoteError';

@@ -12,6 +12,8 @@ import { replayCommand } from './replay.js';
 import { scenarioCommand } from './scenario.js';
 import { serveCommand } from './serve.js';
 import { simCommand } from './sim.js';
+import { swarmCommand } from './swarm.js';
+import { sweepCommand } from './sweep.js';
 import { verifyCommand } from './verify.js';
 import { packageVersion } from './version.js';
 
@@ -28,8 +30,8 @@ Examples:
   $ folkmoot sim --seed 7 --out runs/7      keep log, state and tables
   $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
 
-Exit codes: 0 done, 1 refused by a server, 2 usage, 10 no progress, 12 replay differs, 13 crash, or
-data that is damaged or cannot be used.`,
+Exit codes: 0 done, 1 refused by a server, 2 usage, 10 no progress, 11 a broken rule of the network,
+12 replay or a second run differs, 13 crash, or data that is damaged or cannot be used.`,
   );
 
 for (const command of [
@@ -38,6 +40,8 @@ for (const command of [
   networkCommand,
   simCommand,
   scenarioCommand,
+  sweepCommand,
+  swarmCommand,
   replayCommand,
   logCommand,
   verifyCommand,

@@ -16,6 +16,7 @@ export interface SimFlags extends ScenarioFlags {
   audit: boolean;
   url?: string;
   speed?: number;
+  checkDeterminism?: boolean;
   json?: boolean;
 }
 
@@ -41,6 +42,7 @@ export function simCommand(): Command {
         .choices(['lmdb', 'memory'])
         .default('lmdb'),
     )
+    .option('--check-determinism', 'run it twice, and say where the runs part if they differ')
     .option('--out <dir>', 'keep network/ (log and state), summary.json, tables and report.html')
     .addOption(
       new Option('--url <url>', 'run on this server in wall time, among its other agents')
@@ -79,6 +81,13 @@ cannot be used, or went away.`,
 }
 
 async function run(file: string | undefined, flags: SimFlags): Promise<void> {
+  if (flags.checkDeterminism) {
+    if (flags.url !== undefined) {
+      throw new UsageError('--check-determinism is not for --url: no two runs there are the same');
+    }
+    const { checkDeterminism } = await import('./check-determinism.js');
+    return checkDeterminism(process.argv.slice(3));
+  }
   const { scenario, folder } = await wantedScenario(file, flags);
   if (flags.speed !== undefined && flags.url === undefined) {
     throw new UsageError('--speed is for --url: without a server, time is virtual');

@@ -31,6 +31,9 @@ export const counts = {
   /** WebSocket connections to one server, and voters of a block that they are told about. */
   subscribers: pick({ quick: 200, full: 1_000 }),
   voters: pick({ quick: 500, full: 2_500 }),
+  /** Sweeps that are killed twice, and scenarios that a swarm draws. */
+  killedSweeps: pick({ quick: 3, full: 20 }),
+  swarmSeeds: pick({ quick: 10, full: 200 }),
   /** Seconds of garbage; and idle connections whose memory is measured, none in `quick`. */
   garbageSeconds: pick({ quick: 3, full: 10 }),
   idleSubscribers: pick({ quick: 0, full: 1_000 }),

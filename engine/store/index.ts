@@ -2,6 +2,7 @@
 export { makeFolder } from './folder.js';
 export { keysUnder } from './keys.js';
 export { type LmdbStoreOptions, openLmdbStore } from './lmdb.js';
+export { lockFolder } from './lock.js';
 export { createMemoryStore } from './memory.js';
 export {
   type Batch,

@@ -30,6 +30,8 @@ export interface Ended {
 }
 
 export interface Around {
+  /** Another build of the command line. */
+  program?: string;
   input?: string;
   env?: Record<string, string>;
   mostMs?: number;
@@ -37,11 +39,11 @@ export interface Around {
 
 /** Runs `folkmoot` with these arguments until it ends. */
 export function folkmoot(args: readonly string[], around: Around = {}): Promise<Ended> {
-  const { input = '', env = {}, mostMs: timeout = MOST_MS } = around;
+  const { program = main, input = '', env = {}, mostMs: timeout = MOST_MS } = around;
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [main, ...args],
+      [program, ...args],
       {
         env: { ...process.env, ...env },
         maxBuffer: 256 * 1024 * 1024,

@@ -1,0 +1,49 @@
+/** How often a swarm has drawn what can be drawn: what stays at 0 was not tested. */
+import { policies, weightings } from '../../engine/index.js';
+import type { Scenario } from '../scenario/schema.js';
+import { Producing, Topology } from '../scenario/schema.js';
+import { Fault } from '../scenario/schema-faults.js';
+import { Strategy } from '../scenario/schema-strategies.js';
+
+/** Scenarios by what they hold. */
+export type Coverage = Record<string, Record<string, number>>;
+
+interface Kinds {
+  anyOf: readonly { properties: { kind: { const: string } } }[];
+}
+
+const kindsOf = (union: unknown): string[] =>
+  (union as Kinds).anyOf.map(({ properties }) => properties.kind.const);
+
+const zeros = (names: readonly string[]): Record<string, number> =>
+  Object.fromEntries(names.map((name) => [name, 0]));
+
+export function emptyCoverage(): Coverage {
+  return {
+    policy: zeros(policies),
+    weights: zeros(weightings),
+    // A script is a file: a swarm draws none.
+    strategy: zeros(kindsOf(Strategy).filter((kind) => kind !== 'script')),
+    fault: zeros(kindsOf(Fault)),
+    topology: zeros(Topology.properties.kind.enum),
+    schedule: zeros(Producing.properties.schedule.enum),
+    signatures: zeros(['verified', 'unverified', 'none']),
+  };
+}
+
+export function cover(coverage: Coverage, scenario: Scenario): void {
+  const { consensus, agents, faults, topology, producers, signatures } = scenario;
+  const drawn: Record<string, string[]> = {
+    policy: [consensus.policy],
+    weights: [consensus.weights],
+    strategy: agents.map(({ strategy }) => strategy.kind),
+    fault: faults.map(({ kind }) => kind),
+    topology: [topology.kind],
+    schedule: [producers.schedule],
+    signatures: [signatures],
+  };
+  for (const [what, kinds] of Object.entries(drawn)) {
+    const counts = coverage[what]!;
+    for (const kind of new Set(kinds)) counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+}

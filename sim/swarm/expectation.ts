@@ -1,0 +1,74 @@
+/**
+ * Whether a scenario must make progress: then a run without any is a failure of the network, and
+ * not what the scenario asks for. It errs on the side of no.
+ */
+import { groupSizes } from '../population.js';
+import type { Group, Scenario } from '../scenario/schema.js';
+
+/** Share of the agents that vote for every sound block, at the least; two thirds must be passed. */
+const LEAST_PLAIN = 0.8;
+/** What `majority` may ask for: less than the plain ones alone give. */
+const LARGEST_TURNOUT = 0.6;
+const LARGEST_LOSS = 0.03;
+/** What a block needs at the least to be heard of, voted on, and counted, in mean latencies. */
+const LATENCIES_A_PERIOD = 10;
+/** No personality thinks longer. */
+const LONGEST_THOUGHT_MS = 3_500;
+/** An open producer that heard of nothing looks again after 20 intervals at the most. */
+const TURNS = 60;
+/** Blocks expire while a fault lasts, and turns are lost: so many periods must be left after it. */
+const PERIODS_AFTER = 10;
+
+export function expectsProgress(scenario: Scenario): boolean {
+  return plainOnes(scenario) && goodLinks(scenario) && shortFaults(scenario) && time(scenario);
+}
+
+/** They vote at once for what is sound, and what they make themselves is sound. */
+const isPlain = ({ strategy, capabilities }: Group): boolean =>
+  strategy.kind === 'honest' && capabilities.includes('validator');
+
+function plainOnes({ population, agents, consensus, producers }: Scenario): boolean {
+  const sizes = groupSizes({ population, agents });
+  const plain = agents.reduce((sum, group, index) => sum + (isPlain(group) ? sizes[index]! : 0), 0);
+  const makers = agents.filter(
+    (group) => group.producers > 0 || group.capabilities.includes('producer'),
+  );
+  // A block without transactions is neither sound nor not: they turn it down.
+  if (producers.transactions.least === 0) return false;
+  // Whoever else makes blocks may take every turn.
+  if (makers.length === 0 || !makers.every(isPlain)) return false;
+  const { policy, participation, min_validators } = consensus;
+  if (policy === 'majority' && participation > LARGEST_TURNOUT) return false;
+  return plain >= LEAST_PLAIN * population && min_validators === 1;
+}
+
+function goodLinks({ links, agents, consensus }: Scenario): boolean {
+  const { mean_ms, spread_ms } = links.latency;
+  const plain = agents.filter(isPlain);
+  const thinking = Math.max(...plain.map(({ traits }) => traits?.think_ms ?? LONGEST_THOUGHT_MS));
+  const needed = LATENCIES_A_PERIOD * (mean_ms + spread_ms) + thinking;
+  return needed <= consensus.voting_period_ms && links.loss <= LARGEST_LOSS;
+}
+
+function shortFaults({ faults, consensus, length, links }: Scenario): boolean {
+  if (faults.length === 0) return true;
+  // Whoever missed blocks meanwhile would be out of the electorate, perhaps for good.
+  if (consensus.dormant_after !== 0) return false;
+  // Who went away stays away when its return is lost.
+  const churn = faults.some(({ kind }) => kind === 'churn');
+  if (churn && (faults.length > 1 || links.loss > 0)) return false;
+  const room = PERIODS_AFTER * consensus.voting_period_ms;
+  const end = length.virtual_ms ?? Number.POSITIVE_INFINITY;
+  return faults.every(({ start_ms, length_ms }) => start_ms + length_ms + room <= end);
+}
+
+/** Long enough for a handful of blocks, and more patient than a producer that lost its turn. */
+function time({ length, consensus, patience_periods, producers }: Scenario): boolean {
+  const { blocks, virtual_ms, until } = length;
+  const period = consensus.voting_period_ms;
+  const patience = patience_periods * period;
+  if (until || patience < PERIODS_AFTER * period) return false;
+  if (patience < TURNS * producers.block_interval_ms) return false;
+  const long = (virtual_ms ?? Number.POSITIVE_INFINITY) >= 2 * patience;
+  return long && (blocks ?? Number.POSITIVE_INFINITY) >= 3;
+}

@@ -1,0 +1,5 @@
+/** Swarms: scenarios drawn by chance, judged, and shrunk when they fail. */
+export { type Drawn, draw } from './draw.js';
+export { expectsProgress } from './expectation.js';
+export type { Finding, FindingKind } from './findings.js';
+export { type SwarmFailure, type SwarmOptions, type SwarmResult, swarm } from './swarm.js';

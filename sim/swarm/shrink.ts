@@ -1,0 +1,79 @@
+/**
+ * Shrinks a scenario that fails: takes every smaller one that still fails alike, until none does or
+ * the tries are used up. Greedy, and the same each time.
+ */
+import { Lane, type LaneLimits, type Outcome } from '../jobs/index.js';
+import { completeScenario } from '../scenario/complete.js';
+import { ScenarioError } from '../scenario/problem.js';
+import type { Scenario } from '../scenario/schema.js';
+import { differenceOf, digestOf, type Finding, findingIn, isSame } from './findings.js';
+import { reducers } from './reduce.js';
+import type { Raw } from './terms.js';
+
+export interface ShrinkOptions extends LaneLimits {
+  /** Runs at the most. */
+  tries: number;
+  signal: AbortSignal;
+  onTry?: (tried: number, agents: number) => void;
+}
+
+export interface Shrunk {
+  raw: Raw;
+  /** Of the smallest scenario: the same kind and sign. */
+  finding: Finding;
+  tries: number;
+}
+
+export async function shrink(raw: Raw, finding: Finding, options: ShrinkOptions): Promise<Shrunk> {
+  const lane = new Lane(options);
+  const best: Shrunk = { raw, finding, tries: 0 };
+  const goesOn = () => best.tries < options.tries && !options.signal.aborted;
+  const accept = async (candidate: Raw): Promise<boolean> => {
+    const scenario = completed(candidate);
+    if (!scenario) return false;
+    best.tries += 1;
+    const found = await findingOf(scenario, finding, lane, options.signal);
+    // What ends a run early looks like a crash.
+    if (options.signal.aborted || !found || !isSame(finding, found)) return false;
+    Object.assign(best, { raw: candidate, finding: found });
+    options.onTry?.(best.tries, scenario.population);
+    return true;
+  };
+  try {
+    for (let before: Raw | null = null; before !== best.raw && goesOn(); ) {
+      before = best.raw;
+      for (const reducer of reducers) {
+        for (let index = 0; goesOn(); ) {
+          const candidate = reducer(best.raw)[index];
+          if (!candidate) break;
+          if (!(await accept(candidate))) index += 1;
+        }
+      }
+    }
+  } finally {
+    await lane.close();
+  }
+  return best;
+}
+
+/** A smaller scenario may be none: a group without producers, say. */
+function completed(raw: Raw): Scenario | null {
+  try {
+    return completeScenario(raw);
+  } catch (error) {
+    if (error instanceof ScenarioError) return null;
+    throw error;
+  }
+}
+
+async function findingOf(
+  scenario: Scenario,
+  { kind }: Finding,
+  lane: Lane,
+  signal: AbortSignal,
+): Promise<Finding | null> {
+  const run = (): Promise<Outcome> => lane.run({ scenario, seed: scenario.seed }, signal);
+  const outcome = await run();
+  if (kind !== 'nondeterminism') return findingIn(scenario, outcome);
+  return differenceOf(digestOf(outcome), digestOf(await run()));
+}

@@ -1,0 +1,145 @@
+/** A swarm: scenario after scenario drawn by number, each run and judged, until one fails. */
+import { type Job, type Outcome, runJobs } from '../jobs/index.js';
+import { type Coverage, cover, emptyCoverage } from './coverage.js';
+import { draw } from './draw.js';
+import { expectsProgress } from './expectation.js';
+import { differenceOf, digestOf, type Finding, findingIn } from './findings.js';
+import { shrink } from './shrink.js';
+import type { Raw } from './terms.js';
+
+export interface SwarmOptions {
+  /** How many, from `first` on. */
+  seeds: number;
+  first?: number;
+  jobs?: number;
+  signal: AbortSignal;
+  /** Asked before each scenario: false ends the swarm. */
+  goesOn?: () => boolean;
+  onProgress?: (done: number) => void;
+  onShrink?: (tried: number, agents: number) => void;
+}
+
+export interface SwarmFailure extends Finding {
+  number: number;
+  /** As it was drawn, and the smallest that fails alike. */
+  drawn: Raw;
+  smallest: Raw;
+  tries: number;
+}
+
+export interface SwarmResult {
+  ran: number;
+  /** Of these, run a second time, to compare digests. */
+  twice: number;
+  /** Of these, where progress was expected. */
+  expected: number;
+  /** Of these, those that made none. */
+  noProgress: number;
+  coverage: Coverage;
+  failure: SwarmFailure | null;
+}
+
+/** Every so manieth scenario runs twice. */
+const TWICE = 10;
+/** A drawn scenario takes well under a second: one that takes this long hangs. */
+const limits = { wallMs: 60_000, memoryMb: 1_024 } as const;
+const SHRINK_TRIES = 500;
+
+interface SwarmTask extends Job {
+  number: number;
+  raw: Raw;
+  again: boolean;
+}
+
+interface Found extends Finding {
+  task: SwarmTask;
+}
+
+export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
+  const { jobs, signal, onProgress, onShrink } = options;
+  const state = new Judgement();
+  await runJobs(drawing(options, state), {
+    ...limits,
+    ...(jobs === undefined ? {} : { jobs }),
+    signal,
+    onDone: (task, outcome) => {
+      state.take(task, outcome);
+      onProgress?.(state.result.ran);
+    },
+  });
+  const found = state.first();
+  if (!found) return state.result;
+  const { task, ...finding } = found;
+  const onTry = onShrink ? { onTry: onShrink } : {};
+  const shrunk = await shrink(task.raw, finding, {
+    ...limits,
+    tries: SHRINK_TRIES,
+    signal,
+    ...onTry,
+  });
+  const { number, raw: drawn } = task;
+  const { raw: smallest, tries } = shrunk;
+  return { ...state.result, failure: { ...shrunk.finding, number, drawn, smallest, tries } };
+}
+
+function* drawing({ seeds, first = 1, goesOn }: SwarmOptions, state: Judgement) {
+  for (let number = first; number < first + seeds; number += 1) {
+    if (state.failed || goesOn?.() === false) return;
+    const { raw, scenario } = draw(number);
+    const task: SwarmTask = { number, raw, scenario, seed: scenario.seed, again: false };
+    yield task;
+    if (number % TWICE === 0) yield { ...task, again: true };
+  }
+}
+
+class Judgement {
+  readonly result: SwarmResult = {
+    ran: 0,
+    twice: 0,
+    expected: 0,
+    noProgress: 0,
+    coverage: emptyCoverage(),
+    failure: null,
+  };
+  /** Digests that wait for that of the second run. */
+  readonly #digests = new Map<number, string>();
+  readonly #found: Found[] = [];
+
+  get failed(): boolean {
+    return this.#found.length > 0;
+  }
+
+  /** That of the lowest number: which of two ends first is chance. */
+  first(): Found | null {
+    return this.#found.sort((a, b) => a.task.number - b.task.number)[0] ?? null;
+  }
+
+  take(task: SwarmTask, outcome: Outcome): void {
+    const { number, scenario, again } = task;
+    if (!again) this.#count(task, outcome);
+    const found = again ? null : findingIn(scenario, outcome);
+    if (found) this.#found.push({ ...found, task });
+    if (number % TWICE !== 0) return;
+    const digest = digestOf(outcome);
+    const other = this.#digests.get(number);
+    if (other === undefined) {
+      this.#digests.set(number, digest);
+      return;
+    }
+    this.#digests.delete(number);
+    this.result.twice += 1;
+    const difference = differenceOf(
+      ...(again ? ([other, digest] as const) : ([digest, other] as const)),
+    );
+    if (difference) this.#found.push({ ...difference, task });
+  }
+
+  #count({ scenario }: SwarmTask, outcome: Outcome): void {
+    this.result.ran += 1;
+    cover(this.result.coverage, scenario);
+    if (expectsProgress(scenario)) this.result.expected += 1;
+    if ('result' in outcome && outcome.result.verdict === 'no_progress') {
+      this.result.noProgress += 1;
+    }
+  }
+}

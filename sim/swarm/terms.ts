@@ -1,0 +1,16 @@
+/** Small things that drawing is made of. */
+import type { Stream } from '../streams.js';
+
+/** A scenario, or a section of one, as a file would hold it. */
+export type Raw = Record<string, unknown>;
+
+/** A whole number, both ends included. */
+export const between = (chance: Stream, least: number, most: number): number =>
+  least + chance.int(most - least + 1);
+
+/** From 0 to 1 in hundredths, as somebody would write it. */
+export const share = (chance: Stream): number => chance.int(101) / 100;
+
+/** What `make` gives in so many of 1,000 cases; else undefined. */
+export const sometimes = <T>(chance: Stream, permille: number, make: () => T): T | undefined =>
+  chance.chance(permille) ? make() : undefined;

@@ -1,0 +1,51 @@
+/**
+ * A Latin hypercube: the range of each factor is cut into as many strata as there are samples, and
+ * each stratum is sampled once, in an order of its own (McKay, Beckman and Conover 1979).
+ */
+import type { Factor } from '../scenario/schema-sweep.js';
+import { type Stream, Streams } from '../streams.js';
+
+export type FactorValue = NonNullable<Factor['values']>[number];
+
+/** Gives the values of a sample by its index; what it draws follows from the seed alone. */
+export function hypercube(
+  factors: readonly Factor[],
+  samples: number,
+  seed: string,
+): (index: number) => FactorValue[] {
+  const streams = new Streams(seed);
+  const columns = factors.map((factor) => {
+    const chance = streams.of('world', `lhs/${factor.path}`);
+    const strata = shuffled(samples, chance);
+    // Choices come equally often from the middles of the strata, and not from places by chance.
+    const within = () => (isEven(factor, samples) ? 0.5 : unit(chance));
+    const places = Float64Array.from(strata, (stratum) => (stratum + within()) / samples);
+    return { factor, places };
+  });
+  return (index) => columns.map(({ factor, places }) => valueAt(factor, places[index]!));
+}
+
+function isEven({ values, from = 0, to = 0, whole = false }: Factor, samples: number): boolean {
+  return values !== undefined || (whole && to - from < samples);
+}
+
+/** From 0 to below 1. */
+const unit = (chance: Stream): number => chance.int(2 ** 32) / 2 ** 32;
+
+function shuffled(count: number, chance: Stream): Uint32Array {
+  const order = Uint32Array.from({ length: count }, (_, index) => index);
+  for (let last = count - 1; last > 0; last -= 1) {
+    const other = chance.int(last + 1);
+    const moved = order[last]!;
+    order[last] = order[other]!;
+    order[other] = moved;
+  }
+  return order;
+}
+
+/** `place` runs from 0 to below 1 over the factor's range, or over its values in their order. */
+function valueAt({ values, from = 0, to = 0, whole }: Factor, place: number): FactorValue {
+  if (values) return values[Math.floor(place * values.length)]!;
+  if (whole) return from + Math.floor(place * (to - from + 1));
+  return from + place * (to - from);
+}

@@ -1,0 +1,28 @@
+/** Small scenarios for sweeps and jobs: each run takes some tens of milliseconds. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { completeScenario, type Scenario } from 'folkmoot/sim';
+
+export const smallRaw = (agents = 6) => ({
+  title: 'a small town',
+  agents: [{ group: 'town', count: agents, producers: 2, strategy: { kind: 'honest' } }],
+  consensus: { voting_period_ms: 5_000 },
+  length: { blocks: 2 },
+});
+
+export const small = (agents?: number): Scenario => completeScenario(smallRaw(agents));
+
+/** A script for all agents of a scenario; `body` is what its vote does. */
+export function scripted(folder: string, body: string, name = 'script.mjs'): Scenario {
+  writeFileSync(join(folder, name), `export function vote(view, chance) { ${body} }\n`);
+  const strategy = { kind: 'script', module: name };
+  const raw = smallRaw();
+  return completeScenario({ ...raw, agents: [{ ...raw.agents[0], strategy }] }, folder);
+}
+
+/** A file of a scenario, as JSON, which YAML is a superset of. */
+export function writeScenario(folder: string, raw: object, name = 'town.yaml'): string {
+  const file = join(folder, name);
+  writeFileSync(file, JSON.stringify(raw, null, 2));
+  return file;
+}
