@@ -25,7 +25,7 @@ Examples:
     .addHelpText(
       'after',
       `
-A line a file on standard output. Scripts are loaded, not called. Exit codes: 0 all are fine, 2 usage,
+A line a file on standard output. Scripts are loaded, not called. Exit codes: 0 all fine, 2 usage,
 or one is not.
 
 Example:

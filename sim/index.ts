@@ -3,7 +3,7 @@ export { approves, type Personality, personalities } from './agents/personalitie
 export { checkScripts } from './agents/script/check.js';
 export type { ScriptCommand } from './agents/script/commands.js';
 export type { BlockView, ScriptModule, View } from './agents/script/view.js';
-export { Auditor, type Violation, violationText } from './audit/index.js';
+export { Auditor, type Put, type Violation, violationText } from './audit/index.js';
 export * from './compare/index.js';
 export type { Progress } from './ending.js';
 export * from './jobs/index.js';

@@ -23,7 +23,8 @@ length:
 
 Whatever is left out has its default. Names end in their unit. What is not known here is refused,
 with file, line and what is allowed: \`folkmoot scenario check FILE\`.
-\`folkmoot scenario show FILE\` prints a scenario with everything filled in. A value can be changed for one run by its path:
+\`folkmoot scenario show FILE\` prints a scenario with everything filled in. A value can be changed
+for one run by its path:
 \`--set agents.silent.share=0.4\` (an element of a list by its index, a group also by its name).
 
 In a first line, \`# yaml-language-server: $schema=scenario.schema.json\` gives completion in
