@@ -18,6 +18,8 @@ export const counts = {
   commandsPerSequence: pick({ quick: 120, full: 250 }),
   /** Random lives whose measures are computed twice. */
   measuredLives: pick({ quick: 25, full: 400 }),
+  /** Random scenarios that are completed, and written and read in two languages. */
+  randomScenarios: pick({ quick: 60, full: 2_000 }),
   /** Runs that are killed with SIGKILL: at each named point, and at random. */
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),
