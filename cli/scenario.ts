@@ -25,8 +25,8 @@ Examples:
     .addHelpText(
       'after',
       `
-A line a file on standard output. Scripts are loaded, not called. Exit codes: 0 all fine, 2 usage,
-or one is not.
+A line a file on standard output. Scripts are loaded, not called. Exit codes: 0 all are fine,
+2 usage, or one of them is not.
 
 Example:
   $ folkmoot scenario check town.yaml byzantine`,

@@ -42,6 +42,7 @@ export function allowed(schema: TSchema): string {
   if (type === 'number') return `a number${range(schema, 'minimum', 'maximum')}`;
   if (pattern) return `a text that fits ${pattern}`;
   if (type === 'string') return `a text${lengthRange(schema)}`;
+  if (type === 'null') return 'null';
   return type === 'boolean' ? 'true or false' : type === 'object' ? 'members of any name' : 'any';
 }
 

@@ -16,7 +16,7 @@ const faulty = (fault: Raw, sections: Raw = {}) =>
 
 const votedMs = (votes: { voted_ms?: string }[]) => votes.map((vote) => Number(vote.voted_ms));
 
-test('partition: what they say does not arrive, and they hear nothing; then all is as before', async () => {
+test('partition: what they say does not arrive, they hear nothing; then as before', async () => {
   const lived = await faulty({ kind: 'partition' });
   const votes = votesOf(lived, 'hit');
   expect(votedMs(votes).filter(inside)).toEqual([]);

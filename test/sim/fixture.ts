@@ -1,12 +1,13 @@
 /** Runs of small scenarios: what was sent, what was voted, and the tables that are left. */
 import { join } from 'node:path';
 import type { CommandKind } from 'folkmoot';
-import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
+import { completeScenario, type Row, type SimResult, simulate, type TableName } from 'folkmoot/sim';
 import { csvRows } from '../cli/helpers.js';
 import { START_MS, temporaryFolder } from '../fixture.js';
 
 export type Raw = Record<string, unknown>;
-type Row = Record<string, string>;
+/** A row of a table as it is read: texts. */
+type Cells<T extends TableName> = Record<keyof Row<T>, string>;
 
 /** A request as its agent sent it, whether or not it arrived. */
 export interface SentRequest {
@@ -21,9 +22,9 @@ export interface Lived {
   result: SimResult;
   /** In the order in which they were sent. */
   sent: SentRequest[];
-  votes: Row[];
-  blocks: Row[];
-  agents: Row[];
+  votes: Cells<'votes.csv'>[];
+  blocks: Cells<'blocks.csv'>[];
+  agents: Cells<'agents.csv'>[];
 }
 
 /** Nothing but blocks and votes. */
@@ -73,7 +74,7 @@ export async function live(agents: Raw[], sections: Raw = {}, folder?: string): 
       },
     },
   );
-  const rows = (name: string) => csvRows(join(out, name));
+  const rows = <T extends TableName>(name: T) => csvRows(join(out, name)) as Cells<T>[];
   const tables = {
     votes: rows('votes.csv'),
     blocks: rows('blocks.csv'),

@@ -139,7 +139,7 @@ test('flip_flop: approves one block and rejects the next', async () => {
   }
 });
 
-test('meme_spammer: posts its memes about each block, all different, and votes as they say', async () => {
+test('meme_spammer: posts its memes about each block, all different, and votes so', async () => {
   const strategy = { kind: 'meme_spammer', memes: 4, stance: 'reject' };
   const lived = await live([honest, { group: 'spam', count: 2, strategy }]);
   const { result, blocks } = lived;
@@ -151,7 +151,7 @@ test('meme_spammer: posts its memes about each block, all different, and votes a
   expect(result.measures.meme_reach_mean).toBeGreaterThan(1);
 });
 
-test('meme_spammer: turns the votes of those who weigh memes, not of those who do not', async () => {
+test('meme_spammer: turns votes of those who weigh memes, and of no others', async () => {
   const strategy = { kind: 'meme_spammer', stance: 'reject' };
   const groups = [
     { group: 'memetic', count: 10, personality: ['memetic'], producers: 1, traits: { care: 1 } },
