@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { folkmoot, linesOf } from './helpers.js';
 
-const commands = ['sim', 'scenario', 'replay', 'log', 'verify', 'keygen'];
+const commands = ['sim', 'scenario', 'sweep', 'swarm', 'replay', 'log', 'verify', 'keygen'];
 
 test.each([
   ['an unknown command', ['nope']],
@@ -43,7 +43,7 @@ test('help: it lists every command and every exit code', async () => {
   const { code, stdout } = await folkmoot(['--help']);
   expect(code).toBe(0);
   for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
-  expect(stdout).toMatch(/Exit codes: 0 .*2 .*10 .*12 .*13 /);
+  expect(stdout).toMatch(/Exit codes: 0 .* 1 .* 2 .* 10 .* 11 .*\n12 .* 13 /);
   expect(stdout).toContain('$ folkmoot sim');
 });
 
