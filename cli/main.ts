@@ -9,6 +9,7 @@ import { keygenCommand } from './keygen.js';
 import { logCommand } from './log.js';
 import { networkCommand } from './network.js';
 import { replayCommand } from './replay.js';
+import { scenarioCommand } from './scenario.js';
 import { serveCommand } from './serve.js';
 import { simCommand } from './sim.js';
 import { swarmCommand } from './swarm.js';
@@ -29,7 +30,7 @@ Examples:
   $ folkmoot sim --seed 7 --out runs/7      keep log, state and tables
   $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
 
-Exit codes: 0 done, 1 refused by a server, 2 usage, 10 no progress, 11 a broken rule of the network,
+Exit codes: 0 done, 1 a server refused or is gone, 2 usage, 10 no progress, 11 broken rule,
 12 replay or a second run differs, 13 crash, or data that is damaged or cannot be used.`,
   );
 
@@ -38,6 +39,7 @@ for (const command of [
   agentCommand,
   networkCommand,
   simCommand,
+  scenarioCommand,
   sweepCommand,
   swarmCommand,
   replayCommand,

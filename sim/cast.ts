@@ -52,6 +52,7 @@ export async function castOf(scenario: Scenario, seed: string, folder?: string):
       validator: capabilities.includes('validator'),
       joined: false,
       onBreak: false,
+      away: false,
       turn: 0,
       votes: 0,
       chance: (purpose) => streams.of(ordinal, purpose),

@@ -23,6 +23,8 @@ export const counts = {
     quick: { factors: 4, responses: 4 },
     full: { factors: 10, responses: 12 },
   }),
+  /** Random scenarios that are completed, and written and read in two languages. */
+  randomScenarios: pick({ quick: 60, full: 2_000 }),
   /** Runs that are killed with SIGKILL: at each named point, and at random. */
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),

@@ -51,15 +51,15 @@ export class Agents {
   register(profile: AgentProfile): Agent {
     const input: AgentContext = {
       agent_id: profile.agent_id,
-      reason: '',
-      expected_duration: '',
-      previous: 'active',
-      changed_at: profile.registered_at,
-      signed_at: 0,
-      input_sha256: '',
-      dormant: false,
       blocks_produced: 0,
+      changed_at: profile.registered_at,
+      dormant: false,
+      expected_duration: '',
+      input_sha256: '',
       meme_bytes: 0,
+      previous: 'active',
+      reason: '',
+      signed_at: 0,
     };
     const actor = startActor(agentMachine, profile.agent_id, this.#outbox, { input });
     const agent = this.#add(profile, actor);
@@ -92,7 +92,7 @@ export class Agents {
     if (this.#changed.size === 0) return;
     for (const ordinal of [...this.#changed].sort((a, b) => a - b)) {
       const agent = this.at(ordinal);
-      changes.put('agent_states', agent.id, { state: statusOf(agent), context: contextOf(agent) });
+      changes.put('agent_states', agent.id, { context: contextOf(agent), state: statusOf(agent) });
     }
     this.#changed.clear();
   }

@@ -176,10 +176,10 @@ export class Engine {
     if (fault !== undefined) {
       throw new Error(`an actor failed: ${JSON.stringify(fault)}`, { cause: fault });
     }
-    const events = this.#state.outbox.take().map((emitted, index) => ({
-      ...emitted,
-      seq: this.#last.event_seq + 1 + index,
-    }));
+    const first = this.#last.event_seq + 1;
+    const events = this.#state.outbox.take().map(({ data, type }, index) => {
+      return { data, seq: first + index, type } as Event;
+    });
     this.#last.event_seq += events.length;
     return events;
   }

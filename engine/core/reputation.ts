@@ -175,8 +175,8 @@ function tell(state: State, ordinals: number[], reason: string): void {
     const overall = state.standings.get(ordinal, 'overall');
     const data = {
       agent_id: id,
-      old_score: state.standings.get(ordinal, 'told') / (SCALE / 100),
       new_score: overall / (SCALE / 100),
+      old_score: state.standings.get(ordinal, 'told') / (SCALE / 100),
       reason,
       timestamp: formatInstant(state.now),
     };

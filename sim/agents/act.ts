@@ -32,7 +32,7 @@ const acts: { [K in keyof Kinds]: Act<Kinds[K]> } = {
   },
   mingle(agent, world) {
     callForOccasion(agent, world);
-    agent.strategy.mingle(agent, world);
+    if (!agent.away) agent.strategy.mingle(agent, world);
   },
   invited: (agent, world, { alliance }) => agent.strategy.invited(agent, world, alliance),
   restart(agent, world) {
@@ -40,8 +40,14 @@ const acts: { [K in keyof Kinds]: Act<Kinds[K]> } = {
     else callForOccasion(agent, world);
     if (agent.producer) takeTurn(agent, world, nextTurnAt(agent, world));
   },
-  leave: goAway,
-  return: comeBack,
+  leave(agent, world) {
+    agent.away = true;
+    goAway(agent, world);
+  },
+  return(agent, world) {
+    agent.away = false;
+    comeBack(agent, world);
+  },
 };
 
 export function act<K extends Wake['what']>(agent: ScriptedAgent, world: World, wake: Kinds[K]) {

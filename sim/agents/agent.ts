@@ -28,6 +28,8 @@ export interface ScriptedAgent extends Inhabitant {
   joined: boolean;
   /** Has set its status to something else than active. */
   onBreak: boolean;
+  /** Churn keeps it away: it does not come back by itself. */
+  away: boolean;
   /** Numbers its turns to produce: only the latest counts. */
   turn: number;
   /** Votes that it has cast. */

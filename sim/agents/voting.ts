@@ -53,7 +53,7 @@ export interface Ballot {
   decision: Decision;
   /** What it would have been without memes; null when the strategy cannot say. */
   withoutMemes?: Decision | null;
-  /** Memes that it heard of. */
+  /** Memes that it heard of, and may refer to; a strategy that minds none leaves them out. */
   memes?: readonly HeardMeme[];
   reason?: string;
 }
@@ -65,7 +65,8 @@ export function cast(agent: ScriptedAgent, world: World, block: BlockTalk, ballo
   const meme_references = moved.map(({ id }) => id);
   const reason = ballot.reason ?? remark(decision, block.soundness);
   const fields = { block_hash: block.hash, decision, reason, meme_references };
-  const memesHeard = memes.map(({ id }) => id);
+  const heard = ballot.memes ?? world.memesHeard(agent.ordinal, block.hash);
+  const memesHeard = heard.map(({ id }) => id);
   agent.votes += 1;
   const note = { decision, withoutMemes, memesHeard, memeReferences: meme_references };
   world.decided({ agent: agent.ordinal, block: block.hash, ...note });

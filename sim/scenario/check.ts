@@ -25,7 +25,9 @@ export const check: Check = (scenario, folder) => {
 const names: Check = ({ agents }) => {
   const seen = new Set<string>();
   for (const [index, { group }] of agents.entries()) {
-    if (seen.has(group)) return problem(`agents.${index}.group`, `is ${group} a second time`);
+    if (seen.has(group)) {
+      return problem(`agents.${index}.group`, `is ${group} again; expected a name of its own`);
+    }
     seen.add(group);
   }
   return null;
@@ -62,8 +64,8 @@ const electorate: Check = (scenario) => {
     }, 0);
   const validators = count('validator');
   if (validators < consensus.min_validators) {
-    const needed = `a block needs ${consensus.min_validators}`;
-    return problem('consensus.min_validators', `: there are ${validators} validators; ${needed}`);
+    const text = `is ${consensus.min_validators}; expected at most ${validators}, all validators`;
+    return problem('consensus.min_validators', text);
   }
   if (count('producer') > 0) return null;
   return problem('agents', 'have no producer; give a group producers, or the capability');

@@ -1,15 +1,16 @@
 /** From what a file holds to a scenario with everything filled in, or what is wrong with it. */
 import { Value } from '../../engine/index.js';
 import { check } from './check.js';
-import { type Problem, pathText, ScenarioError } from './problem.js';
+import { type Problem, problemText, ScenarioError } from './problem.js';
 import { Scenario } from './schema.js';
-import { shapeProblem } from './shape.js';
+import { fillVariants, shapeProblem } from './shape.js';
 
 export type Completed = { scenario: Scenario } | { problem: Problem };
 
 /** @param folder from where modules of scripts are found; left out, they are not looked for. */
 export function complete(raw: unknown, folder?: string): Completed {
   const filled = Value.Default(Scenario, structuredClone(raw));
+  fillVariants(filled);
   const misshapen = shapeProblem(filled);
   if (misshapen) return { problem: misshapen };
   const shaped = filled as Omit<Scenario, 'population'> & { population?: number };
@@ -27,6 +28,5 @@ const DEFAULT_BLOCKS = 100;
 export function completeScenario(raw: unknown, folder?: string): Scenario {
   const found = complete(raw, folder);
   if ('scenario' in found) return found.scenario;
-  const { path, text } = found.problem;
-  throw new ScenarioError(`${pathText(path)} ${text}`.trim());
+  throw new ScenarioError(problemText(found.problem));
 }

@@ -1,11 +1,12 @@
 /** Reads a scenario file, YAML or JSON; what is wrong with it is said with file, line and path. */
 import { readFileSync, statSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type Document, isCollection, isMap, isPair, LineCounter, parseDocument } from 'yaml';
 import { complete } from './complete.js';
 import { type Change, withValues } from './paths.js';
-import { pathText, ScenarioError } from './problem.js';
+import { pathText, problemText, ScenarioError } from './problem.js';
 import type { Scenario } from './schema.js';
+import { findScenario, shippedScenarios } from './shipped.js';
 
 /** A scenario is some kilobytes; what is larger is something else. */
 const LARGEST_BYTES = 1_048_576;
@@ -20,19 +21,29 @@ export interface Loaded {
 }
 
 /**
+ * @param named a file, or the name of a shipped scenario.
  * @param changes values that replace those of the file, by path.
  * @throws {ScenarioError} one line that names file, line, path and what is allowed.
  */
-export function loadScenario(file: string, changes: readonly Change[] = []): Loaded {
+export function loadScenario(named: string, changes: readonly Change[] = []): Loaded {
+  const file = fileOf(named);
   const { document, lines } = parse(file);
   const folder = dirname(resolve(file));
   const raw = withValues(toValue(document, file), changes);
   const found = complete(raw, folder);
   if ('scenario' in found) return { scenario: found.scenario, raw, folder };
-  const { path, text } = found.problem;
-  const changed = changes.some(([name]) => pathText(path).startsWith(pathText(name.split('.'))));
+  const { path } = found.problem;
+  const changed = changes.some(([name]) => pathText(path).startsWith(name));
   const line = changed ? '' : `:${lineOf(document, lines, path)}`;
-  throw new ScenarioError(`${basename(file)}${line}: ${pathText(path)} ${text}`.trim());
+  throw new ScenarioError(`${file}${line}: ${problemText(found.problem)}`);
+}
+
+function fileOf(named: string): string {
+  const file = findScenario(named);
+  if (file !== null) return file;
+  const names = shippedScenarios().map(({ name }) => name);
+  const expected = `expected a file, or one of the scenarios ${names.join(', ')}`;
+  throw new ScenarioError(`${named} does not exist; ${expected}`);
 }
 
 function parse(file: string): { document: Document; lines: LineCounter } {
@@ -41,26 +52,36 @@ function parse(file: string): { document: Document; lines: LineCounter } {
   const [error] = document.errors;
   if (!error) return { document, lines };
   const { line } = lines.linePos(error.pos[0]);
-  throw new ScenarioError(`${basename(file)}:${line}: ${error.message}`);
+  const several = error.code === 'MULTIPLE_DOCS';
+  const what = several ? 'a second document begins; expected one' : error.message;
+  throw new ScenarioError(`${file}:${line}: ${what}`);
 }
+
+/** Refuses what is no text. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function textOf(file: string): string {
   try {
     const { size } = statSync(file);
     if (size > LARGEST_BYTES) throw new Error(`it has ${size} bytes, at most ${LARGEST_BYTES}`);
-    return readFileSync(file, 'utf8');
+    return utf8.decode(readFileSync(file));
   } catch (error) {
-    throw new ScenarioError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new ScenarioError(`${file} cannot be read: ${firstLine(error)}`);
   }
 }
 
 function toValue(document: Document, file: string): unknown {
   try {
-    return document.toJS({ maxAliasCount: 100 });
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    // Throws for an alias inside of what it stands for.
+    JSON.stringify(value);
+    return value;
   } catch (error) {
-    throw new ScenarioError(`${basename(file)}: ${(error as Error).message}`);
+    throw new ScenarioError(`${file}: ${firstLine(error)}`);
   }
 }
+
+const firstLine = (error: unknown) => (error as Error).message.split('\n')[0];
 
 /** The line of a path, or of the nearest thing around it that is there. */
 function lineOf(document: Document, lines: LineCounter, path: readonly string[]): number {

@@ -11,5 +11,10 @@ export interface Problem {
   text: string;
 }
 
+/** One line: where, and what. */
+export function problemText({ path, text }: Problem): string {
+  return `${path.length === 0 ? 'the scenario' : pathText(path)} ${text}`;
+}
+
 /** As `agents.1.count`. */
 export const pathText = (path: readonly string[]): string => path.join('.');

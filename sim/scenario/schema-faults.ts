@@ -19,7 +19,7 @@ const fault = <K extends string, P extends TProperties>(kind: K, text: string, o
       kind: Type.Literal(kind),
       start_ms: whole(0, 365 * DAY_MS, 'after the start of the run'),
       length_ms: whole(1, 365 * DAY_MS, 'how long it lasts'),
-      whom: Type.Array(Selector, { minItems: 1, maxItems: 20 }),
+      whom: Type.Array(Selector, { minItems: 1, maxItems: 20, description: 'whom it hits' }),
       ...own,
     } as const,
     { additionalProperties: false, description: text },

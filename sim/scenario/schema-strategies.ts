@@ -39,7 +39,10 @@ export const Strategy = Type.Union(
     strategy('flip_flop', 'approves one block and rejects the next', {}),
     strategy('meme_spammer', 'floods each block with memes and votes as they say', {
       memes: whole(1, 100, 'memes a block', 5),
-      stance: Type.Enum(['approve', 'reject'], { default: 'reject' }),
+      stance: Type.Enum(['approve', 'reject'], {
+        default: 'reject',
+        description: 'what they say, and vote',
+      }),
     }),
     strategy('sybil', 'one operator behind many keys: all vote alike, at once, and ally', {
       approves: Share('of blocks, the same ones for the whole group', 0.5),

@@ -11,7 +11,9 @@ export const Factor = Type.Object(
     name: Type.Optional(
       Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$', description: 'its column; else the path' }),
     ),
-    values: Type.Optional(Type.Array(Value, { minItems: 1, maxItems: 1_000 })),
+    values: Type.Optional(
+      Type.Array(Value, { minItems: 1, maxItems: 1_000, description: 'grid, list: its values' }),
+    ),
     from: Type.Optional(Type.Number({ description: 'lhs: least value' })),
     to: Type.Optional(Type.Number({ description: 'lhs: largest value' })),
     whole: Type.Optional(Type.Boolean({ description: 'lhs: whole numbers only' })),
@@ -27,7 +29,7 @@ export const Sweep = Type.Object(
         'grid: every combination of values; list: the nth values of all factors together; ' +
         'lhs: a Latin hypercube of samples',
     }),
-    factors: Type.Array(Factor, { minItems: 1, maxItems: 10 }),
+    factors: Type.Array(Factor, { minItems: 1, maxItems: 10, description: 'what is varied' }),
     samples: Type.Optional(whole(1, 100_000, 'lhs: how many')),
     replicates: whole(1, 100_000, 'runs a cell, each with its own seed', 5),
     responses: Type.Array(Type.String(), {

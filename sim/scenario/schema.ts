@@ -121,13 +121,13 @@ export const Topology = Type.Object(
     kind: Type.Enum(['complete', 'ring', 'small_world', 'scale_free', 'groups'], {
       default: 'small_world',
       ...about(
-        'who hears whom: everybody (2,000 agents at most); a ring; one with some links rewired ' +
-          '(Watts and Strogatz); preferential attachment (Barabasi and Albert); small worlds ' +
-          'inside each group with some links between groups',
+        'who hears whom: everybody (2,000 agents at most); a ring; a ring with some links ' +
+          'rewired (Watts and Strogatz); preferential attachment (Barabasi and Albert); a ring ' +
+          'inside each group, with some links rewired to other groups',
       ),
     }),
     degree: whole(2, 1_000, 'mean neighbours of an agent; even', 8),
-    rewired: Share('of links that lead anywhere, in small_world and groups', 0.1),
+    rewired: Share('of links that lead elsewhere, in small_world and groups', 0.1),
   },
   { ...section, ...about('the social graph, along which votes and memes are heard') },
 );
@@ -138,6 +138,7 @@ export const Links = Type.Object(
       {
         distribution: Type.Enum(['constant', 'uniform', 'normal', 'exponential'], {
           default: 'uniform',
+          ...about('drawn for each message and link by itself'),
         }),
         mean_ms: whole(1, 600_000, 'mean time a message needs', 200),
         spread_ms: whole(
@@ -147,7 +148,7 @@ export const Links = Type.Object(
           100,
         ),
       },
-      { ...section, ...about('never under 1 ms') },
+      { ...section, ...about('never under 10 ms; a wide spread is cut off there') },
     ),
     loss: Share('of messages that are lost; the feed of events sends again', 0),
     duplication: Share('of requests that arrive twice', 0),
@@ -162,7 +163,7 @@ export const Consensus = Type.Object(
     voting_period_ms: whole(100, 86_400_000, 'after which a block expires', 30_000),
     min_validators: whole(1, 1_000_000, 'electors that a block needs', 1),
     dormant_after: whole(0, 1_000, 'expired blocks missed in a row; 0 = never', 3),
-    participation: Share('turnout that majority asks for', 0.5),
+    participation: Share("of the electors' weight that has to vote under majority", 0.5),
     consistency: Type.Enum(['conformity', 'off'], {
       default: 'conformity',
       ...about('whether voting as the outcome went earns reputation'),
@@ -178,7 +179,9 @@ export const Length = Type.Object(
     until: Type.Optional(
       Type.Object(
         {
-          measure: Type.Enum(['finalized', 'rejected', 'expired', 'orphaned', 'votes', 'memes']),
+          measure: Type.Enum(['finalized', 'rejected', 'expired', 'orphaned', 'votes', 'memes'], {
+            ...about('what is counted'),
+          }),
           reaches: whole(1, 2 ** 40, 'ends when the count is this'),
         },
         strictly,
@@ -204,7 +207,12 @@ export const Scenario = Type.Object(
       default: 'pass',
       ...about('the verdict that the text promises'),
     }),
-    seed: Type.String({ minLength: 1, maxLength: 100, default: '1' }),
+    seed: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      default: '1',
+      ...about('whatever is drawn by chance follows from it'),
+    }),
     signatures: Type.Enum(['verified', 'unverified', 'none'], {
       default: 'verified',
       ...about('verified; made but not checked; or not even made, which genesis then says'),

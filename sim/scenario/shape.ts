@@ -24,6 +24,22 @@ export function shapeProblem(value: unknown): Problem | null {
 
 /** A member that has kinds is checked as the kind that it names. */
 function variantProblem(value: unknown): Problem | null {
+  for (const { union, value: one, path } of variantsIn(value)) {
+    const problem = kindProblem(union, one, path);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+/** Fills in the defaults of the kind that each such member names, whatever else is wrong in it. */
+export function fillVariants(value: unknown): void {
+  for (const { union, value: one } of variantsIn(value)) {
+    const variant = variantOf(union, one);
+    if (variant) Value.Default(variant, one);
+  }
+}
+
+function variantsIn(value: unknown) {
   const { agents, faults } = (value ?? {}) as Record<string, unknown>;
   const strategies = list(agents).map((group, index) => ({
     union: Strategy as Union,
@@ -35,11 +51,7 @@ function variantProblem(value: unknown): Problem | null {
     value: fault,
     path: ['faults', String(index)],
   }));
-  for (const { union, value: one, path } of [...strategies, ...wrongs]) {
-    const problem = kindProblem(union, one, path);
-    if (problem) return problem;
-  }
-  return null;
+  return [...strategies, ...wrongs];
 }
 
 interface Union extends TSchema {
@@ -48,12 +60,17 @@ interface Union extends TSchema {
 
 function kindProblem(union: Union, value: unknown, path: string[]): Problem | null {
   if (typeof value !== 'object' || value === null) return null;
-  const { kind } = value as { kind?: unknown };
-  const variant = union.anyOf.find((one) => one.properties.kind.const === kind);
+  const variant = variantOf(union, value);
   if (variant) return problemIn(variant, value, path);
+  const { kind } = value as { kind?: unknown };
   const kinds = union.anyOf.map((one) => one.properties.kind.const).join(', ');
   const text = `is ${shown(kind)}; expected one of ${kinds}`;
   return { path: [...path, 'kind'], text };
+}
+
+function variantOf(union: Union, value: unknown) {
+  const kind = (value as { kind?: unknown } | null | undefined)?.kind;
+  return union.anyOf.find((one) => one.properties.kind.const === kind);
 }
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
@@ -75,6 +92,6 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 
 /** Short enough for one line. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'missing';
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'missing');
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }

@@ -1,4 +1,7 @@
-/** What goes wrong in a run, and when: asked for each message, so quick where all is well. */
+/**
+ * What goes wrong in a run, and when. It is asked for each message and call, so it is quick where
+ * all is well.
+ */
 import type { Scenario } from '../scenario/schema.js';
 import type { Fault, FaultOf } from '../scenario/schema-faults.js';
 import { selected } from './select.js';
@@ -18,6 +21,7 @@ export class Faults {
   readonly #cuts: Strike<'partition'>[];
   readonly #slow: Strike<'slow_link'>[];
   readonly #skewed: Strike<'clock_skew'>[];
+  readonly #crashes: Strike<'crash'>[];
   readonly #downs: Down[];
 
   constructor(scenario: Scenario, seed: string, startMs: number) {
@@ -31,7 +35,8 @@ export class Faults {
     this.#cuts = this.of('partition');
     this.#slow = this.of('slow_link');
     this.#skewed = this.of('clock_skew');
-    this.#downs = [...this.of('crash'), ...this.of('pause')];
+    this.#crashes = this.of('crash');
+    this.#downs = [...this.#crashes, ...this.of('pause')];
   }
 
   of<K extends Fault['kind']>(kind: K): Strike<K>[] {
@@ -80,6 +85,13 @@ export class Faults {
     for (const one of this.#skewed)
       if (one.hits[agent] === 1 && during(one, at)) skew += one.skew_ms;
     return skew;
+  }
+
+  /** Whether a crash came between: what an agent planned before it is forgotten. */
+  crashedBetween(agent: number, planned: number, at: number): boolean {
+    return this.#crashes.some(
+      ({ hits, start }) => hits[agent] === 1 && planned < start && start <= at,
+    );
   }
 
   /** The crash or pause that an agent is in. */

@@ -5,7 +5,7 @@ import type { Stream } from '../streams.js';
 
 type Links = Set<number>[];
 
-/** Neighbours of each agent, ascending; links are mutual. In a complete graph all share a list. */
+/** Neighbours of each agent, ascending; links are mutual. A complete graph is one shared list. */
 export function graphOf(scenario: Scenario, stream: Stream): number[][] {
   const { topology, population: size } = scenario;
   const { kind, degree } = topology;
@@ -38,13 +38,15 @@ function joinRing(
   reach: number,
   rewiredPermille: number,
   stream: Stream,
+  anybody: () => number = () => stream.pick(seats),
 ): void {
   const { length: size } = seats;
   for (let seat = 0; seat < size; seat += 1) {
+    const agent = seats[seat]!;
     for (let step = 1; step <= Math.min(reach, size - 1); step += 1) {
-      const ring = (seat + step) % size;
-      const other = stream.chance(rewiredPermille) ? stream.int(size) : ring;
-      join(links, seats[seat]!, seats[other === seat ? ring : other]!);
+      const next = seats[(seat + step) % size]!;
+      const other = stream.chance(rewiredPermille) ? anybody() : next;
+      join(links, agent, other === agent ? next : other);
     }
   }
 }
@@ -67,7 +69,7 @@ function attach(links: Links, seats: readonly number[], reach: number, stream: S
   }
 }
 
-/** A small ring inside each group; rewired links lead to anybody of another group. */
+/** A ring inside each group; rewired links lead to anybody of another group. */
 function joinGroups(
   links: Links,
   sizes: readonly number[],
@@ -80,14 +82,12 @@ function joinGroups(
   for (const size of sizes) {
     const from = first;
     const seats = Array.from({ length: size }, (_, place) => from + place);
-    joinRing(links, seats, degree / 2, 0, stream);
-    for (const agent of size === population ? [] : seats) {
-      for (let link = 0; link < degree / 2; link += 1) {
-        if (!stream.chance(rewiredPermille)) continue;
-        const outside = stream.int(population - size);
-        join(links, agent, outside < from ? outside : outside + size);
-      }
-    }
+    const outsiders = population - size;
+    const outside = () => {
+      const other = stream.int(outsiders);
+      return other < from ? other : other + size;
+    };
+    joinRing(links, seats, degree / 2, outsiders === 0 ? 0 : rewiredPermille, stream, outside);
     first += size;
   }
 }

@@ -1,20 +1,30 @@
 /** Who is called because something happened: voters, producers, the invited, the newly joined. */
 import type { Event } from '../../engine/index.js';
 import { settle } from '../agents/act.js';
+import type { ScriptedAgent } from '../agents/agent.js';
 import { openWaitMs, takeTurn } from '../agents/turns.js';
+import type { Observer } from '../measure/observer.js';
+import type { Faults } from './faults.js';
 import type { Knowledge } from './knowledge.js';
-import type { SocietyOptions } from './society-options.js';
+import type { Links } from './links.js';
 import type { World } from './world.js';
+
+export interface NewsOptions {
+  agents: readonly ScriptedAgent[];
+  faults: Faults;
+  links: Links;
+  observer: Observer;
+}
 
 type Told<T extends Event['type']> = Event & { type: T };
 
 export class News {
   readonly #world: World;
   readonly #knowledge: Knowledge;
-  readonly #options: SocietyOptions;
+  readonly #options: NewsOptions;
   readonly #invited = new Set<string>();
 
-  constructor(world: World, knowledge: Knowledge, options: SocietyOptions) {
+  constructor(world: World, knowledge: Knowledge, options: NewsOptions) {
     this.#world = world;
     this.#knowledge = knowledge;
     this.#options = options;
@@ -29,18 +39,21 @@ export class News {
 
   #announce(hash: string, seq: number): void {
     const talk = this.#knowledge.talk(hash)!;
-    const { agents, links, observer, faults } = this.#options;
+    const { agents, links, observer } = this.#options;
     observer.traffic('sent', agents.length);
     for (const { ordinal, onBreak } of agents) {
       const losses = links.losses(seq, ordinal);
       if (losses > 0) observer.traffic('lost', losses);
       if (onBreak) continue;
-      const heardAt = this.#knowledge.heardAt(ordinal, talk);
-      // Who is down when it comes hears of it when it is back.
-      const down = faults.down(ordinal, heardAt);
-      const at = down?.kind === 'crash' ? down.end + 1 : heardAt;
+      const at = this.#awakeAt(ordinal, this.#knowledge.heardAt(ordinal, talk));
       this.#world.wake(ordinal, at, { what: 'hear', block: hash });
     }
+  }
+
+  /** Who has crashed when something comes hears of it when it is back. */
+  #awakeAt(agent: number, at: number): number {
+    const down = this.#options.faults.down(agent, at);
+    return down?.kind === 'crash' ? down.end + 1 : at;
   }
 
   /** In the open schedule each producer waits a while by chance, so that few propose at once. */
@@ -67,7 +80,7 @@ export class News {
     for (const { id, role } of data.members) {
       const agent = this.#knowledge.ordinalOf(id);
       if (role !== 'invited' || agent < 0) continue;
-      const hears = this.#options.links.delivery(seq, agent, at);
+      const hears = this.#awakeAt(agent, this.#options.links.delivery(seq, agent, at));
       this.#world.wake(agent, hears, { what: 'invited', alliance: alliance_id });
     }
   }

@@ -22,10 +22,15 @@ import type { Wake, World } from './world.js';
 
 interface Call {
   at: number;
+  /** When the call was asked for. */
+  since: number;
   agent: number;
   number: number;
   wake: Wake;
 }
+
+/** Calls that an agent planned itself; the others come from outside, or tell of a fault's end. */
+const plans = new Set<Wake['what']>(['join', 'vote', 'produce', 'mingle']);
 
 /** A request under way. */
 export interface Sent {
@@ -107,7 +112,7 @@ export class Society implements World {
   }
 
   wake(agent: number, at: number, wake: Wake): void {
-    this.#calls.push({ at, agent, number: this.#nextNumber(), wake });
+    this.#calls.push({ at, since: this.now, agent, number: this.#nextNumber(), wake });
   }
 
   agentId = (agent: number) => this.#ids[agent]!;
@@ -142,11 +147,11 @@ export class Society implements World {
     const { agents, faults } = this.#options;
     for (let call = this.#calls.peek(); call && call.at < end; call = this.#calls.peek()) {
       this.#calls.pop();
-      const { at, agent, wake } = call;
+      const { at, since, agent, wake } = call;
       const down = faults.down(agent, at);
       // Who stands still goes on later; who has crashed forgets.
       if (down?.kind === 'pause') this.#calls.push({ ...call, at: down.end });
-      if (down) continue;
+      if (down || (plans.has(wake.what) && faults.crashedBetween(agent, since, at))) continue;
       this.now = Math.max(this.now, at);
       act(agents[agent]!, this, wake);
     }

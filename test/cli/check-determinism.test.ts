@@ -53,7 +53,7 @@ test('check: a decision of its own for each run is named with its voter', async 
 });
 
 test('check: the same entries with other consequences', async () => {
-  const from = 'const data = { block_hash: block.hash, validator, decision, reason, timestamp };';
+  const from = 'const data = { block_hash: block.hash, decision, reason, timestamp, validator };';
   const program = mutant('engine/core/commands/vote.js', from, `${from} data.reason += ${inline};`);
   const { code, stdout } = await check([personal(), '--no-audit'], program);
   expect(code).toBe(12);

@@ -62,12 +62,12 @@ export function folkmoot(args: readonly string[], around: Around = {}): Promise<
 /** What `sim --json` prints. */
 export type SimJson = SimResult & { version: string; commit: string | null; node: string };
 
-/** Runs `sim --json`; expects the exit code that goes with the outcome. */
+/** Runs `sim --json`; expects the exit code that goes with the verdict. */
 export async function simJson(...args: string[]): Promise<{ json: SimJson; ended: Ended }> {
   const ended = await folkmoot(['sim', '--json', ...args]);
   expect([0, 10], ended.stderr).toContain(ended.code);
   const json = JSON.parse(ended.stdout) as SimJson;
-  expect(ended.code).toBe(json.outcome === 'pass' ? 0 : 10);
+  expect(ended.code).toBe(json.verdict === 'pass' ? 0 : 10);
   return { json, ended };
 }
 

@@ -31,33 +31,43 @@ beforeAll(async () => {
 
 describe('sim --out: what is kept', () => {
   test('sim --out: the folder holds network, summary and tables, and nothing half-written', () => {
-    const names = ['agents.csv', 'blocks.csv', 'network', 'summary.json'];
+    const names = [
+      'agents.csv',
+      'blocks.csv',
+      'groups.csv',
+      'network',
+      'report.html',
+      'scenario.json',
+      'series.csv',
+      'summary.json',
+    ];
     expect(readdirSync(folder).sort()).toEqual(names);
   });
 
   test('sim --out: summary.json is what --json prints of the run', () => {
-    const { version: _, commit: __, node: ___, ...result } = run;
     const kept = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as object;
-    expect(kept).toMatchObject(result);
+    expect(kept).toEqual(run);
+    const scenario = JSON.parse(readFileSync(join(folder, 'scenario.json'), 'utf8')) as object;
+    expect(scenario).toEqual(run.scenario);
   });
 
   test('sim --out: the log ends in the digests of the summary', () => {
     expect(lines).toHaveLength(run.entries);
     const { digest, log_digest } = lines.at(-1)!;
     expect({ digest, log_digest }).toEqual({ digest: run.digest, log_digest: run.log_digest });
-    expect(lines.filter(({ kind }) => kind === 'vote')).toHaveLength(run.votes);
+    expect(lines.filter(({ kind }) => kind === 'vote')).toHaveLength(run.measures.votes!);
   });
 
   test('sim --out: blocks.csv has a row a block, and as many of each end as the summary', () => {
     const rows = csvRows(join(folder, 'blocks.csv'));
-    expect(rows).toHaveLength(run.blocks.proposed);
+    expect(rows).toHaveLength(run.measures.proposed!);
     for (const status of ['finalized', 'rejected', 'expired', 'orphaned'] as const) {
       const those = rows.filter((row) => row.status === status);
-      expect(those.length, status).toBe(run.blocks[status]);
+      expect(those.length, status).toBe(run.measures[status]);
     }
     const final = rows.filter(({ status }) => status === 'finalized');
     const transactions = final.reduce((sum, row) => sum + Number(row.transactions), 0);
-    expect(transactions).toBe(run.transactions.finalized);
+    expect(transactions).toBe(run.measures.transactions);
     for (const { approve, electorate } of final) {
       expect(3 * Number(approve)).toBeGreaterThan(2 * Number(electorate));
     }
@@ -68,9 +78,9 @@ describe('sim --out: what is kept', () => {
   test('sim --out: agents.csv has a row an agent, and who produced what', () => {
     const rows = csvRows(join(folder, 'agents.csv'));
     expect(rows).toHaveLength(60);
-    expect(new Set(rows.map(({ id }) => id)).size).toBe(60);
-    const produced = rows.reduce((sum, row) => sum + Number(row.blocks_produced), 0);
-    expect(produced).toBe(run.blocks.finalized);
+    expect(new Set(rows.map(({ agent_id }) => agent_id)).size).toBe(60);
+    const produced = rows.reduce((sum, row) => sum + Number(row.blocks_finalized), 0);
+    expect(produced).toBe(run.measures.finalized);
     expect(new Set(rows.map(({ personality }) => personality)).size).toBe(9);
   });
 

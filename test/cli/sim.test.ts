@@ -1,6 +1,7 @@
 /** `folkmoot sim`: what it prints, and that the same options give the same digest. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { measures } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Ended, folkmoot, linesOf, type SimJson, simJson } from './helpers.js';
 
@@ -21,8 +22,7 @@ describe('sim: the digest', () => {
   test.each(['off', 'inline'])('sim: --verifier %s gives the digests of the pool', async (name) => {
     const { json } = await simJson(...usual, '--verifier', name);
     const verified = name === 'off' ? 0 : first.json.verified;
-    const options = { ...first.json.options, verifier: name };
-    expect(figures(json)).toEqual({ ...figures(first.json), options, verified });
+    expect(figures(json)).toEqual({ ...figures(first.json), verifier: name, verified });
   });
 
   test('sim: the reference verifier gives the digests of the pool', async () => {
@@ -31,8 +31,7 @@ describe('sim: the digest', () => {
       simJson(...small, '--verifier', 'reference'),
       simJson(...small),
     ]);
-    const options = { ...pool.json.options, verifier: 'reference' };
-    expect(figures(reference.json)).toEqual({ ...figures(pool.json), options });
+    expect(figures(reference.json)).toEqual({ ...figures(pool.json), verifier: 'reference' });
   });
 
   test.each([
@@ -41,7 +40,7 @@ describe('sim: the digest', () => {
     ['another policy', ['--policy', 'majority']],
   ])('sim: %s gives another digest', async (_, changed) => {
     const { json } = await simJson(...usual, ...changed);
-    expect(json.outcome).toBe('pass');
+    expect(json.verdict).toBe('pass');
     expect(json.digest).not.toBe(first.json.digest);
     expect(json.log_digest).not.toBe(first.json.log_digest);
   });
@@ -57,23 +56,30 @@ describe('sim: what it prints', () => {
     const { version } = packageJson();
     expect(JSON.parse(lines[0]!)).toMatchObject({
       seed: '7',
-      options: { agents: 300, blocks: 20, policy: 'bft', weights: 'equal', verifier: 'pool' },
-      outcome: 'pass',
+      scenario: {
+        population: 300,
+        length: { blocks: 20 },
+        consensus: { policy: 'bft', weights: 'equal' },
+      },
+      modules: {},
+      verifier: 'pool',
+      verdict: 'pass',
+      broken: null,
       digest,
       log_digest: digest,
-      blocks: {
+      measures: {
         proposed: positive,
         finalized: positive,
         rejected: count,
         expired: count,
         orphaned: count,
+        votes: positive,
+        transactions: positive,
       },
-      votes: positive,
       entries: positive,
       events: positive,
       verified: positive,
       commits: positive,
-      transactions: { finalized: positive },
       virtual_ms: positive,
       wall_ms: positive,
       votes_per_s: positive,
@@ -81,30 +87,27 @@ describe('sim: what it prints', () => {
       version,
       node: process.version,
     });
+    expect(Object.keys(first.json.measures)).toEqual(Object.keys(measures));
     expect(first.json.commit === null || /^[0-9a-f]{40}$/.test(first.json.commit)).toBe(true);
   });
 
   test('sim --json: as many blocks closed as were asked for, out of those proposed', () => {
-    const { proposed, finalized, rejected, expired, orphaned } = first.json.blocks;
-    const closed = finalized + rejected + expired + orphaned;
+    const { proposed, finalized, rejected, expired, orphaned } = first.json.measures;
+    const closed = finalized! + rejected! + expired! + orphaned!;
     expect(closed).toBeGreaterThanOrEqual(20);
     expect(proposed).toBeGreaterThanOrEqual(closed);
   });
 
-  test('sim: seed and every option stand first on standard error', () => {
+  test('sim: title, seed, size and policy stand first on standard error', () => {
     const [line] = linesOf(first.ended.stderr);
-    const words = line!.split(' ');
-    expect(words.slice(0, 2)).toEqual(['folkmoot', 'sim']);
-    for (const option of ['seed=7', 'agents=300', 'blocks=20', 'policy=bft', 'weights=equal']) {
-      expect(words).toContain(option);
-    }
-    expect(words).toContain('verifier=pool');
+    expect(line).toBe('folkmoot sim: A town (seed=7 agents=300 bft)');
   });
 
   test('sim: progress lines go up to the end and say what is durable', () => {
     const [, ...lines] = linesOf(first.ended.stderr);
     const told = lines.map((line) => {
-      const form = /^(\d+)\/20 blocks, (\d+) votes, durable to entry (\d+) digest ([0-9a-f]{64})$/;
+      const form =
+        /^\d+ %: (\d+) blocks, (\d+) votes, durable to entry (\d+) digest ([0-9a-f]{64})$/;
       const found = form.exec(line);
       expect(found, line).not.toBe(null);
       return { closed: Number(found![1]), votes: Number(found![2]), seq: Number(found![3]) };
@@ -117,14 +120,14 @@ describe('sim: what it prints', () => {
     expect(told.at(-1)!.closed).toBeGreaterThanOrEqual(20);
   });
 
-  test('sim: without --json the summary names outcome, seed and digest', async () => {
+  test('sim: without --json the summary names verdict, seed and digest', async () => {
     const small = ['--seed', '7', '--agents', '20', '--blocks', '2'];
     const [{ code, stdout }, { json }] = await Promise.all([
       folkmoot(['sim', ...small]),
       simJson(...small),
     ]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^outcome +pass$/m);
+    expect(stdout).toMatch(/^verdict +pass$/m);
     expect(stdout).toMatch(/^seed +7$/m);
     expect(stdout).toContain(json.digest);
     expect(stdout).toContain(json.log_digest);
@@ -132,9 +135,10 @@ describe('sim: what it prints', () => {
 
   test('sim: a run in which no block is finalized ends with exit code 10', async () => {
     // The only agent rejects its own careless block.
-    const { json, ended } = await simJson('--seed', '17', '--agents', '1', '--blocks', '1');
-    expect(json.outcome).toBe('no_progress');
-    expect(json.blocks).toEqual({
+    const careless = ['--set', 'agents.town.traits.care=0'];
+    const { json, ended } = await simJson('--agents', '1', '--blocks', '1', ...careless);
+    expect(json.verdict).toBe('no_progress');
+    expect(json.measures).toMatchObject({
       proposed: 1,
       finalized: 0,
       rejected: 1,

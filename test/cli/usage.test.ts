@@ -2,12 +2,18 @@
 import { expect, test } from 'vitest';
 import { folkmoot, linesOf } from './helpers.js';
 
-const commands = ['sim', 'replay', 'log', 'verify', 'keygen'];
+const commands = ['sim', 'scenario', 'sweep', 'swarm', 'replay', 'log', 'verify', 'keygen'];
 
 test.each([
   ['an unknown command', ['nope']],
   ['an unknown option', ['sim', '--nope']],
-  ['an argument too many', ['sim', 'extra']],
+  ['an argument too many', ['sim', 'healthy-town', 'extra']],
+  ['a scenario that is not there', ['sim', 'nowhere']],
+  ['a change without a value', ['sim', '--set', 'consensus.policy']],
+  ['a change of nothing', ['sim', '--set', 'consensus.polcy=bft']],
+  ['a change to nonsense', ['sim', '--set', 'consensus.policy=loud']],
+  ['a check of nothing', ['scenario', 'check']],
+  ['a scenario to show that is not there', ['scenario', 'show', 'nowhere']],
   ['a negative number', ['sim', '--blocks', '-1']],
   ['a number that is not written out', ['sim', '--agents', '1e3']],
   ['too many agents', ['sim', '--agents', '1000001']],
@@ -37,7 +43,7 @@ test('help: it lists every command and every exit code', async () => {
   const { code, stdout } = await folkmoot(['--help']);
   expect(code).toBe(0);
   for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
-  expect(stdout).toMatch(/Exit codes: 0 .*2 .*10 .*12 .*13 /);
+  expect(stdout).toMatch(/Exit codes: 0 .* 1 .* 2 .* 10 .* 11 .*\n12 .* 13 /);
   expect(stdout).toContain('$ folkmoot sim');
 });
 
@@ -47,10 +53,12 @@ test.each(commands)('help: that of %s has examples of it', async (command) => {
   expect(stdout).toMatch(new RegExp(`Examples?:\\n(.*\\n)*  \\$ .*folkmoot ${command}`));
 });
 
-test('help: every option of sim shows its default', async () => {
+test('help: options of sim show their defaults; the scenario has those of the others', async () => {
   const { stdout } = await folkmoot(['sim', '--help']);
   const text = stdout.replace(/\s+/g, ' ');
-  for (const shown of ['"1"', '1000', '100', '"bft"', '"equal"', '"pool"']) {
-    expect(text).toContain(`default: ${shown})`);
+  for (const shown of ['"pool"', '"lmdb"']) expect(text).toContain(`default: ${shown})`);
+  expect(text).toContain('1,000 agents, 100 blocks');
+  for (const shown of ['--seed', '--policy', '--weights', '--agents', '--blocks', '--set']) {
+    expect(text).toContain(shown);
   }
 });

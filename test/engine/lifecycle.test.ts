@@ -12,7 +12,7 @@ import {
   Network,
   type Signatory,
 } from 'folkmoot';
-import { Interrupted, simulate } from 'folkmoot/sim';
+import { Interrupted, simulate, usualScenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { START_MS, signatoryOf, temporaryFolder, testNetwork } from '../fixture.js';
 
@@ -125,7 +125,8 @@ test('simulate: an interrupted run says what is durable', async () => {
   const out = join(temporaryFolder(), 'run');
   const controller = new AbortController();
   const run = simulate(
-    { agents: 50, blocks: 50, verifier: 'inline', out },
+    usualScenario(50, { length: { blocks: 50 } }),
+    { verifier: 'inline', out },
     { signal: controller.signal, onProgress: () => controller.abort() },
   );
   const error = await run.catch((reason: unknown) => reason);
@@ -137,7 +138,7 @@ test('simulate: an interrupted run says what is durable', async () => {
   expect(network.read.position.seq).toBe((error as Interrupted).seq);
 });
 
-test('simulate: options out of bounds are named', async () => {
-  await expect(simulate({ agents: 0 })).rejects.toThrow(/agents is 0; expected .* from 1 to/);
-  await expect(simulate({ blocks: 5.5 })).rejects.toThrow(/blocks is 5\.5/);
+test('scenario: values out of bounds are named', () => {
+  expect(() => usualScenario(10, { population: 0 })).toThrow(/population is 0; .* from 1 to/);
+  expect(() => usualScenario(10, { length: { blocks: 5.5 } })).toThrow(/length.blocks is 5\.5/);
 });

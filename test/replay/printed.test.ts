@@ -50,7 +50,8 @@ test('log: a line an entry, with every member', () => {
 test('log --from --to: both ends are included', async () => {
   const part = async (...args: string[]) => linesOf(await logText(folder, ...args));
   expect(await part('--from', '10', '--to', '12')).toEqual(printed.slice(10, 13));
-  expect(await part('--from', '340')).toEqual(printed.slice(340));
+  const late = run.entries - 5;
+  expect(await part('--from', `${late}`)).toEqual(printed.slice(late));
   expect(await part('--to', '0')).toEqual(printed.slice(0, 1));
   expect(await part('--from', '5', '--to', '4')).toEqual([]);
   const beyond = await folkmoot(['log', folder, '--from', `${run.entries}`]);

@@ -1,24 +1,24 @@
 /** Faults on the way to the network: what is tampered with is refused, and the rest goes on. */
 import { join } from 'node:path';
 import { createVerifier, Network, type SignedRequest, virtualClock } from 'folkmoot';
-import { type SimHooks, type SimOptions, type SimResult, simulate } from 'folkmoot/sim';
+import {
+  type SimHooks,
+  type SimOptions,
+  type SimResult,
+  simulate,
+  usualScenario,
+} from 'folkmoot/sim';
 import { beforeAll, expect, test } from 'vitest';
 import { type Line, logLines, replayHere } from '../cli/helpers.js';
 import { START_MS, temporaryFolder } from '../fixture.js';
 
-const options: SimOptions = {
-  seed: '7',
-  agents: 40,
-  blocks: 4,
-  policy: 'bft',
-  weights: 'equal',
-  verifier: 'inline',
-};
+const scenario = usualScenario(40, { seed: '7', length: { blocks: 4 } });
+const options: SimOptions = { verifier: 'inline' };
 
 let untouched: SimResult;
 
 beforeAll(async () => {
-  untouched = await simulate(options);
+  untouched = await simulate(scenario, options);
 });
 
 /** The hex text with one bit of one byte turned over. */
@@ -62,7 +62,7 @@ test.each([
   const [verifier, kind, number, bit] = spoilt;
   const { seen, hooks } = spoilOne(kind, number, bit);
   const out = temporaryFolder();
-  const result = await simulate({ ...options, verifier, out }, hooks);
+  const result = await simulate(scenario, { ...options, verifier, out }, hooks);
   expect(seen.hit).not.toBe(null);
   expect(result.refused.MISMATCH).toBe(1);
   expect(untouched.refused.MISMATCH).toBe(undefined);
@@ -82,13 +82,13 @@ function contentOf(one: Pick<Line, 'kind' | 'public_key' | 'timestamp' | 'body'>
 
 test('faults: a hook that changes nothing changes nothing', async () => {
   const { wall_ms, votes_per_s, peak_rss_bytes, commits, ...figures } = untouched;
-  const result = await simulate(options, { inTransit: (request) => ({ ...request }) });
+  const result = await simulate(scenario, options, { inTransit: (request) => ({ ...request }) });
   expect(result).toMatchObject(figures);
 });
 
 test('faults: the signature of one transaction refuses the whole proposal', async () => {
   let spoilt = 0;
-  const result = await simulate(options, {
+  const result = await simulate(scenario, options, {
     inTransit(request) {
       if (request.kind !== 'propose' || spoilt > 0) return request;
       spoilt += 1;
@@ -105,16 +105,17 @@ test('faults: the signature of one transaction refuses the whole proposal', asyn
 
 test('faults: spoilt votes finalize nothing, and that is no progress', async () => {
   const inTransit = (one: SignedRequest) => (one.kind === 'vote' ? spoil(one) : one);
-  const result = await simulate(options, { inTransit });
-  expect([result.outcome, result.votes, result.blocks.finalized]).toEqual(['no_progress', 0, 0]);
+  const result = await simulate(scenario, options, { inTransit });
+  const { votes, finalized } = result.measures;
+  expect([result.verdict, votes, finalized]).toEqual(['no_progress', 0, 0]);
   expect(result.refused.MISMATCH).toBeGreaterThan(0);
   expect(result.digest).not.toBe(untouched.digest);
 });
 
 test('faults: when every registration is spoilt the run ends by itself', async () => {
   const inTransit = (one: SignedRequest) => (one.kind === 'register' ? spoil(one) : one);
-  const result = await simulate(options, { inTransit });
-  expect([result.outcome, result.entries, result.verified]).toEqual(['no_progress', 1, 0]);
+  const result = await simulate(scenario, options, { inTransit });
+  expect([result.verdict, result.entries, result.verified]).toEqual(['no_progress', 1, 0]);
 });
 
 test('faults: a hook that throws ends the run and leaves its folder unlocked', async () => {
@@ -122,7 +123,9 @@ test('faults: a hook that throws ends the run and leaves its folder unlocked', a
   const inTransit = () => {
     throw new Error('the hook broke');
   };
-  await expect(simulate({ ...options, out }, { inTransit })).rejects.toThrow('the hook broke');
+  await expect(simulate(scenario, { ...options, out }, { inTransit })).rejects.toThrow(
+    'the hook broke',
+  );
   const verifier = createVerifier('inline');
   const network = await Network.open({
     path: `${out}/network`,

@@ -57,7 +57,7 @@ test('life: nearly everybody votes, and nobody twice on one block', () => {
   expect(new Set(votes).size).toBe(votes.length);
   const voters = new Set(ofKind('vote').map(({ public_key }) => public_key));
   expect(voters.size).toBeGreaterThan(270);
-  expect(votes).toHaveLength(run.votes);
+  expect(votes).toHaveLength(run.measures.votes!);
 });
 
 test('life: memes are referred to by votes, and files lie beside their entries', () => {

@@ -23,12 +23,12 @@ export const register: Rule<RegisterCommand, null> = {
     const ordinal = state.agents.count;
     const profile: AgentProfile = {
       agent_id,
-      ordinal,
-      public_key,
-      personality,
-      name,
-      description,
       capabilities,
+      description,
+      name,
+      ordinal,
+      personality,
+      public_key,
       registered_at: state.now,
     };
     state.changes.put('agents', agent_id, profile);

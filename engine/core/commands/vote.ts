@@ -65,10 +65,10 @@ export const vote: Rule<VoteCommand, Plan> = {
     const weight = block.ballots.electorate.weights[position]!;
     const validator = { id: agent.id, personality: agent.personality };
     const timestamp = formatInstant(state.now);
-    const data = { block_hash: block.hash, validator, decision, reason, timestamp };
+    const data = { block_hash: block.hash, decision, reason, timestamp, validator };
     block.actor.send({ type: 'vote', at: state.now, decision, weight, vetoed, data });
     const { context } = block.actor.getSnapshot();
-    const record = { entry: state.entry, at: state.now, decision, meme_references };
+    const record = { at: state.now, decision, entry: state.entry, meme_references };
     state.changes.put('votes', [context.ordinal, agent.ordinal], record);
     const status = blockStatus(block);
     if (status !== 'voting') closeBlock(state, block);

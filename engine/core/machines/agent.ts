@@ -40,9 +40,9 @@ const tell = (status: Status) =>
     type: 'agent_status',
     data: {
       agent_id: context.agent_id,
-      status,
-      reason: context.reason,
       expected_duration: context.expected_duration,
+      reason: context.reason,
+      status,
       timestamp: formatInstant(context.changed_at),
     },
   }));

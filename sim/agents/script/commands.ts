@@ -1,5 +1,6 @@
 /** What a script can have its agent do, and how it is done. */
 import { Decision, type Static, Type, validator } from '../../../engine/index.js';
+import { allowed, schemaAt } from '../../scenario/describe.js';
 import type { BlockTalk } from '../../world/knowledge.js';
 import type { World } from '../../world/world.js';
 import type { ScriptedAgent } from '../agent.js';
@@ -116,7 +117,9 @@ export function doCommand(given: unknown, doing: Doing): void {
   checks.set(kind, check);
   const problem = check(given);
   if (problem) {
-    throw new TypeError(`it gave ${shown(given)}: ${problem.pointer} ${problem.message}`);
+    const path = problem.pointer.split('/').slice(1);
+    const wanted = allowed(schemaAt(commands[kind], path) ?? commands[kind]);
+    throw new TypeError(`it gave ${shown(given)}; expected for ${path.join('.')} ${wanted}`);
   }
   const done = does[kind] as (command: unknown, doing: Doing) => void;
   done(given, doing);

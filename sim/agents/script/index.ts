@@ -34,7 +34,7 @@ export async function loadScript(
     }
     return { strategy: strategyOf(path, module, parameters), sha256: sha256Hex(text) };
   } catch (cause) {
-    throw new ScenarioError(`script ${path}: ${(cause as Error).message}`, { cause });
+    throw new ScenarioError(`script ${path}: ${oneLine(cause)}`, { cause });
   }
 }
 
@@ -56,8 +56,7 @@ function strategyOf(path: string, module: ScriptModule, parameters: object): Str
       for (const command of listOf(given)) doCommand(command, doing);
     } catch (cause) {
       const what = `${path}: ${name} for agent ${agent.name}`;
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new ScenarioError(`script ${what}: ${why}`, { cause });
+      throw new ScenarioError(`script ${what}: ${oneLine(cause)}`, { cause });
     }
     return true;
   };
@@ -73,7 +72,16 @@ function strategyOf(path: string, module: ScriptModule, parameters: object): Str
   };
 }
 
+const LONGEST = 500;
+
+function oneLine(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return text.replace(/\s+/g, ' ').trim().slice(0, LONGEST);
+}
+
 function listOf(given: unknown): readonly unknown[] {
+  if (given instanceof Promise)
+    throw new TypeError('it gave a promise; expected an answer at once');
   if (given === null || given === undefined) return [];
   return Array.isArray(given) ? given : [given];
 }

@@ -41,7 +41,10 @@ export const bloc = ({ honest_blocks }: StrategyOf<'bloc'>): Strategy => ({
 export const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Strategy => ({
   ...town,
   hear(agent, world, block) {
-    for (let count = 0; count < memes; count += 1) postMeme(agent, world, block, stance);
+    // A meme that says the same would be a repetition.
+    for (let count = 1; count <= memes; count += 1) {
+      postMeme(agent, world, block, stance, `${stance} ${block.hash.slice(0, 8)}! (${count})`);
+    }
     callToVote(agent, world, block, 1);
   },
   vote(agent, world, block) {

@@ -1,0 +1,104 @@
+/** Random valid scenarios, drawn from the schema's own bounds. */
+import fc from 'fast-check';
+import { Scenario } from 'folkmoot/sim';
+import type { TSchema } from 'typebox';
+
+interface Node {
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: Node[];
+  items?: Node;
+  properties?: Record<string, Node>;
+  required?: string[];
+  pattern?: string;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  minLength?: number;
+  uniqueItems?: boolean;
+}
+
+type Raw = Record<string, unknown>;
+
+/** Long lists say no more than short ones. */
+const ITEMS = 3;
+
+function drawn(schema: Node): fc.Arbitrary<unknown> {
+  const { const: only, enum: some, anyOf, items, properties, type } = schema;
+  const { minimum, maximum } = schema;
+  if (only !== undefined) return fc.constant(only);
+  if (some) return fc.constantFrom(...some);
+  if (anyOf) return fc.oneof(...anyOf.map(drawn));
+  if (properties) return membersOf(schema);
+  if (items) return listOf(schema, items);
+  if (type === 'integer') return fc.integer({ min: minimum!, max: maximum! });
+  if (type === 'number') {
+    const numbers = fc.double({ min: minimum ?? -1e9, max: maximum ?? 1e9, noNaN: true });
+    // YAML has a zero of its own for -0, JSON has not.
+    return numbers.map((value) => (value === 0 ? 0 : value));
+  }
+  if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern));
+  if (type === 'string') return fc.string({ minLength: schema.minLength ?? 0, maxLength: 30 });
+  if (type === 'null') return fc.constant(null);
+  return type === 'boolean' ? fc.boolean() : fc.constant({ any: 'thing' });
+}
+
+function listOf({ minItems = 0, maxItems = ITEMS, uniqueItems }: Node, items: Node) {
+  const bounds = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, ITEMS)) };
+  return uniqueItems ? fc.uniqueArray(drawn(items), bounds) : fc.array(drawn(items), bounds);
+}
+
+/** Members with a default, and optional ones, are there or not. */
+function membersOf({ properties = {}, required = [] }: Node): fc.Arbitrary<unknown> {
+  const requiredKeys = required.filter((name) => properties[name]!.default === undefined);
+  const members = Object.entries(properties).map(([name, inner]) => [name, drawn(inner)] as const);
+  const model: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(members);
+  return fc.record(model, { requiredKeys }).map((record) => ({ ...record }));
+}
+
+/** Bounds that span two places are kept here; scripts need files, so there are none. */
+function consistent(raw: Raw): Raw {
+  const agents = (raw.agents as Raw[]).map(({ share: _, ...group }, index) => ({
+    ...group,
+    group: `g${index}`,
+    count: 1 + (Number(group.count ?? 0) % 5),
+    ...(index === 0 ? { producers: 1, capabilities: ['validator'] } : {}),
+    ...strategyOf(group.strategy as Raw | undefined),
+  }));
+  const { population: _, topology, producers, consensus, faults, ...rest } = raw;
+  const hits = (faults as Raw[] | undefined)?.map((fault) => ({
+    ...fault,
+    whom: [{ group: 'g0' }],
+  }));
+  return {
+    ...rest,
+    agents,
+    ...(topology ? { topology: evened(topology as Raw) } : {}),
+    ...(producers ? { producers: ordered(producers as Raw) } : {}),
+    ...(consensus ? { consensus: { ...consensus, min_validators: 1 } } : {}),
+    ...(hits ? { faults: hits } : {}),
+  };
+}
+
+function strategyOf(strategy: Raw | undefined): Raw {
+  if (strategy?.kind === 'script') return { strategy: { kind: 'honest' } };
+  if (strategy?.kind === 'censor') return { strategy: { kind: 'censor', against: 'g0' } };
+  return {};
+}
+
+const evened = ({ degree, ...rest }: Raw): Raw =>
+  degree === undefined ? rest : { ...rest, degree: 2 * Math.ceil(Number(degree) / 2) };
+
+function ordered(producers: Raw): Raw {
+  const { transactions, ...rest } = producers as {
+    transactions?: { least?: number; most?: number };
+  };
+  if (!transactions) return rest;
+  const { least = 1, most = 5 } = transactions;
+  return { ...rest, transactions: { least: Math.min(least, most), most: Math.max(least, most) } };
+}
+
+export const scenarios = drawn(Scenario as TSchema as Node).map((raw) => consistent(raw as Raw));

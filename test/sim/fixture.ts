@@ -1,0 +1,101 @@
+/** Runs of small scenarios: what was sent, what was voted, and the tables that are left. */
+import { join } from 'node:path';
+import type { CommandKind } from 'folkmoot';
+import { completeScenario, type Row, type SimResult, simulate, type TableName } from 'folkmoot/sim';
+import { csvRows } from '../cli/helpers.js';
+import { START_MS, temporaryFolder } from '../fixture.js';
+
+export type Raw = Record<string, unknown>;
+/** A row of a table as it is read: texts. */
+type Cells<T extends TableName> = Record<keyof Row<T>, string>;
+
+/** A request as its agent sent it, whether or not it arrived. */
+export interface SentRequest {
+  kind: CommandKind;
+  publicKey: string;
+  /** By the sender's clock, milliseconds of the run. */
+  ms: number;
+  body: Record<string, unknown>;
+}
+
+export interface Lived {
+  result: SimResult;
+  /** In the order in which they were sent. */
+  sent: SentRequest[];
+  votes: Cells<'votes.csv'>[];
+  blocks: Cells<'blocks.csv'>[];
+  agents: Cells<'agents.csv'>[];
+}
+
+/** Nothing but blocks and votes. */
+export const quiet = {
+  memes: { rate: 0 },
+  discussion: { rate: 0 },
+  alliances: { rate: 0 },
+  breaks: { rate: 0 },
+};
+
+/** Fast and equal links, so that what is measured is what agents do. */
+export const nearby = { latency: { distribution: 'constant', mean_ms: 20, spread_ms: 0 } };
+
+/** Every vote counts: a block is decided when all have voted, or at its deadline. */
+export const allVote = { policy: 'majority', participation: 0, dormant_after: 0 };
+
+/** Runs some groups in a quiet world; sections replace those of it. */
+export async function live(agents: Raw[], sections: Raw = {}, folder?: string): Promise<Lived> {
+  const scenario = completeScenario(
+    {
+      title: 'a test',
+      signatures: 'none',
+      agents,
+      social: quiet,
+      links: nearby,
+      topology: { kind: 'complete' },
+      producers: { schedule: 'round_robin', block_interval_ms: 5_000 },
+      consensus: allVote,
+      length: { blocks: 6 },
+      measure: { votes: true },
+      ...sections,
+    },
+    folder,
+  );
+  const out = join(temporaryFolder(), 'run');
+  const sent: SentRequest[] = [];
+  const result = await simulate(
+    scenario,
+    { out, ...(folder === undefined ? {} : { folder }) },
+    {
+      inTransit(request) {
+        const { kind, public_key: publicKey, timestamp } = request;
+        const body = JSON.parse(Buffer.from(request.body).toString()) as Raw;
+        const at = timestamp === '' ? (body.timestamp as string) : timestamp;
+        sent.push({ kind, publicKey, ms: Date.parse(at) - START_MS, body });
+        return request;
+      },
+    },
+  );
+  const rows = <T extends TableName>(name: T) => csvRows(join(out, name)) as Cells<T>[];
+  const tables = {
+    votes: rows('votes.csv'),
+    blocks: rows('blocks.csv'),
+    agents: rows('agents.csv'),
+  };
+  return { result, sent, ...tables };
+}
+
+/** Votes of a group, each with its block. */
+export function votesOf({ votes, blocks }: Lived, group: string) {
+  const those = votes.filter((vote) => vote.group === group);
+  return those.map((vote) => ({ ...vote, of: blocks[Number(vote.block)]! }));
+}
+
+/** What a group sent of a kind. Keys are told apart by the first registration of each name. */
+export function sentBy({ sent, agents }: Lived, group: string, kind: CommandKind): SentRequest[] {
+  const names = new Set(agents.filter((one) => one.group === group).map(({ name }) => name));
+  const keys = new Set(
+    sent
+      .filter((one) => one.kind === 'register' && names.has(one.body.name as string))
+      .map(({ publicKey }) => publicKey),
+  );
+  return sent.filter((one) => one.kind === kind && keys.has(one.publicKey));
+}

@@ -1,0 +1,148 @@
+/** What scenarios set beside agents and faults: schedules, weights, lengths, signatures, seeds. */
+import { completeScenario, simulate } from 'folkmoot/sim';
+import { describe, expect, test } from 'vitest';
+import { live, quiet, type Raw } from './fixture.js';
+
+const town = { group: 'town', count: 9, producers: 3, strategy: { kind: 'honest' } };
+
+describe('schedules', () => {
+  const makers = async (schedule: string, seed = '1') => {
+    const producers = { schedule, block_interval_ms: 4_000 };
+    const { blocks } = await live([town], { producers, seed, length: { blocks: 18 } });
+    return blocks.map(({ producer_name, proposed_ms }) => ({
+      name: producer_name!,
+      ms: Number(proposed_ms),
+    }));
+  };
+
+  test('round_robin: each producer in turn, a slot each', async () => {
+    const made = await makers('round_robin');
+    const [first, second, third] = made.map(({ name }) => name);
+    expect(new Set([first, second, third]).size).toBe(3);
+    made.forEach(({ name, ms }, slot) => {
+      expect(name).toBe([first, second, third][slot % 3]);
+      expect(ms).toBe(5_000 + 4_000 * slot + 20);
+    });
+  });
+
+  test('random: a producer drawn for each slot, the same for one seed', async () => {
+    const [made, again, other] = [
+      await makers('random'),
+      await makers('random'),
+      await makers('random', '2'),
+    ];
+    expect(again).toEqual(made);
+    expect(other.map(({ name }) => name)).not.toEqual(made.map(({ name }) => name));
+    for (const { ms } of made) expect((ms - 5_020) % 4_000).toBe(0);
+    expect(new Set(made.map(({ name }) => name)).size).toBe(3);
+  });
+
+  test('open: whoever sees no rival, at no fixed time', async () => {
+    const made = await makers('open');
+    expect(new Set(made.map(({ name }) => name)).size).toBe(3);
+    expect(new Set(made.map(({ ms }) => ms % 4_000)).size).toBeGreaterThan(10);
+  });
+});
+
+describe('weights', () => {
+  const weighed = async (weights: string) => {
+    const allied = { ...town, strategy: { kind: 'sybil', approves: 1 } };
+    const { blocks } = await live([allied], {
+      consensus: { policy: 'bft', weights },
+      social: { ...quiet, alliances: { duration_ms: 3_600_000 } },
+      length: { virtual_ms: 120_000 },
+    });
+    return blocks.map(({ electorate, electors }) => Number(electorate) / Number(electors));
+  };
+
+  test('equal: one each', async () => {
+    expect(new Set(await weighed('equal'))).toEqual(new Set([1]));
+  });
+
+  test('reputation: begins at 50 each, and rises with votes that go as the outcome', async () => {
+    const mean = await weighed('reputation');
+    expect(mean[0]).toBe(50);
+    expect(mean.at(-1)).toBeGreaterThan(50);
+  });
+
+  test('alliance_bonus: 100 each, up to 110 with allies', async () => {
+    const mean = await weighed('alliance_bonus');
+    expect(mean[0]).toBe(100);
+    expect(mean.at(-1)).toBeGreaterThan(101);
+    expect(mean.at(-1)).toBeLessThanOrEqual(110);
+  });
+});
+
+describe('length', () => {
+  test('blocks: so many have closed', async () => {
+    const { result } = await live([town], { length: { blocks: 4 } });
+    expect(result.measures.finalized).toBe(4);
+  });
+
+  test('virtual_ms: at that time, within a window', async () => {
+    const { result } = await live([town], { length: { virtual_ms: 31_000 } });
+    expect(result.virtual_ms).toBeGreaterThanOrEqual(31_000);
+    expect(result.virtual_ms).toBeLessThan(36_100);
+  });
+
+  test('until: the count is reached, and nothing more is closed', async () => {
+    const until = { measure: 'votes', reaches: 20 };
+    const { result } = await live([town], { length: { until } });
+    expect(result.measures.votes).toBeGreaterThanOrEqual(20);
+    expect(result.measures.votes).toBeLessThan(20 + 9);
+  });
+
+  test('whichever comes first', async () => {
+    const length = { blocks: 100, virtual_ms: 12_000 };
+    const { result } = await live([town], { length });
+    expect(result.measures.proposed).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('digests', () => {
+  /** Something of everything, so that nothing that draws is left out. */
+  const busy = {
+    title: 'everything at once',
+    agents: [
+      { group: 'town', count: 14, producers: 3 },
+      { group: 'bloc', count: 2, producers: 1, strategy: { kind: 'bloc' } },
+      { group: 'two', count: 2, strategy: { kind: 'equivocator' } },
+      { group: 'sybil', count: 3, strategy: { kind: 'sybil' } },
+      { group: 'spam', count: 1, strategy: { kind: 'meme_spammer' } },
+      { group: 'wait', count: 3, strategy: { kind: 'follower' } },
+    ],
+    links: { latency: { distribution: 'exponential' }, loss: 0.05, duplication: 0.05 },
+    topology: { kind: 'scale_free', degree: 4 },
+    social: {
+      memes: { rate: 5 },
+      discussion: { rate: 5 },
+      alliances: { rate: 5 },
+      breaks: { rate: 5 },
+    },
+    faults: [
+      { kind: 'partition', start_ms: 10_000, length_ms: 8_000, whom: [{ share: 0.2 }] },
+      { kind: 'crash', start_ms: 20_000, length_ms: 8_000, whom: [{ count: 3 }] },
+      { kind: 'churn', start_ms: 5_000, length_ms: 50_000, whom: [{ group: 'town', share: 0.3 }] },
+    ],
+    length: { virtual_ms: 60_000 },
+  };
+  const digestOf = async (sections: Raw, verifier: 'pool' | 'inline' | 'off' = 'off') => {
+    const scenario = completeScenario({ ...busy, ...sections });
+    const { digest, log_digest, verdict } = await simulate(scenario, { store: 'memory', verifier });
+    expect(verdict).not.toBe('safety');
+    return `${digest} ${log_digest}`;
+  };
+
+  test('the same whoever checks the signatures, and whether they are checked', async () => {
+    const pool = await digestOf({}, 'pool');
+    expect(await digestOf({}, 'inline')).toBe(pool);
+    expect(await digestOf({}, 'off')).toBe(pool);
+    expect(await digestOf({ signatures: 'unverified' }, 'pool')).toBe(pool);
+  });
+
+  test('the same twice without signatures, and another for another seed', async () => {
+    const unsigned = await digestOf({ signatures: 'none' });
+    expect(await digestOf({ signatures: 'none' })).toBe(unsigned);
+    expect(await digestOf({ signatures: 'none', seed: '2' })).not.toBe(unsigned);
+  });
+});
