@@ -33,7 +33,7 @@ export function draw(number: number): Drawn {
     topology: drawTopology(chance('topology')),
     links: drawLinks(chance('links'), calm),
     consensus: drawConsensus(chance('consensus'), groups, period, calm),
-    length: { blocks: between(chance('length'), 3, 12), virtual_ms: 80 * period },
+    length: { ...drawEnd(chance('length'), calm), virtual_ms: 80 * period },
     patience_periods: between(chance('patience'), 10, calm ? 40 : 20),
     faults: drawFaults(chance('faults'), groups, period, calm),
   };
@@ -44,6 +44,12 @@ export function draw(number: number): Drawn {
     const why = (cause as Error).message;
     throw new Error(`swarm seed ${number} draws what is no scenario: ${why}`, { cause });
   }
+}
+
+/** Blocks that expire under a fault must not end a run of which progress is expected. */
+function drawEnd(chance: Stream, calm: boolean): Raw {
+  const blocks = between(chance, 3, 12);
+  return calm ? { until: { measure: 'finalized', reaches: blocks } } : { blocks };
 }
 
 function drawProducing(chance: Stream, calm: boolean): Raw {

@@ -63,12 +63,14 @@ function shortFaults({ faults, consensus, length, links }: Scenario): boolean {
 }
 
 /** Long enough for a handful of blocks, and more patient than a producer that lost its turn. */
-function time({ length, consensus, patience_periods, producers }: Scenario): boolean {
+function time({ length, consensus, patience_periods, producers, faults }: Scenario): boolean {
   const { blocks, virtual_ms, until } = length;
   const period = consensus.voting_period_ms;
   const patience = patience_periods * period;
-  if (until || patience < PERIODS_AFTER * period) return false;
+  if (patience < PERIODS_AFTER * period) return false;
   if (patience < TURNS * producers.block_interval_ms) return false;
-  const long = (virtual_ms ?? Number.POSITIVE_INFINITY) >= 2 * patience;
-  return long && (blocks ?? Number.POSITIVE_INFINITY) >= 3;
+  if (until && until.measure !== 'finalized') return false;
+  // Blocks that expire under a fault count too, and may be all that the run has.
+  if (blocks !== undefined && (faults.length > 0 || blocks < 3)) return false;
+  return (virtual_ms ?? Number.POSITIVE_INFINITY) >= 2 * patience;
 }

@@ -52,11 +52,15 @@ const plainStrategies: Reducer = (raw) => {
 const plain = [{ kind: 'honest' }, { kind: 'personality' }] as const;
 
 const shorter: Reducer = (raw) => {
-  const length = raw.length as Raw;
-  const blocks = smaller(length.blocks as number).map((count) => ({ ...length, blocks: count }));
-  const { virtual_ms: _, ...untimed } = length;
+  const length = raw.length as { blocks?: number; until?: { reaches: number } };
+  const { blocks = 0, until } = length;
+  const counted = smaller(blocks).map((count) => ({ ...length, blocks: count }));
+  const reached = smaller(until?.reaches ?? 0).map((reaches) => {
+    return { ...length, until: { ...until, reaches } };
+  });
+  const { virtual_ms: _, ...untimed } = length as Raw;
   const times = 'virtual_ms' in length ? [untimed] : [];
-  return [...times, ...blocks].map((one) => ({ ...raw, length: one }));
+  return [...times, ...counted, ...reached].map((one) => ({ ...raw, length: one }));
 };
 
 /** Sections as a whole, then their members one by one, down to what a file need not say. */

@@ -23,7 +23,8 @@ describe('swarm: what is drawn', () => {
     for (const { scenario } of drawn) {
       expect(scenario.population).toBeLessThanOrEqual(60);
       expect(scenario.agents.length).toBeLessThanOrEqual(5);
-      expect(scenario.length.blocks).toBeLessThanOrEqual(12);
+      const { blocks, until } = scenario.length;
+      expect(blocks ?? until?.reaches).toBeLessThanOrEqual(12);
     }
   });
 
