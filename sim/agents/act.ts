@@ -66,12 +66,12 @@ function join(agent: ScriptedAgent, world: World): void {
   world.wake(agent.ordinal, world.now + JOIN_AGAIN_MS, { what: 'join' });
 }
 
-/** The network has told that the agent is registered. */
-export function settle(agent: ScriptedAgent, world: World): void {
+/** The network has told, at an instant, that the agent is registered. */
+export function settle(agent: ScriptedAgent, world: World, at: number): void {
   if (agent.joined) return;
   agent.joined = true;
   const after = FIRST_MINGLE_MS + agent.chance('life').int(FIRST_MINGLE_MS);
-  world.wake(agent.ordinal, world.now + after, { what: 'mingle' });
+  world.wake(agent.ordinal, at + after, { what: 'mingle' });
 }
 
 function callForOccasion(agent: ScriptedAgent, world: World): void {

@@ -119,7 +119,7 @@ export class LiveWorld extends Society {
     const known =
       'data' in answer || ('refusal' in answer && answer.refusal.reason === 'AGENT_EXISTS');
     if (agent.joined || !known) return;
-    settle(agent, this);
+    settle(agent, this, this.now);
     const status = 'data' in answer && 'status' in answer.data ? answer.data.status : 'active';
     if (status === 'active') return;
     // It was away when that run ended.

@@ -34,7 +34,7 @@ export class News {
     if (event.type === 'block_proposal') this.#announce(event.data.block_hash, event.seq);
     else if (event.type === 'block_status') this.#stirProducers(event.data, at);
     else if (event.type === 'alliance_update') this.#invite(event, at);
-    else if (event.type === 'agent_status') this.#welcome(event.data.agent_id);
+    else if (event.type === 'agent_status') this.#welcome(event.data.agent_id, at);
   }
 
   #announce(hash: string, seq: number): void {
@@ -85,8 +85,8 @@ export class News {
     }
   }
 
-  #welcome(agentId: string): void {
+  #welcome(agentId: string, at: number): void {
     const agent = this.#options.agents[this.#knowledge.ordinalOf(agentId)];
-    if (agent) settle(agent, this.#world);
+    if (agent) settle(agent, this.#world, at);
   }
 }
