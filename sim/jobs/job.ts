@@ -1,4 +1,4 @@
-/** One run as it is handed to a process, and what comes back: plain values only. */
+/** One run as it is handed to a thread, and what comes back: plain values only. */
 import type { Broken, SimResult } from '../result.js';
 import type { Scenario } from '../scenario/schema.js';
 
@@ -26,7 +26,7 @@ export type Outcome = { result: SimResult } | { failure: Failure };
 export const brokenText = ({ rule, actor, expected, found }: Broken): string =>
   `rule ${rule}: ${actor}: ${found}; expected ${expected}`.split('\n', 1)[0]!;
 
-/** A script's module may keep state between runs, or hold on to things: it gets a new process. */
+/** A script's module may keep state between runs, or hold on to things: it gets a new thread. */
 export function runsScripts({ scenario }: Job): boolean {
   return scenario.agents.some(({ strategy }) => strategy.kind === 'script');
 }

@@ -23,7 +23,7 @@ export async function runJobs<T extends Job>(
   options: JobOptions<T>,
 ): Promise<void> {
   const { jobs = availableParallelism(), onDone } = options;
-  const limits = { ...jobDefaults, ...options, crowded: jobs >= availableParallelism() };
+  const limits = { ...jobDefaults, ...options };
   const end = new AbortController();
   const { signal } = end;
   const stop = () => end.abort();

@@ -1,4 +1,4 @@
-/** Jobs: many runs in processes of their own, whatever becomes of a process. */
+/** Jobs: many runs on threads of their own, whatever becomes of a thread. */
 import { type Job, type Outcome, runJobs, simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../fixture.js';
@@ -40,7 +40,7 @@ test('jobs: each is done once, with the result that the run has by itself', asyn
   }
 });
 
-test('jobs: a task is taken only when a process is free', async () => {
+test('jobs: a task is taken only when a thread is free', async () => {
   let taken = 0;
   let done = 0;
   let most = 0;
