@@ -14,10 +14,10 @@ export const counts = {
   /** Values on which the two canonical encoders are compared. */
   canonicalValues: pick({ quick: 2_000, full: 100_000 }),
   /** Random command sequences, and how long each is. */
-  commandSequences: pick({ quick: 40, full: 1_000 }),
+  commandSequences: pick({ quick: 25, full: 1_000 }),
   commandsPerSequence: pick({ quick: 120, full: 250 }),
   /** Random lives whose measures are computed twice. */
-  measuredLives: pick({ quick: 25, full: 400 }),
+  measuredLives: pick({ quick: 15, full: 400 }),
   /** The largest sweep of which a report is made. */
   largeHypercube: pick({
     quick: { factors: 4, responses: 4 },
@@ -34,7 +34,7 @@ export const counts = {
   subscribers: pick({ quick: 200, full: 1_000 }),
   voters: pick({ quick: 500, full: 2_500 }),
   /** Sweeps that are killed twice, and scenarios that a swarm draws. */
-  killedSweeps: pick({ quick: 3, full: 20 }),
+  killedSweeps: pick({ quick: 2, full: 20 }),
   swarmSeeds: pick({ quick: 10, full: 200 }),
   /** Seconds of garbage; and idle connections whose memory is measured, none in `quick`. */
   garbageSeconds: pick({ quick: 3, full: 10 }),
