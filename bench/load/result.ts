@@ -1,0 +1,224 @@
+/**
+ * What a load run found: this one schema gives the type, the JSON Schema in `docs` and the check of
+ * files that are compared. Names end in their unit; latencies are milliseconds with microseconds as
+ * decimals; rates are a second.
+ */
+import { type Static, Type } from '../../engine/index.js';
+
+const strictly = { additionalProperties: false } as const;
+const about = (description: string) => ({ description });
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+const rate = (description: string) => Type.Number({ minimum: 0, description });
+const milliseconds = (description: string) => Type.Number({ minimum: 0, description });
+const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
+  Type.Union([type, Type.Null()]);
+
+/** Of one histogram. Without a sample, all but `count` are null. */
+export const Percentiles = Type.Object(
+  {
+    count: count('samples'),
+    min: orNull(milliseconds('the shortest')),
+    mean: orNull(milliseconds('the mean')),
+    p50: orNull(milliseconds('median')),
+    p90: orNull(milliseconds('90th percentile')),
+    p95: orNull(milliseconds('95th percentile')),
+    p99: orNull(milliseconds('99th percentile')),
+    p999: orNull(milliseconds('99.9th percentile')),
+    max: orNull(milliseconds('the longest')),
+    histogram: orNull(
+      Type.String(about('HDR histogram of microseconds, compressed, V2, Base64; null when empty')),
+    ),
+  },
+  strictly,
+);
+export type Percentiles = Static<typeof Percentiles>;
+
+/** Of the requests of one kind: what was asked, and what became of each. They add up to `sent`. */
+export const Operation = Type.Object(
+  {
+    operation: Type.String(about('vote, propose, read, meme, status or register')),
+    sent: count('requests sent in the measured time'),
+    accepted: count('answered 2xx with what the interface says is in them'),
+    refused: Type.Array(
+      Type.Object(
+        {
+          status: count('HTTP status'),
+          code: Type.String(about('error.code, or - where the answer has none')),
+          reason: Type.String(about('error.details.reason, or -')),
+          count: count('answers'),
+        },
+        strictly,
+      ),
+      about('answers that are no success, the most frequent first'),
+    ),
+    lies: count('answers of success without the data that makes them one: never accepted'),
+    timed_out: count('without an answer at their deadline'),
+    broken: count('whose connection failed or broke before the answer'),
+    unfinished: count('without an answer when the run stopped'),
+    response: Percentiles,
+    service: Percentiles,
+  },
+  {
+    ...strictly,
+    ...about(
+      'response: from the time the schedule intended to the answer; service: from sending to it',
+    ),
+  },
+);
+export type Operation = Static<typeof Operation>;
+
+export const Second = Type.Object(
+  {
+    second: count('since the measured time began'),
+    intended: count('arrivals of the schedule'),
+    sent: count('requests sent'),
+    accepted: count('arrivals accepted'),
+    failed: count('arrivals refused, timed out, broken or lies'),
+    finalized_transactions: count('transactions seen finalized'),
+    response_p50: orNull(milliseconds('median response time of what was answered in it')),
+    response_p99: orNull(milliseconds('99th percentile of it')),
+    lag_max: orNull(milliseconds("the generator's own longest lag")),
+  },
+  strictly,
+);
+export type Second = Static<typeof Second>;
+
+export const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'INVALID'] as const;
+
+/** One probe of `--saturate`. */
+export const Probe = Type.Object(
+  {
+    rate: rate('arrivals a second that were asked for'),
+    accepted_per_s: rate('arrivals a second that were accepted'),
+    p99: orNull(milliseconds('of the response time')),
+    holds: Type.Boolean(about('it kept 99 % of its rate, and the service level objective')),
+    verdict: Type.Enum([...verdicts]),
+    reasons: Type.Array(Type.String()),
+    r_before: rate('R before it'),
+    r_after: rate('R after it'),
+  },
+  strictly,
+);
+export type Probe = Static<typeof Probe>;
+
+export const Bracket = Type.Object(
+  {
+    holds: rate('the highest rate that held; 0 when none did'),
+    fails: orNull(rate('the lowest rate above it that failed; null when none did')),
+    unstable: Type.Boolean(about('R moved by more than a tenth while it was sought')),
+    probes: Type.Array(Probe),
+  },
+  strictly,
+);
+export type Bracket = Static<typeof Bracket>;
+
+export const LoadResult = Type.Object(
+  {
+    format: Type.Literal('folkmoot-load-1'),
+    started: Type.String(about('when the measured time began, RFC 3339')),
+    machine: Type.String(about('of the generator: cores x model')),
+    node: Type.String(),
+    commit: Type.String(about('of folkmoot, or unknown')),
+    seed: Type.String(about('from which keys and choices follow')),
+    r: orNull(rate("one core's libsodium verifications a second, on the generator's machine")),
+    server: Type.Object(
+      {
+        url: Type.String(),
+        version: orNull(Type.String()),
+        limits_profile: orNull(Type.String()),
+        durable: orNull(Type.Boolean()),
+        network_id: orNull(Type.String()),
+        epoch: orNull(Type.String()),
+      },
+      { ...strictly, ...about('what GET /api/v1/meta says; null where it does not') },
+    ),
+    asked: Type.Object(
+      {
+        workload: Type.Enum(['votes', 'transactions', 'mixed', 'reads', 'subscribers']),
+        loop: Type.Enum(['open', 'closed']),
+        rate: orNull(rate('arrivals a second; null in the closed loop')),
+        concurrency: orNull(count('requests under way; null in the open loop')),
+        agents: count('agents, each with a key of its own'),
+        batch: count('transactions a block'),
+        duration_s: Type.Number(),
+        warmup_s: Type.Number(),
+        timeout_ms: count('deadline of a request'),
+        finality_timeout_ms: count('deadline of a transaction, from its intended time'),
+        connections: count('HTTP connections at most'),
+      },
+      strictly,
+    ),
+    verdict: Type.Enum([...verdicts]),
+    reasons: Type.Array(Type.String(), about('why it is not VALID, or what else should be known')),
+    ended: Type.Enum(['complete', 'interrupted', 'failed'], {
+      description: 'failed: the server went away, changed its epoch, or could not go on',
+    }),
+    measured_s: Type.Number(about('measured time, without warm-up and waiting at the end')),
+    arrivals: Type.Object(
+      {
+        intended: count('by the schedule'),
+        accepted: count('accepted'),
+        accepted_per_s: rate('a second of the measured time'),
+        of_target: orNull(Type.Number(about('accepted_per_s as a share of rate'))),
+      },
+      strictly,
+    ),
+    transactions: Type.Object(
+      {
+        proposed: count('in proposals sent in the measured time'),
+        accepted: count('in proposals that were accepted'),
+        finalized: count('in blocks seen finalized, through the event stream'),
+        timed_out: count('not final at their deadline'),
+        unfinished: count('neither final nor late when the run stopped'),
+        tps: rate('finalized a second of the measured time'),
+      },
+      strictly,
+    ),
+    finality: Percentiles,
+    delivery: Type.Object(
+      {
+        subscribers: count('connections'),
+        expected: count('deliveries: events caused, times subscribers'),
+        delivered: count('of these'),
+        holes: count('deliveries missing, or numbers left out, that nobody announced'),
+        disconnects: count('connections that the server closed'),
+        deliveries_per_s: rate('a second of the measured time'),
+        latency: Percentiles,
+      },
+      strictly,
+    ),
+    operations: Type.Array(Operation),
+    generator: Type.Object(
+      {
+        lag: Percentiles,
+        utilization: Type.Number(about('of its event loop, 0 to 1')),
+        prepared_ahead: Type.Number(about('share of signatures made before the measured time')),
+        keys: count('keys that signed'),
+        messages: count('signed messages, no two alike'),
+      },
+      strictly,
+    ),
+    seconds: Type.Array(Second),
+    saturation: orNull(
+      Type.Object(
+        {
+          slo: Type.Array(Type.String(), about('what had to hold, such as p99<=200ms')),
+          brackets: Type.Array(Bracket),
+          overlap: Type.Boolean(about('all brackets share a rate')),
+        },
+        {
+          ...strictly,
+          ...about('of --saturate; the other figures are of its last probe that held'),
+        },
+      ),
+    ),
+    tiers: Type.Array(
+      Type.Object(
+        { name: Type.String(), per_s: rate('a second'), of_r: Type.Number() },
+        { ...strictly, ...about('of `npm run bench`, where they were measured together') },
+      ),
+    ),
+  },
+  { ...strictly, $id: 'folkmoot-load-1', title: 'What folkmoot load measured' },
+);
+export type LoadResult = Static<typeof LoadResult>;
