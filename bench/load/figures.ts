@@ -37,7 +37,7 @@ export function figureOf(name: string): Figure | null {
   const percentile = percentiles.find((one) => one === last);
   if (percentile) return latencyOf(name, scope, percentile);
   if (last === 'errors') return errorsOf(name, scope);
-  const rate = scope.length === 0 ? rates[last] : undefined;
+  const rate = scope.length === 0 && Object.hasOwn(rates, last) ? rates[last] : undefined;
   return rate ? { name, unit: 'per_s', of: rate } : null;
 }
 
@@ -73,7 +73,7 @@ function latencies(scope: readonly string[]): ((result: LoadResult) => Percentil
     if (first === 'finality') return ({ finality }) => [finality];
     if (first === 'delivery') return ({ delivery }) => [delivery.latency];
     const kind = kinds.find((one) => one === first);
-    if (kind) return (result) => result.operations.map((one) => one[kind]);
+    if (kind) return (result) => scheduled(result).map((one) => one[kind]);
   }
   const kind = kinds.find((one) => one === second);
   if (!kind || !operations.some((one) => one === first)) return null;
@@ -87,15 +87,19 @@ function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure
     name,
     unit: 'share',
     of: (result) =>
-      errorShare(operation === undefined ? result.operations : named(result, operation)),
+      errorShare(operation === undefined ? scheduled(result) : named(result, operation)),
   };
 }
+
+/** Without what was sent beside the schedule, such as `vote (beside)`. */
+const scheduled = ({ operations: all }: LoadResult): Operation[] =>
+  all.filter(({ operation }) => operations.some((name) => name === operation));
 
 const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
   all.filter(({ operation }) => operation === name);
 
 /** Of the requests sent, the share that was not accepted, whatever became of them. */
-export function errorShare(of: readonly Operation[]): number | null {
+function errorShare(of: readonly Operation[]): number | null {
   const sent = of.reduce((sum, one) => sum + one.sent, 0);
   const accepted = of.reduce((sum, one) => sum + one.accepted, 0);
   return sent === 0 ? null : (sent - accepted) / sent;

@@ -148,7 +148,7 @@ function operationOf(name: string, sent: number, shape: Shape, chance: () => num
 function secondOf(second: number, shape: Shape, chance: () => number): Second {
   const { rate = 1_000, failing = 0.01, seconds = 10, medianMs = 4 } = shape;
   const stalled = (shape.stall ?? false) && second === Math.floor(seconds / 2);
-  const failed = Math.round(rate * failing * 2 * chance());
+  const failed = Math.min(rate, Math.round(rate * failing * 2 * chance()));
   return {
     second,
     intended: rate,

@@ -10,6 +10,8 @@ import type { LoadResult } from '../result.js';
 export function keyFacts(result: LoadResult): Html {
   const { arrivals, saturation, r } = result;
   const { accepted_per_s: rate, of_target: share } = arrivals;
+  const slowest =
+    result.operations.filter(({ sent }) => sent > 0).length > 1 ? ' (slowest operation)' : '';
   return facts([
     ...(saturation ? [{ name: 'rates that held', value: held(saturation) }] : []),
     ...figure(result, 'tps', 'finalized transactions'),
@@ -17,16 +19,16 @@ export function keyFacts(result: LoadResult): Html {
       name: 'accepted',
       value: `${perSecond(rate)}${share === null ? '' : ` (${percent(share)})`}`,
     },
-    ...figure(result, 'p50', 'median response'),
-    ...figure(result, 'p99', '99 % of responses within'),
-    ...figure(result, 'finality.p99', '99 % final within'),
-    ...figure(result, 'delivery.p99', '99 % delivered within'),
+    ...figure(result, 'p50', `median response${slowest}`),
+    ...figure(result, 'p99', `p99 response${slowest}`),
+    ...figure(result, 'finality.p99', 'p99 finality'),
+    ...figure(result, 'delivery.p99', 'p99 delivery'),
     ...figure(result, 'errors', 'not accepted'),
     ...(r === null
       ? []
       : [
-          { name: 'R, verifications of one core', value: perSecond(r) },
-          { name: 'accepted, by R', value: shown(Math.round((rate / r) * 1_000) / 1_000) },
+          { name: 'R, one core verifies', value: perSecond(r) },
+          { name: 'accepted of R', value: shown(Math.round((rate / r) * 1_000) / 1_000) },
         ]),
   ]);
 }

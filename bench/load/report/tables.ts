@@ -81,7 +81,7 @@ export function probesTable(saturation: NonNullable<LoadResult['saturation']>): 
     { name: 'holds' },
     { name: 'verdict' },
     number('R'),
-    number('R after'),
+    number('R moved by'),
   ];
   const rows = brackets.flatMap(({ probes }, index) =>
     probes.map((probe) => [

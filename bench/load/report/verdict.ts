@@ -5,11 +5,8 @@ import type { LoadResult } from '../result.js';
 
 export function titleOf({ asked, saturation, measured_s }: LoadResult): string {
   const { workload, rate, concurrency } = asked;
-  const load =
-    rate === null
-      ? `${shown(concurrency)} under way at a time`
-      : `${shown(rate)} arrivals a second`;
   if (saturation) return `Load: ${workload}, saturation`;
+  const load = rate === null ? `${shown(concurrency)} at a time` : `${shown(rate)} a second`;
   return `Load: ${workload}, ${load}, ${shown(Math.round(measured_s * 10) / 10)} s`;
 }
 

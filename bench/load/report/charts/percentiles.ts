@@ -23,24 +23,16 @@ export function percentileChart(
 ): Chart | null {
   const curves = all.filter(({ percentiles }) => percentiles.histogram !== null);
   if (curves.length === 0) return null;
-  const drawn = curves.map(({ percentiles, color }) => ({
-    color,
-    // One in so many is slower than this.
-    points: curve(percentiles).map(({ percentile, ms }) => ({
-      rarity: 100 / (100 - percentile),
-      ms,
-    })),
-  }));
-  const times = drawn.flatMap(({ points }) => points.map(({ ms }) => ms));
-  const most = times.reduce((a, b) => Math.max(a, b));
-  const least = times.filter((ms) => ms > 0).reduce((a, b) => Math.min(a, b), most);
-  const rarest = drawn.reduce((a, { points }) => Math.max(a, points.at(-1)!.rarity), 10);
-  const wide = most / least > WIDE_RANGE;
-  const unit = timeUnit(wide ? least * 3 : most);
+  const lines = curves.map(({ percentiles, color }) => ({ color, points: pointsOf(percentiles) }));
+  const scale = scaleOf(lines.flatMap(({ points }) => points.map(({ ms }) => ms)));
+  const rarest = lines.reduce((most, { points }) => Math.max(most, points.at(-1)!.rarity), 10);
+  const height = (point: Point) => Math.max(point.ms, scale.least) / scale.unit.ms;
   return {
     title,
-    caption: `${caption} ${sentence(curves)}${wide ? ' The time axis is logarithmic.' : ''}`,
-    legend: curves.map(({ name, color }) => ({ color, text: name })),
+    caption: [caption, ...curves.map(sentence), ...(scale.wide ? [LOGARITHMIC] : [])].join(' '),
+    ...(curves.length > 1
+      ? { legend: curves.map(({ name, color }) => ({ color, text: name })) }
+      : {}),
     draw: (_, narrow) => ({
       height: narrow ? 240 : 300,
       marginLeft: 56,
@@ -54,23 +46,18 @@ export function percentileChart(
         ticks: ticksTo(rarest, narrow),
         tickFormat: percentileOf,
       },
-      y: {
-        label: unit.name,
-        tickFormat: tick,
-        ...(wide
-          ? { type: 'log' as const, domain: [least / unit.ms, most / unit.ms], ticks: 5 }
-          : { domain: [0, (most / unit.ms) * 1.04 || 1] }),
-      },
+      y: { label: scale.unit.name, tickFormat: tick, ...scale.axis },
       marks: [
-        gridY({ stroke: 'var(--line)', strokeOpacity: 1, ...(wide ? { ticks: 5 } : {}) }),
+        gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: scale.axis.ticks }),
         ruleX(ticksTo(rarest, narrow).slice(1), { stroke: 'var(--line)' }),
-        ...(wide ? [] : [ruleY([0], { stroke: 'var(--faint)' })]),
-        ...drawn.map(({ color, points }) =>
+        ...(scale.wide ? [] : [ruleY([0], { stroke: 'var(--faint)' })]),
+        ...lines.map(({ color, points }, index) =>
+          // The first shows at both sides of one that lies on it.
           line(points, {
             x: 'rarity',
-            y: ({ ms }: { ms: number }) => Math.max(ms, wide ? least : 0) / unit.ms,
+            y: height,
             stroke: color,
-            strokeWidth: 2,
+            strokeWidth: lines.length > 1 && index === 0 ? 3.6 : 1.8,
           }),
         ),
       ],
@@ -78,12 +65,43 @@ export function percentileChart(
   };
 }
 
-function sentence(curves: readonly Curve[]): string {
-  const told = curves.map(({ name, percentiles: { p50, p99, max } }) => {
-    const tail = `99 % within ${time(p99)}, the longest ${time(max)}`;
-    return `${name}: half within ${time(p50)}, ${tail}.`;
-  });
-  return told.join(' ');
+interface Point {
+  /** One in so many is slower. */
+  rarity: number;
+  ms: number;
+}
+
+const pointsOf = (percentiles: Percentiles): Point[] =>
+  curve(percentiles).map(({ percentile, ms }) => ({ rarity: 100 / (100 - percentile), ms }));
+
+/** From nothing, or logarithmic where the longest would press all others to the floor. */
+function scaleOf(times: readonly number[]) {
+  const most = times.reduce((a, b) => Math.max(a, b));
+  const shortest = times.filter((ms) => ms > 0).reduce((a, b) => Math.min(a, b), most);
+  const wide = most / shortest > WIDE_RANGE;
+  const unit = timeUnit(wide ? shortest * 3 : most);
+  const domain: [number, number] = [wide ? shortest / unit.ms : 0, (most / unit.ms) * 1.04 || 1];
+  const axis = wide
+    ? { type: 'log' as const, domain, ticks: logTicks(domain) }
+    : { domain, ticks: 6 };
+  return { wide, unit, least: wide ? shortest : 0, axis };
+}
+
+/** 1, 2, 5 and 10, or only powers of ten where there are many. */
+function logTicks([least, most]: [number, number]): number[] {
+  const from = Math.floor(Math.log10(least));
+  const to = Math.ceil(Math.log10(most));
+  const steps = Math.log10(most / least) > 2.5 ? [1] : [1, 2, 5];
+  return Array.from({ length: to - from + 1 }, (_, index) => 10 ** (from + index))
+    .flatMap((ten) => steps.map((step) => step * ten))
+    .filter((value) => value >= least && value <= most);
+}
+
+const LOGARITHMIC = 'The time axis is logarithmic.';
+
+function sentence({ name, percentiles: { p50, p99, max } }: Curve): string {
+  const tail = `99\u00a0% within ${time(p99)}, the longest ${time(max)}`;
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}: half within ${time(p50)}, ${tail}.`;
 }
 
 /** 0 %, 50 %, 90 %, 99 % and so on, as one in so many. */

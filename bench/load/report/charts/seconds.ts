@@ -10,32 +10,25 @@ const MOST_STEPS = 400;
 export function throughputChart({ seconds, asked }: LoadResult): Chart | null {
   const steps = stepsOf(seconds);
   if (steps.length === 0) return null;
+  const open = asked.loop === 'open';
   const curves: Curve[] = [
+    ...(open
+      ? [{ name: 'by the schedule', color: 'var(--c8)', of: mean('intended'), dashed: true }]
+      : []),
     { name: 'accepted', color: 'var(--c1)', of: mean('accepted') },
     { name: 'failed', color: 'var(--c2)', of: mean('failed') },
   ];
-  const { rate } = asked;
-  const worst = extreme(seconds, 'accepted', Math.min);
   return {
     title: 'Arrivals over time',
     caption:
-      `Arrivals a second that were accepted, and that were refused, timed out, broke or got a lie` +
-      `${rate === null ? '' : `; the dashed line is the rate that was asked for, ${shown(rate)}/s`}` +
-      `. The least in a second: ${shown(worst)} accepted.${grouped(steps)}`,
-    legend: [
-      ...curves.map(({ name, color }) => ({ color, text: name })),
-      ...(rate === null ? [] : [{ color: 'var(--faint)', text: 'asked for' }]),
-    ],
+      `Arrivals a second that were accepted, and that were refused, timed out, broke or got a ` +
+      `lie${open ? '; the dashed line is what the schedule intended' : ''}. The least in a second: ` +
+      `${shown(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
+    legend: curves.map(({ name, color }) => ({ color, text: name })),
     draw: (_, narrow) => ({
       ...frame(steps, narrow),
-      y: { label: 'arrivals a second', tickFormat: tick, domain: [0, top(steps, curves, rate)] },
-      marks: [
-        ...ground(),
-        ...(rate === null
-          ? []
-          : [ruleY([rate], { stroke: 'var(--faint)', strokeDasharray: '5 4', strokeWidth: 1.5 })]),
-        ...drawn(steps, curves),
-      ],
+      y: { label: 'arrivals a second', tickFormat: tick, domain: [0, top(steps, curves)] },
+      marks: [...ground(), ...drawn(steps, curves)],
     }),
   };
 }
@@ -94,6 +87,7 @@ type Step = readonly Second[];
 interface Curve {
   name: string;
   color: string;
+  dashed?: boolean;
   of(step: Step): number | null;
 }
 
@@ -109,7 +103,7 @@ const grouped = (steps: readonly Step[], what = 'the mean'): string =>
   steps[0]!.length > 1 ? ` Each point is ${what} of ${steps[0]!.length} seconds.` : '';
 
 const mean =
-  (name: 'accepted' | 'failed' | 'finalized_transactions') =>
+  (name: 'intended' | 'accepted' | 'failed' | 'finalized_transactions') =>
   (step: Step): number =>
     step.reduce((sum, second) => sum + second[name], 0) / step.length;
 
@@ -129,9 +123,9 @@ function extreme(
 /** In the middle of its seconds. */
 const middle = (step: Step): number => step[0]!.second + step.length / 2;
 
-function top(steps: readonly Step[], curves: readonly Curve[], least: number | null = 0): number {
+function top(steps: readonly Step[], curves: readonly Curve[]): number {
   const values = steps.flatMap((step) => curves.map(({ of }) => of(step) ?? 0));
-  return values.reduce((a, b) => Math.max(a, b), least ?? 0) * 1.06 || 1;
+  return values.reduce((a, b) => Math.max(a, b), 0) * 1.06 || 1;
 }
 
 function frame(steps: readonly Step[], narrow: boolean) {
@@ -152,13 +146,19 @@ const ground = (): Markish[] => [
 
 /** A gap where nothing was answered; a single second is a dash. */
 const drawn = (steps: readonly Step[], curves: readonly Curve[]): Markish[] =>
-  curves.map(({ color, of }) =>
+  curves.map(({ color, of, dashed = false }) =>
     line(
       steps.flatMap((step) => {
         const y = of(step);
         const ends = steps.length === 1 ? [0, 1] : [middle(step)];
         return ends.map((x) => ({ x, y }));
       }),
-      { x: 'x', y: 'y', stroke: color, strokeWidth: 2 },
+      {
+        x: 'x',
+        y: 'y',
+        stroke: color,
+        strokeWidth: dashed ? 1.5 : 2,
+        ...(dashed ? { strokeDasharray: '5 4' } : {}),
+      },
     ),
   );
