@@ -63,7 +63,8 @@ export const Operation = Type.Object(
   {
     ...strictly,
     ...about(
-      'Times are of what was accepted. response: from the time the schedule intended to the answer, waiting for a connection included; service: from sending to the answer',
+      'Times are of what was accepted. response: from the time the schedule intended to the ' +
+        'answer, waiting for a free connection included; service: from sending to the answer',
     ),
   },
 );
