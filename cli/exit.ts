@@ -11,6 +11,10 @@ export const exitCodes = {
   safety: 11,
   differs: 12,
   crash: 13,
+  /** A load run whose figures cannot be trusted. */
+  invalid: 14,
+  /** What --fail-on names has come true. */
+  failOn: 15,
 } as const;
 
 /** An option or argument that cannot be meant: exit code 2. */
@@ -24,7 +28,8 @@ const isUsage = (error: unknown) =>
   (error instanceof Error && ['ScenarioError', 'SweepError'].includes(error.name));
 
 /** Whether a server is to blame. */
-const isRemote = (error: unknown) => error instanceof Error && error.name === 'RemoteError';
+const isRemote = (error: unknown) =>
+  error instanceof Error && ['RemoteError', 'LoadError'].includes(error.name);
 
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
 export function fail(error: unknown): never {

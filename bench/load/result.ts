@@ -36,7 +36,9 @@ export type Percentiles = Static<typeof Percentiles>;
 /** Of the requests of one kind: what was asked, and what became of each. They add up to `sent`. */
 export const Operation = Type.Object(
   {
-    operation: Type.String(about('vote, propose, read, meme, status or register')),
+    operation: Type.String(
+      about('vote, propose, read, meme, status or register; with (beside), not of the schedule'),
+    ),
     sent: count('requests sent in the measured time'),
     accepted: count('answered 2xx with what the interface says is in them'),
     refused: Type.Array(
@@ -61,7 +63,8 @@ export const Operation = Type.Object(
   {
     ...strictly,
     ...about(
-      'response: from the time the schedule intended to the answer; service: from sending to it',
+      'Times are of what was accepted. response: from the time the schedule intended to the ' +
+        'answer, waiting for a free connection included; service: from sending to the answer',
     ),
   },
 );
@@ -136,7 +139,9 @@ export const LoadResult = Type.Object(
       {
         workload: Type.Enum(['votes', 'transactions', 'mixed', 'reads', 'subscribers']),
         loop: Type.Enum(['open', 'closed']),
-        rate: orNull(rate('arrivals a second; null in the closed loop')),
+        rate: orNull(
+          rate('arrivals, or transactions of `transactions`, a second; null in the closed loop'),
+        ),
         concurrency: orNull(count('requests under way; null in the open loop')),
         agents: count('agents, each with a key of its own'),
         batch: count('transactions a block'),
@@ -159,7 +164,7 @@ export const LoadResult = Type.Object(
         intended: count('by the schedule'),
         accepted: count('accepted'),
         accepted_per_s: rate('a second of the measured time'),
-        of_target: orNull(Type.Number(about('accepted_per_s as a share of rate'))),
+        of_target: orNull(Type.Number(about('accepted_per_s as a share of what was asked for'))),
       },
       strictly,
     ),
