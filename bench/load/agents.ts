@@ -4,7 +4,7 @@
  */
 import { type Answer, type Asker, isRecord } from './ask.js';
 import { LoadError } from './error.js';
-import { type Signed, signRequests, type Unsigned } from './prepare/requests.js';
+import { signRequests, type Unsigned } from './prepare/requests.js';
 import type { Signers } from './prepare/signers.js';
 
 export interface Agent {
@@ -16,16 +16,21 @@ export interface Agent {
   headers: Record<string, string>;
 }
 
-export interface Enlisting {
+type Capability = 'validator' | 'producer';
+
+export interface Means {
   asker: Asker;
   signers: Signers;
   /** The server's time. */
   now(): number;
+  /** A timestamp later than any that this agent signed before. */
+  stamp(agent: number, wantedMs: number): string;
   progress(line: string): void;
-  capabilitiesOf(ordinal: number): ('validator' | 'producer')[];
 }
 
-type Capability = 'validator' | 'producer';
+export interface Enlisting extends Means {
+  capabilitiesOf(ordinal: number): Capability[];
+}
 
 /** Requests under way at a time. */
 const AT_A_TIME = 64;
@@ -33,44 +38,57 @@ const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
 /** A server that hangs does not keep a run from ending. */
 const DISMISSAL_MS = 4_000;
 
-/** @throws {LoadError} when one is refused. */
-export async function enlist(keys: readonly string[], enlisting: Enlisting): Promise<Agent[]> {
-  const { asker, signers, now, progress, capabilitiesOf } = enlisting;
+/** Those that are registered are in `agents`. @throws {LoadError} when one is refused. */
+export async function enlist(
+  keys: readonly string[],
+  agents: Agent[],
+  enlisting: Enlisting,
+): Promise<void> {
+  const { asker, signers, now, stamp, progress, capabilitiesOf } = enlisting;
   const started = performance.now();
-  const timestamp = new Date(now()).toISOString();
   const requests = keys.map((publicKey, agent) =>
-    registration({ agent, publicKey, timestamp }, capabilitiesOf(agent)),
+    registration({ agent, publicKey, timestamp: stamp(agent, now()) }, capabilitiesOf(agent)),
   );
   const signed = await signRequests(signers, requests);
-  let done = 0;
-  const agents = await eachOf(signed, async (request) => {
-    const id = idOf(request, keys.length, await asker.ask(request));
-    done += 1;
-    if (done % 5_000 === 0) progress(`${done} of ${keys.length} agents are registered`);
+  const asleep: Agent[] = [];
+  await eachOf(signed, async (request) => {
+    const answer = await asker.ask(request);
     const { agent: ordinal, publicKey } = request;
+    const id = idOf(`agent ${ordinal + 1} of ${keys.length}`, answer);
     const json = { 'content-type': 'application/json', 'x-agent-public-key': publicKey };
-    return { ordinal, publicKey, id, headers: json };
+    const agent = { ordinal, publicKey, id, headers: json };
+    agents.push(agent);
+    if ((answer.data as { status?: unknown }).status === 'inactive') asleep.push(agent);
   });
+  agents.sort((a, b) => a.ordinal - b.ordinal);
+  // Of an earlier run with the same seed.
+  await changeAll(asleep, { status: 'active', reason: 'a load run begins' }, enlisting);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   progress(`${keys.length} agents are registered, in ${seconds} s`);
-  return agents;
 }
 
 /** Sets them inactive: as many as get through in a few seconds. */
-export async function dismiss(agents: readonly Agent[], enlisting: Enlisting): Promise<void> {
-  const { asker, signers, now } = enlisting;
+export async function dismiss(agents: readonly Agent[], means: Means): Promise<void> {
   const signal = AbortSignal.timeout(DISMISSAL_MS);
-  const timestamp = new Date(now()).toISOString();
-  const reason = 'the load run is over';
-  const changes = agents.map((agent) =>
-    statusChange(agent, { status: 'inactive', reason, timestamp }),
-  );
   try {
-    const signed = await signRequests(signers, changes);
-    await eachOf(signed, (request) => asker.ask(request, signal));
+    const change = { status: 'inactive', reason: 'the load run is over' } as const;
+    await changeAll(agents, change, means, signal);
   } catch {
     // The server is gone, or slow: there is nobody to leave in good order.
   }
+}
+
+async function changeAll(
+  agents: readonly Agent[],
+  change: { status: 'active' | 'inactive'; reason: string },
+  { asker, signers, now, stamp }: Means,
+  signal?: AbortSignal,
+): Promise<void> {
+  const changes = agents.map((agent) =>
+    statusChange(agent, { ...change, timestamp: stamp(agent.ordinal, now()) }),
+  );
+  const signed = await signRequests(signers, changes);
+  await eachOf(signed, (request) => asker.ask(request, signal));
 }
 
 export function statusChange(
@@ -97,23 +115,21 @@ function registration(
   return { ...by, method: 'POST', target: '/api/v1/agents/register', body };
 }
 
-function idOf({ agent }: Signed, count: number, answer: Answer): string {
-  const { status, data, text } = answer;
+function idOf(who: string, { status, data, text }: Answer): string {
   if (isRecord(data) && typeof data.agent_id === 'string') return data.agent_id;
-  const which = `agent ${agent + 1} of ${count} was not registered: the server answered ${text}`;
-  if (status !== 429) throw new LoadError(`${which}; expected an agent_id`);
-  throw new LoadError(
-    `${which}; a load run needs a server without rate limits (folkmoot serve --limits off)`,
-  );
+  const what = `${who} was not registered: the server answered ${text}`;
+  const hint =
+    status === 429
+      ? 'a load run needs a server without rate limits, such as folkmoot serve --limits off'
+      : 'expected 201 and an agent_id';
+  throw new LoadError(`${what}; ${hint}`);
 }
 
 /** The first failure ends it. */
-async function eachOf<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
-  const results = new Array<R>(all.length);
-  const waiting = all.entries();
+async function eachOf<T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  const waiting = all.values();
   const lane = async () => {
-    for (const [index, one] of waiting) results[index] = await work(one);
+    for (const one of waiting) await work(one);
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, lane));
-  return results;
 }

@@ -4,13 +4,13 @@
  * Others may build on the same chain: then it goes on from their block.
  */
 import type { Agent } from './agents.js';
-import { type Asker, isRecord } from './ask.js';
+import type { Asker } from './ask.js';
 import { type ChainEvent, readChainEvent } from './chain-events.js';
-import { Finality, type Undecided } from './finality.js';
+import { Finality } from './finality.js';
 import { type BlocksAhead, withSpares } from './prepare/blocks.js';
 import type { SignedRecord } from './prepare/record.js';
-import { type Head, lookAtHead, validatorKeys } from './server.js';
-import { neededOf, Voting } from './voting.js';
+import { lookAtHead, validatorKeys } from './server.js';
+import { neededOf, proposalHolds, undecided, Voting } from './voting.js';
 import type { Call, Fate, RunContext } from './workload.js';
 
 export interface ChainPlan {
@@ -20,7 +20,7 @@ export interface ChainPlan {
   agents: readonly Agent[];
   blocks: BlocksAhead;
   record: SignedRecord;
-  head: Head;
+  head: { hash: string; height: number };
   /** Active on the server, others' included. */
   validators: number;
   /** The keys that sign transactions in turn. */
@@ -37,7 +37,7 @@ export class Chain {
   readonly #plan: ChainPlan;
   readonly #finality: Finality;
   readonly #watch: NodeJS.Timeout;
-  #head: Head;
+  #head: { hash: string; height: number };
   #open: Voting | null = null;
   #validators: number;
   /** Blocks of others, by height. */
@@ -107,8 +107,7 @@ export class Chain {
   #mayPropose(): boolean {
     if (this.#ending || this.#open || this.#looking) return false;
     if (this.#patient && !this.#confirmed) return false;
-    const { hash } = this.#head;
-    return hash !== null && this.#plan.blocks.has(hash);
+    return this.#plan.blocks.has(this.#head.hash);
   }
 
   #vote(): Call | null {
@@ -151,8 +150,9 @@ export class Chain {
     this.#progressMs = context.now();
     if (fate.kind === 'unfinished') return;
     if (fate.kind === 'accepted') {
-      const { transactions } = voting.plan.block;
-      if (transactions > 0) context.transactionsAccepted(transactions);
+      const { block, intendedMs } = voting.plan;
+      const { transactions } = block;
+      if (transactions > 0) context.transactionsAccepted(transactions, intendedMs);
       const told = fate.data as { block_hash?: unknown; height?: unknown; electorate?: unknown };
       // Another answer leaves it to the event.
       if (typeof told.block_hash === 'string') this.#opens(voting, told.block_hash, told);
@@ -225,13 +225,10 @@ export class Chain {
     if (ours && parent === open.plan.block.parent) return this.#opens(open, hash, { height });
     this.#others.set(height, hash);
     this.#others.delete(height - 8);
-    if (this.#head.hash === null && height === this.#head.height + 1) {
-      this.#goOn(parent, this.#head.height);
-    }
   }
 
   /** From this head; what was open is over. */
-  #goOn(hash: string | null, height: number): void {
+  #goOn(hash: string, height: number): void {
     this.#head = { hash, height };
     this.#open = null;
     this.#looks = 0;
@@ -281,20 +278,6 @@ export class Chain {
     if (this.#open) this.#lost(this.#open);
     else if (!this.#mayPropose()) this.#look();
   }
-}
-
-const undecided = ({ hash, height, plan }: Voting): Undecided => {
-  const { block, intendedMs } = plan;
-  const { transactions } = block;
-  return { hash: hash!, height, transactions, intendedMs, approved: false };
-};
-
-/** The interface does not show this answer; what a server says must fit the proposal. */
-function proposalHolds(data: unknown, parent: string): boolean {
-  if (!isRecord(data) || data.duplicate === true) return false;
-  const { block_hash, parent_hash } = data;
-  const isHash = typeof block_hash === 'string' && /^[0-9a-f]{64}$/i.test(block_hash);
-  return (block_hash === undefined || isHash) && [undefined, parent].includes(parent_hash as string);
 }
 
 const tooMany = (ours: number, needed: number) =>

@@ -3,6 +3,8 @@
  * another voter's for each that is refused or lost.
  */
 import type { Agent } from './agents.js';
+import { isRecord } from './ask.js';
+import type { Undecided } from './finality.js';
 import type { Ballots } from './prepare/ballots.js';
 import type { Block } from './prepare/blocks.js';
 import type { SignedRecord } from './prepare/record.js';
@@ -88,6 +90,22 @@ export class Voting {
     if (fate.kind === 'refused' && ended.has(fate.reason)) return 'lost';
     return this.plan.agents.length - this.#failed < this.needed ? 'lost' : 'failed';
   }
+}
+
+export const undecided = ({ hash, height, plan }: Voting): Undecided => {
+  const { block, intendedMs } = plan;
+  const { transactions } = block;
+  return { hash: hash!, height, transactions, intendedMs, approved: false };
+};
+
+/** The interface does not show this answer; what a server says must fit the proposal. */
+export function proposalHolds(data: unknown, parent: string): boolean {
+  if (!isRecord(data) || data.duplicate === true) return false;
+  const { block_hash, parent_hash } = data;
+  const isHash = typeof block_hash === 'string' && /^[0-9a-f]{64}$/i.test(block_hash);
+  return (
+    (block_hash === undefined || isHash) && [undefined, parent].includes(parent_hash as string)
+  );
 }
 
 /** A class, for there are very many: what they share is made once. */

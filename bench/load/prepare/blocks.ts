@@ -98,6 +98,13 @@ export class BlocksAhead {
     await this.#idle();
   }
 
+  /** What is signed and was not taken. */
+  get waiting(): { blocks: number; votes: number; transactions: number } {
+    const blocks = this.#queue.length;
+    const votes = this.#queue.reduce((sum, { ballots }) => sum + ballots.signed, 0);
+    return { blocks, votes, transactions: blocks * this.#plan.batch };
+  }
+
   /** The chain goes on from this head. */
   begin(head: string): void {
     this.#generation += 1;

@@ -31,7 +31,8 @@ export class Signers {
   async signatures({ ordinals, inputs }: SignTask): Promise<Uint8Array> {
     const made = new Uint8Array(ordinals.length * signatureBytes);
     const parts = sharesOf(ordinals, signShare).map(async (part, index) => {
-      const own = inputs.length === 1 ? inputs : inputs.slice(index * signShare, (index + 1) * signShare);
+      const own =
+        inputs.length === 1 ? inputs : inputs.slice(index * signShare, (index + 1) * signShare);
       const task: SignTask = { ordinals: part, inputs: own };
       const signed = (await this.#run('signatures', task)) as Uint8Array;
       made.set(signed, index * signShare * signatureBytes);

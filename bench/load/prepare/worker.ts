@@ -7,8 +7,13 @@ import { type KeyPair, keyPairFromSeed, sign } from '../../../engine/index.js';
 import { sha256Hex, transactionInput } from '../../../engine/signing.js';
 import { secretOf } from '../../../sim/keys.js';
 import type { Linked, LinkTask, SignTask, TransactionTask, WorkerSetting } from './tasks.js';
-import { blockHashInput, proposalBody, proposalInput } from './texts.js';
-import { transactionData, transactionText } from './texts.js';
+import {
+  blockHashInput,
+  proposalBody,
+  proposalInput,
+  transactionData,
+  transactionText,
+} from './texts.js';
 
 const setting = workerData as WorkerSetting;
 const SIGNATURE_BYTES = 64;
