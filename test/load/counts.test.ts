@@ -61,7 +61,7 @@ const cases: Case[] = [
 
 test.each(cases)('counts: $name', async ({ behaviour, deed, count }) => {
   const server = await knownServer({ citizens: 3, behaviours: [behaviour] });
-  const result = await load(server, { rate: 300, timeoutMs: 700 });
+  const result = await load(server, { rate: 300, durationMs: 1_000, timeoutMs: 400 });
   const found = operation(result, 'read');
   const record = await server.record();
   const hit = deeds(record, deed, reads).length;
@@ -72,8 +72,10 @@ test.each(cases)('counts: $name', async ({ behaviour, deed, count }) => {
   const before = deeds(record, 'answer', reads).length - found.accepted;
   expect(before).toBeLessThanOrEqual(hits.after);
   expect(result.ended).toBe('complete');
-  const most = (450 * 99) / 100;
-  expect(result.verdict === 'INVALID').toBe(found.accepted < most);
+  const target = Math.ceil(0.99 * result.arrivals.intended);
+  // Where latencies are the generator's own, that comes first; both are no figures to trust.
+  const trusted = ['VALID', 'UNSTABLE'].includes(result.verdict);
+  if (found.accepted < target) expect(trusted).toBe(false);
 });
 
 test('counts: a server slower than the deadline: late answers are not accepted', async () => {
@@ -83,9 +85,12 @@ test('counts: a server slower than the deadline: late answers are not accepted',
       { ...hits, every: 10, does: 'delay', fromMs: 1_000, toMs: 1_000 },
     ],
   });
-  const found = operation(await load(server, { rate: 200, timeoutMs: 400 }), 'read');
+  const found = operation(
+    await load(server, { rate: 300, durationMs: 1_000, timeoutMs: 400 }),
+    'read',
+  );
   const { requests } = await server.record();
-  const late = requests.filter(({ atMs, answeredAtMs }) => (answeredAtMs ?? 0) - atMs > 900);
+  const late = requests.filter(({ atMs, dueAtMs }) => dueAtMs - atMs > 900);
   expect(late.length).toBeGreaterThan(20);
   expect(found.timed_out).toBe(late.length);
   expect(found.accepted).toBe(found.sent - late.length);
@@ -95,7 +100,10 @@ test('counts: a server slower than the deadline: late answers are not accepted',
 test('counts: answers without an end are given up and cost no memory', async () => {
   const server = await knownServer({ behaviours: [{ ...hits, every: 50, does: 'pour' }] });
   const before = process.memoryUsage().rss;
-  const found = operation(await load(server, { rate: 200, timeoutMs: 500 }), 'read');
+  const found = operation(
+    await load(server, { rate: 200, durationMs: 1_000, timeoutMs: 400 }),
+    'read',
+  );
   const poured = deeds(await server.record(), 'pour', reads).length;
   expect(poured).toBeGreaterThan(3);
   expect(found.timed_out + found.broken + found.lies).toBe(poured);
@@ -110,5 +118,5 @@ test('counts: a server that answers nothing at all: the run ends, nothing is acc
   const found = operation(result, 'read');
   expect(found.accepted).toBeLessThanOrEqual(hits.after);
   expect(found.timed_out).toBe(found.sent - found.accepted);
-  expect(result.verdict).toBe('INVALID');
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });

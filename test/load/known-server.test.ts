@@ -109,7 +109,7 @@ test('known server: dies when told, and its record outlives it', async () => {
 });
 
 test('known server: bare, it has neither /meta nor more than the interface shows', async () => {
-  const server = await knownServer({ bare: true, citizens: 2 });
+  const server = await knownServer({ shows: 'interface', citizens: 2 });
   const agent = agentOf(server);
   await expect(agent.meta()).rejects.toThrow(ApiError);
   expect(Object.keys(await agent.networkState())).toEqual([

@@ -34,9 +34,9 @@ function host(): Promise<string> {
 const well: Made = {
   behaviours: [],
   citizens: 0,
-  bare: false,
+  shows: 'everything',
   finalizes: true,
-  withhold: null,
+  misdelivers: null,
   checks: false,
 };
 
@@ -59,7 +59,8 @@ export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer
     async record() {
       if (child.connected) {
         const asked: Asked = 'record';
-        child.send(asked);
+        // It may die before it hears that.
+        child.send(asked, () => {});
         await Promise.race([once(child, 'message'), ended]);
       }
       if (!last) throw new Error('the server of known behaviour ended without its record');

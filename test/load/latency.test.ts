@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { load, operation, sum } from './generator.js';
 import { type KnownServer, knownServer, percentile, reads, serviceTimes } from './known-server.js';
 
-/** What is between the server's clock and the generator's on a busy machine; at the tail more. */
-const SLACK_MS = { p50: 20, p90: 60, p99: 150 };
+/** What is between the server's clock and the generator's on a machine with other work. */
+const SLACK_MS = 25;
 
 async function ownTimes(server: KnownServer): Promise<number[]> {
   const { requests } = await server.record();
@@ -16,29 +16,33 @@ test.each([
   ['uniform', 20, 220],
 ])('latency: of a %s delay, agrees with the record of the server', async (_, fromMs, toMs) => {
   const server = await knownServer({ behaviours: [{ on: reads, does: 'delay', fromMs, toMs }] });
-  const { service, response } = operation(await load(server, { rate: 300 }), 'read');
+  const result = await load(server, { rate: 300 });
+  const { service, response } = operation(result, 'read');
+  const { lag } = result.generator;
   const own = await ownTimes(server);
-  for (const [name, percent] of [
-    ['p50', 50],
-    ['p90', 90],
-    ['p99', 99],
+  for (const [name, percent, late] of [
+    ['p50', 50, lag.p90],
+    ['p90', 90, lag.p99],
+    ['p99', 99, lag.max],
   ] as const) {
     const truth = percentile(own, percent);
     expect(service[name], name).toBeGreaterThan(truth - 2);
-    expect(service[name], name).toBeLessThan(truth + SLACK_MS[name]);
+    // Whoever is late to send is as late to see the answer.
+    expect(service[name], name).toBeLessThan(truth + SLACK_MS + 2 * late!);
     expect(response[name], name).toBeGreaterThanOrEqual(service[name]!);
   }
-  expect(service.min).toBeGreaterThanOrEqual(fromMs - 1);
+  expect(own[0]).toBeGreaterThan(fromMs - 2);
+  expect(service.min).toBeGreaterThan(own[0]! - 1);
   expect(service.max).toBeGreaterThan(own.at(-1)! - 1);
 });
 
-const stall = { on: reads, does: 'stall', startMs: 1_000, endMs: 2_000 } as const;
+const stall = { on: reads, does: 'stall', startMs: 500, endMs: 1_500 } as const;
 
 test('latency: a stall of a second shows in p99 in the open loop, and in its seconds', async () => {
   const server = await knownServer({ behaviours: [stall] });
-  const result = await load(server, { rate: 200, durationMs: 4_000, connections: 16 });
+  const result = await load(server, { rate: 200, durationMs: 3_000, connections: 16 });
   const { response, service, broken, timed_out } = operation(result, 'read');
-  // Two hundred of eight hundred wait, on average half of the second.
+  // Two hundred of six hundred wait, on average half of the second.
   expect(response.p90).toBeGreaterThan(500);
   expect(response.p99).toBeGreaterThan(800);
   expect(response.p99).toBeLessThan(2_000);
@@ -46,16 +50,17 @@ test('latency: a stall of a second shows in p99 in the open loop, and in its sec
   expect(service.p90).toBeLessThan(500);
   expect(service.max).toBeGreaterThan(900);
   expect([broken, timed_out]).toEqual([0, 0]);
-  expect(result.seconds[1]!.accepted).toBeLessThan(100);
-  expect(result.seconds[2]!.accepted).toBeGreaterThan(250);
-  expect(result.seconds[2]!.response_p99).toBeGreaterThan(500);
-  expect(sum(result.seconds.map(({ accepted }) => accepted))).toBe(800);
+  // The second half of the first second, and the first half of the one after it.
+  expect(result.seconds[0]!.accepted).toBeLessThan(150);
+  expect(result.seconds[1]!.accepted).toBeGreaterThan(250);
+  expect(result.seconds[1]!.response_p99).toBeGreaterThan(800);
+  expect(sum(result.seconds.map(({ accepted }) => accepted))).toBe(600);
 });
 
 test('latency: the closed loop does not see the same stall in p99', async () => {
   const server = await knownServer({ behaviours: [stall] });
   const concurrency = 4;
-  const result = await load(server, { rate: null, concurrency, durationMs: 4_000 });
+  const result = await load(server, { rate: null, concurrency, durationMs: 3_000 });
   const { response, sent } = operation(result, 'read');
   expect(sent).toBeGreaterThan(100 * concurrency);
   expect(response.p99).toBeLessThan(500);

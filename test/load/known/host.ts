@@ -16,7 +16,7 @@ const made = JSON.parse(process.argv[2]!) as Made;
 const record: Record = {
   requests: [],
   delivered: {},
-  withheld: 0,
+  misdelivered: 0,
   sockets: { opened: 0, authenticated: 0, closed: 0 },
   finalized: [],
   signatures: 0,
@@ -66,9 +66,10 @@ function received(request: IncomingMessage, response: ServerResponse): void {
   for (const [method, pattern, route] of routes) {
     const match = pattern.exec(path);
     if (request.method !== method || !match) continue;
-    if (route === 'meta' && made.bare) break;
+    if (route === 'meta' && made.shows !== 'everything') break;
     const planned = plan(route, atMs);
-    const entry: Received = { route, atMs, deed: planned.deed, answeredAtMs: null, status: 0 };
+    const { deed, dueMs: dueAtMs } = planned;
+    const entry: Received = { route, atMs, deed, dueAtMs, answeredAtMs: null, status: 0 };
     record.requests.push(entry);
     return take(request, response, match[1] ?? '', planned, entry);
   }
@@ -91,7 +92,8 @@ function take(
   response.on('error', () => {});
   request.on('end', () => {
     const act = () => void finish(request, response, id, Buffer.concat(chunks), planned, entry);
-    const waitMs = planned.dueMs - nowMs();
+    // A timer leaves out what is behind the decimal point: it would be early.
+    const waitMs = Math.ceil(planned.dueMs - nowMs());
     if (waitMs > 0) setTimeout(act, waitMs);
     else act();
   });

@@ -164,8 +164,11 @@ export class KnownNetwork {
 
   state(): Answer {
     const { timestamp: server_time, tps: network_tps, ...figures } = this.#metrics();
-    const added = this.#added({ network_id: this.id, server_time });
-    return { status: 200, data: { ...figures, network_tps, ...added } };
+    const id = this.#made.shows === 'interface' ? {} : { network_id: this.id };
+    return {
+      status: 200,
+      data: { ...figures, network_tps, ...id, ...this.#added({ server_time }) },
+    };
   }
 
   agents(): Answer {
@@ -267,8 +270,8 @@ export class KnownNetwork {
   }
 
   /** What the interface does not show of an answer; a bare server has nothing else to say. */
-  #unshown = (data: Fields): Fields => (this.#made.bare ? {} : data);
-  #added = (members: Fields): Fields => (this.#made.bare ? {} : members);
+  #unshown = (data: Fields): Fields => (this.#made.shows === 'everything' ? data : {});
+  #added = this.#unshown;
 }
 
 const approvals = ({ votes }: Block) =>

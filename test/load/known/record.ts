@@ -6,12 +6,15 @@ export interface Made {
   behaviours: readonly Behaviour[];
   /** Producers that are there from the start, so that there is somebody to read about. */
   citizens: number;
-  /** Only what the interface shows: no acknowledgements, seq, outcomes, /meta or added members. */
-  bare: boolean;
+  /**
+   * Of `interface` only what the interface shows: no acknowledgements, seq, outcomes, /meta or added
+   * members, and nothing in answers that it does not show.
+   */
+  shows: 'everything' | 'interface' | 'interface and network_id';
   /** Whether two thirds of the votes finalize a block. */
   finalizes: boolean;
-  /** Leaves out every so-manieth delivery of an event of this type. */
-  withhold: { type: string; every: number } | null;
+  /** What it does to every so-manieth delivery of an event of this type. */
+  misdelivers: { type: string; every: number; does: 'withhold' | 'repeat' } | null;
   /** Verifies each signature, and keeps what is wrong in `Record.wrong`. */
   checks: boolean;
 }
@@ -21,6 +24,8 @@ export interface Received {
   route: Route;
   atMs: number;
   deed: Deed;
+  /** When it was to be answered. */
+  dueAtMs: number;
   /** When the answer, or what took its place, was written; null where nothing was. */
   answeredAtMs: number | null;
   /** Of the answer; 0 without one. */
@@ -29,9 +34,9 @@ export interface Received {
 
 export interface Record {
   requests: Received[];
-  /** Of events, to subscribers, by type; and those left out. */
+  /** Of events, to subscribers, by type; and those left out or sent twice. */
   delivered: { [type: string]: number };
-  withheld: number;
+  misdelivered: number;
   /** WebSockets opened, authenticated, and closed by the server. */
   sockets: { opened: number; authenticated: number; closed: number };
   /** Final blocks with the time of the vote that finalized each, and their transactions. */

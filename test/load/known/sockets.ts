@@ -38,11 +38,13 @@ export class KnownSockets {
   readonly #host: () => Host;
   readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   readonly #connections = new Set<Connection>();
+  readonly #bare: boolean;
   #seq = 0;
   #chosen = 0;
 
   constructor(made: Made, record: Record, checker: Checker | null, host: () => Host) {
     this.#made = made;
+    this.#bare = made.shows !== 'everything';
     this.#record = record;
     this.#checker = checker;
     this.#host = host;
@@ -55,17 +57,16 @@ export class KnownSockets {
 
   /** An event, to everyone who asked for it but where one is to be withheld. */
   tell(type: string, data: Fields): void {
-    if (this.#made.bare && type === 'block_status') return;
+    if (this.#bare && type === 'block_status') return;
     this.#seq += 1;
-    const event = this.#made.bare ? { type, data } : { type, data, seq: this.#seq };
+    const event = this.#bare ? { type, data } : { type, data, seq: this.#seq };
     const text = JSON.stringify(event);
     for (const one of this.#connections) {
       if (!topicsOf[type]!.some((topic) => one.topics.has(topic))) continue;
-      if (this.#withholds(type)) this.#record.withheld += 1;
-      else {
-        this.#record.delivered[type] = (this.#record.delivered[type] ?? 0) + 1;
-        one.socket.send(text);
-      }
+      const times = this.#timesOf(type);
+      if (times !== 1) this.#record.misdelivered += 1;
+      this.#record.delivered[type] = (this.#record.delivered[type] ?? 0) + times;
+      for (let time = 0; time < times; time += 1) one.socket.send(text);
     }
   }
 
@@ -78,10 +79,13 @@ export class KnownSockets {
     this.#connections.clear();
   }
 
-  #withholds(type: string): boolean {
-    if (this.#made.withhold?.type !== type) return false;
+  /** How often the next delivery is sent. */
+  #timesOf(type: string): 0 | 1 | 2 {
+    const { misdelivers } = this.#made;
+    if (misdelivers?.type !== type) return 1;
     this.#chosen += 1;
-    return this.#chosen % this.#made.withhold.every === 0;
+    if (this.#chosen % misdelivers.every !== 0) return 1;
+    return misdelivers.does === 'withhold' ? 0 : 2;
   }
 
   #opened(socket: WebSocket): void {
@@ -98,7 +102,7 @@ export class KnownSockets {
     if (!connection.authenticated) return refuse(connection, 4401, 'INVALID_SIGNATURE', 'MISSING');
     if (message.type === 'subscribe') return this.#subscribe(connection, message);
     if (message.type !== 'ping') return complain(connection, 'INVALID_REQUEST', 'SCHEMA');
-    if (!this.#made.bare) say(connection, 'pong', { id: message.id, server_time: '' });
+    if (!this.#bare) say(connection, 'pong', { id: message.id, server_time: '' });
   }
 
   #auth(connection: Connection, message: Fields): void {
@@ -108,7 +112,7 @@ export class KnownSockets {
     this.#checker?.auth(message);
     connection.authenticated = true;
     this.#record.sockets.authenticated += 1;
-    if (this.#made.bare) return;
+    if (this.#bare) return;
     const ids = { connection_id: 'conn', agent_id: host.idOf(key) };
     const now = { epoch: host.epoch, last_seq: this.#seq, heartbeat_ms: 30_000 };
     say(connection, 'auth_ok', { ...ids, ...now });
@@ -116,12 +120,12 @@ export class KnownSockets {
 
   #subscribe(connection: Connection, message: Fields): void {
     const asked = message.topics as string[];
-    const known = this.#made.bare ? topics : [...topics, ...added];
+    const known = this.#bare ? topics : [...topics, ...added];
     if (!asked.every((topic) => known.includes(topic))) {
       return complain(connection, 'INVALID_REQUEST', 'UNKNOWN_TOPIC');
     }
     for (const topic of asked) connection.topics.add(topic);
-    if (this.#made.bare) return;
+    if (this.#bare) return;
     const now = { topics: [...connection.topics].sort(), epoch: this.#host().epoch };
     say(connection, 'subscribed', { ...now, last_seq: this.#seq, replay: 0, gap: false });
   }
