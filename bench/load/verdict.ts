@@ -2,14 +2,14 @@
  * Whether a run's figures can be trusted, and why not. The rule is this file:
  *
  * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for.
- * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals was
- *   taken up more than 10 ms after it was due, and busy when its event loop was in use for more than
- *   95 % of the time. Open loop: late or busy, it is to blame when less than 99 % of the schedule
+ * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals
+ *   was taken up more than 10 ms after it was due, and busy when its event loop was in use for more
+ *   than 95 % of the time. Open loop: late or busy, it is to blame when under 99 % of the schedule
  *   was sent at all; late, also for response times of which its lag is more than half. Closed loop,
  *   whose response times hold no lag: it is to blame when it is busy, or late for a tenth of the
  *   time. What was sent and not accepted, and waiting for a free connection, is the server's.
- * - UNSTABLE: the halves of the run disagree: in the rate accepted by more than a tenth, or in the
- *   median response time by more than a factor of two and more than 2 ms.
+ * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
+ *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
  */
 import type { LoadResult } from './result.js';
@@ -98,7 +98,7 @@ function differencesOf({ halves }: Evidence): string[] {
   const times = [first.p50 ?? 0, second.p50 ?? 0].sort((a, b) => a - b) as [number, number];
   const slower = times[1] > 2 * times[0] && times[1] - times[0] > 2;
   return [
-    ...(most - least > DIFFERENCE * most
+    ...(most - least > Math.max(DIFFERENCE * most, 2 * Math.sqrt(most))
       ? [`the halves of the run accepted ${first.accepted} and ${second.accepted} arrivals`]
       : []),
     ...(slower
