@@ -56,7 +56,6 @@ export function mixed({ rate, batch }: LoadOptions): Workload {
         meme: () => memes.next(),
       });
       crew.ready();
-      assembly.chain.advance();
       return { subscribers: 0 };
     },
     next: (intendedMs) => draw!(intendedMs),
