@@ -22,10 +22,11 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Whether a user can mend it: a wrong option, scenario or folder. */
+/** Whether a user can mend it: a wrong option, condition, scenario or folder. */
 const isUsage = (error: unknown) =>
   error instanceof UsageError ||
-  (error instanceof Error && ['ScenarioError', 'SweepError'].includes(error.name));
+  (error instanceof Error &&
+    ['ScenarioError', 'SweepError', 'ConditionError'].includes(error.name));
 
 /** Whether a server is to blame. */
 const isRemote = (error: unknown) =>
