@@ -40,7 +40,8 @@ test.each<[string, Partial<Evidence>, string]>([
   ['nothing accepted', { ...closed, acceptedPerS: 0 }, 'INVALID'],
   ['a server that is gone', { ended: 'failed' }, 'INVALID'],
   ['an interruption', { ended: 'interrupted', halves: null }, 'VALID'],
-  ['a generator too late to send all', { ...slow, lagP99: 11 }, 'CLIENT_BOUND'],
+  ['a generator too late to send all', { ...slow, lagP99: 1_600 }, 'CLIENT_BOUND'],
+  ['a slow server, asked by a somewhat late generator', { ...slow, lagP99: 25 }, 'INVALID'],
   ['a generator too busy to send all', { ...slow, utilization: 0.96 }, 'CLIENT_BOUND'],
   ['a busy generator that sends all', { utilization: 0.99 }, 'VALID'],
   ['response times that are the lag', { lagP99: 15, responseP99: 29 }, 'CLIENT_BOUND'],
@@ -60,9 +61,9 @@ test.each<[string, Partial<Evidence>, string]>([
 });
 
 test('verdict: reasons hold the figures that decided', () => {
-  const { reasons } = verdictOf({ ...well, ...slow, lagP99: 25.04 });
+  const { reasons } = verdictOf({ ...well, ...slow, lagP99: 2_500.4 });
   expect(reasons).toEqual([
-    'the generator was too slow: its lag is 25 ms at the 99th percentile',
+    'the generator was too slow: its lag is 2,500 ms at the 99th percentile',
     '700 of 1,000 arrivals a second were accepted, 70 %; expected at least 99 %',
   ]);
 });
