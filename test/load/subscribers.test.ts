@@ -35,7 +35,9 @@ const wrongs = [
   ['repeat', 'interface'],
 ] as const;
 
-test.each(full ? wrongs : wrongs.slice(0, 2))('subscribers: each event that a server %ss is a hole (%s)', async (does, shows) => {
+test.each(
+  full ? wrongs : wrongs.slice(0, 2),
+)('subscribers: each event that a server %ss is a hole (%s)', async (does, shows) => {
   const misdelivers = { type: 'agent_status', every: 50, does } as const;
   const server = await knownServer({ shows, misdelivers });
   const { delivery } = await load(server, asked);
