@@ -67,7 +67,8 @@ function isBound(evidence: Evidence): boolean {
   const busy = evidence.utilization > BUSY;
   if (targetPerS === null) return busy || lagP90 > LATE_MS;
   const unsent = sentPerS < LEAST_SHARE * targetPerS;
-  return (unsent && (late || busy)) || (late && lagP99 > (responseP99 ?? 0) / 2);
+  if (shortBy(evidence)) return unsent && (late || busy);
+  return late && lagP99 > (responseP99 ?? 0) / 2;
 }
 
 /** What is known of a generator that is late or busy. */
