@@ -5,11 +5,11 @@
  * - CLIENT_BOUND: it was the generator that fell short. It is late when one arrival in a hundred
  *   was taken up more than 10 ms after it was due, and that is more than half of the 99th
  *   percentile of response times; or when one in ten was, and that is more than a tenth of it: who
- *   is late so often sees answers as late as it sends. It is busy when its event loop was in use for
- *   more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy and less than
- *   99 % of the schedule was sent at all. Closed loop, whose response times hold no lag: when it is
- *   busy, or more than 10 ms late for a tenth of the time. What was sent and not accepted, and
- *   waiting for a free connection, is the server's.
+ *   is late so often sees answers as late as it sends. It is busy when its event loop was in use
+ *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
+ *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
+ *   lag: when it is busy, or more than 10 ms late for a tenth of the time. What was sent and not
+ *   accepted, and waiting for a free connection, is the server's.
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
