@@ -128,6 +128,16 @@ test('run: answers are told apart, and only what holds its data is accepted', as
   expect(result.verdict).toBe('INVALID');
 });
 
+test('run: a server that closes each connection after its answer breaks nothing', async () => {
+  const url = await server((_, response) => {
+    response.setHeader('Connection', 'close').end(state);
+  });
+  const result = await run(url, { rate: null, concurrency: 3, durationMs: 300 });
+  consistent(result);
+  expect(result.operations[0]!.accepted).toBe(result.operations[0]!.sent);
+  expect(result.arrivals.accepted).toBeGreaterThan(10);
+});
+
 test('run: an interruption ends it early, with what was measured by then', async () => {
   const url = await server((_, response) => response.end(state));
   const result = await run(url, { durationMs: 60_000 }, AbortSignal.timeout(800));
