@@ -149,5 +149,6 @@ async function prepared(blocks: BlocksAhead, head: string): Promise<string> {
   await blocks.prepare(head);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   const { blocks: count, votes, transactions } = blocks.waiting;
-  return `${count} blocks, ${votes} votes and ${transactions} transactions are signed ahead, in ${seconds} s`;
+  const what = `${count} blocks, ${votes} votes and ${transactions} transactions`;
+  return `${what} are signed ahead, in ${seconds} s`;
 }

@@ -1,6 +1,6 @@
 /**
- * Who has received what: each update shall reach each subscriber once. It is held until all have it,
- * with a bit for each of them.
+ * Who has received what: each update shall reach each subscriber once. It is held until all have
+ * it, with a bit for each of them.
  */
 import type { RunContext } from './workload.js';
 

@@ -1,6 +1,6 @@
 /**
- * The workload `mixed`: what the agents of a network do all day, by a table of weights. An operation
- * that cannot be sent now gets its turn later, so that the shares hold over the run.
+ * The workload `mixed`: what the agents of a network do all day, by a table of weights. An
+ * operation that cannot be sent now gets its turn later, so that the shares hold over the run.
  */
 
 import { isRecord } from '../ask.js';
