@@ -165,7 +165,8 @@ export class Chain {
       if (typeof told.block_hash === 'string') this.#opens(voting, told.block_hash, told);
       return;
     }
-    if (fate.kind === 'refused' && fate.reason === 'STALE_PARENT') this.#patient = true;
+    const stale = fate.kind === 'refused' && fate.reason === 'STALE_PARENT';
+    if (stale && !this.#confirmed) this.#patient = true;
     if (voting.hash === null) this.#lost(voting);
   }
 
