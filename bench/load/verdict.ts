@@ -1,13 +1,16 @@
 /**
  * Whether a run's figures can be trusted, and why not. The rule is this file:
  *
- * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for.
+ * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for; or
+ *   more than 1 % of transactions, deliveries or subscribers' connections were lost.
  * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals
- *   was taken up more than 10 ms after it was due, and busy when its event loop was in use for more
- *   than 95 % of the time. Open loop: late or busy, it is to blame when under 99 % of the schedule
- *   was sent at all; late, also for response times of which its lag is more than half. Closed loop,
- *   whose response times hold no lag: it is to blame when it is busy, or late for a tenth of the
- *   time. What was sent and not accepted, and waiting for a free connection, is the server's.
+ *   was taken up more than 10 ms after it was due, slow when one in ten was, or when its event loop
+ *   was in use for more than 95 % of the time. Open loop: slow, it is to blame when under 99 % of
+ *   the schedule was sent at all; who is late now and then still sends all for which there is a
+ *   connection. When the rate was reached, it is to blame for response times: late, of which its lag
+ *   is more than half; slow, of which it is more than a tenth, for it saw answers as late. Closed
+ *   loop, whose response times hold no lag: it is to blame when it is slow. What was sent and not
+ *   accepted, and waiting for a free connection, is the server's.
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
@@ -31,6 +34,8 @@ export interface Evidence {
   responseP99: number | null;
   /** Of the event loop, 0 to 1. */
   utilization: number;
+  transactions: Pick<LoadResult['transactions'], 'proposed' | 'timed_out'>;
+  delivery: Pick<LoadResult['delivery'], 'subscribers' | 'expected' | 'holes' | 'disconnects'>;
   /** Null where the run ended early. */
   halves: readonly [Half, Half] | null;
 }
@@ -52,7 +57,8 @@ export function verdictOf(evidence: Evidence): Verdict {
     return { verdict: 'CLIENT_BOUND', reasons };
   }
   if (acceptedPerS === 0) return { verdict: 'INVALID', reasons: ['nothing was accepted'] };
-  if (short) return { verdict: 'INVALID', reasons: short };
+  const missing = [...(short ?? []), ...lossesOf(evidence)];
+  if (missing.length > 0) return { verdict: 'INVALID', reasons: missing };
   const differences = differencesOf(evidence);
   const known = lateness.map((fact) => `response times hold that of the generator: ${fact}`);
   const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
@@ -63,12 +69,12 @@ export function verdictOf(evidence: Evidence): Verdict {
 function isBound(evidence: Evidence): boolean {
   const { targetPerS, sentPerS, responseP99 } = evidence;
   const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
-  const late = lagP99 > LATE_MS;
-  const busy = evidence.utilization > BUSY;
-  if (targetPerS === null) return busy || lagP90 > LATE_MS;
-  const unsent = sentPerS < LEAST_SHARE * targetPerS;
-  if (shortBy(evidence)) return unsent && (late || busy);
-  return late && lagP99 > (responseP99 ?? 0) / 2;
+  const oftenLate = lagP90 > LATE_MS;
+  const slow = oftenLate || evidence.utilization > BUSY;
+  if (targetPerS === null) return slow;
+  if (shortBy(evidence)) return slow && sentPerS < LEAST_SHARE * targetPerS;
+  const times = responseP99 ?? 0;
+  return (lagP99 > LATE_MS && lagP99 > times / 2) || (oftenLate && lagP90 > times / 10);
 }
 
 /** What is known of a generator that is late or busy. */
@@ -89,6 +95,20 @@ function shortBy({ targetPerS, acceptedPerS }: Evidence): string[] | null {
   const share = (100 * acceptedPerS) / targetPerS;
   const found = `${figure(acceptedPerS)} of ${figure(targetPerS)} arrivals a second were accepted`;
   return [`${found}, ${figure(share)} %; expected at least ${100 * LEAST_SHARE} %`];
+}
+
+/** What was accepted, and yet did not come of it. */
+function lossesOf({ transactions, delivery }: Evidence): string[] {
+  const { proposed, timed_out } = transactions;
+  const { subscribers, expected, holes, disconnects } = delivery;
+  const losses: [part: number, whole: number, text: string][] = [
+    [timed_out, proposed, 'transactions were not seen final by their deadline'],
+    [disconnects, subscribers, "subscribers' connections were closed by the server"],
+    [holes, expected, 'deliveries were missing, or came twice or out of order'],
+  ];
+  return losses
+    .filter(([part, whole]) => part > (1 - LEAST_SHARE) * whole)
+    .map(([part, whole, text]) => `${part} of ${whole} ${text}`);
 }
 
 function differencesOf({ halves }: Evidence): string[] {

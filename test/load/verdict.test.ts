@@ -12,6 +12,8 @@ const well: Evidence = {
   lagP99: 2,
   responseP99: 20,
   utilization: 0.3,
+  transactions: { proposed: 200, timed_out: 2 },
+  delivery: { subscribers: 100, expected: 200, holes: 2, disconnects: 1 },
   halves: [
     { accepted: 5_000, p50: 3 },
     { accepted: 5_000, p50: 3 },
@@ -39,12 +41,22 @@ test.each<[string, Partial<Evidence>, string]>([
   ],
   ['nothing accepted', { ...closed, acceptedPerS: 0 }, 'INVALID'],
   ['a server that is gone', { ended: 'failed' }, 'INVALID'],
+  [
+    'transactions that are never final',
+    { transactions: { proposed: 200, timed_out: 3 } },
+    'INVALID',
+  ],
+  ['deliveries that are missing', { delivery: { ...well.delivery, holes: 3 } }, 'INVALID'],
+  ['subscribers thrown out', { delivery: { ...well.delivery, disconnects: 2 } }, 'INVALID'],
   ['an interruption', { ended: 'interrupted', halves: null }, 'VALID'],
-  ['a generator too late to send all', { ...slow, lagP99: 11 }, 'CLIENT_BOUND'],
+  ['a slow server, asked by a late generator', { ...slow, lagP99: 15 }, 'INVALID'],
+  ['a generator too late to send all', { ...slow, lagP90: 11, lagP99: 15 }, 'CLIENT_BOUND'],
   ['a generator too busy to send all', { ...slow, utilization: 0.96 }, 'CLIENT_BOUND'],
   ['a busy generator that sends all', { utilization: 0.99 }, 'VALID'],
   ['response times that are the lag', { lagP99: 15, responseP99: 29 }, 'CLIENT_BOUND'],
   ['response times of which lag is a part', { lagP99: 15, responseP99: 31 }, 'VALID'],
+  ['lag all along, seen twice', { lagP90: 90, lagP99: 99, responseP99: 300 }, 'CLIENT_BOUND'],
+  ['lag all along, of slow answers', { lagP90: 12, lagP99: 15, responseP99: 300 }, 'VALID'],
   ['a closed loop on a busy generator', { ...closed, utilization: 0.96 }, 'CLIENT_BOUND'],
   ['a closed loop, late for a tenth of the time', { ...closed, lagP90: 11 }, 'CLIENT_BOUND'],
   ['a closed loop, late for a hundredth', { ...closed, lagP99: 40 }, 'VALID'],
@@ -60,7 +72,7 @@ test.each<[string, Partial<Evidence>, string]>([
 });
 
 test('verdict: reasons hold the figures that decided', () => {
-  const { reasons } = verdictOf({ ...well, ...slow, lagP99: 25.04 });
+  const { reasons } = verdictOf({ ...well, ...slow, lagP90: 11, lagP99: 25.04 });
   expect(reasons).toEqual([
     'the generator was too slow: its lag is 25 ms at the 99th percentile',
     '700 of 1,000 arrivals a second were accepted, 70 %; expected at least 99 %',
