@@ -19,9 +19,12 @@ async function finalOn(server: KnownServer): Promise<number> {
 test('chain: votes are signed as they must, none comes twice, and all are accepted', async () => {
   const server = await knownServer({ checks: true });
   const result = await load(server, votes);
-  const { wrong, finalized } = await server.record();
+  const { wrong, finalized, signatures, keys } = await server.record();
   expect(wrong).toEqual([]);
   expect(finalized.length).toBeGreaterThan(20);
+  // All but registrations, farewells, and the one who listens.
+  const messages = signatures - 2 * votes.agents - 1;
+  expect(result.generator).toMatchObject({ messages, keys });
   const { accepted, refused } = operation(result, 'vote');
   // Those that finish the last block come after the schedule: six of eight are needed.
   const after = (await voteAnswers(server)) - accepted;
@@ -35,8 +38,9 @@ test('chain: transactions are final when the stream says so, as many as on the s
   const behaviours = [{ on: ['vote'], does: 'delay', fromMs: 50, toMs: 50 }] as const;
   const server = await knownServer({ checks: true, behaviours });
   const result = await load(server, transactions);
-  const { wrong } = await server.record();
+  const { wrong, signatures, keys } = await server.record();
   expect(wrong).toEqual([]);
+  expect(result.generator).toMatchObject({ messages: signatures - 2 * 4 - 1, keys });
   const { proposed, accepted, finalized, tps } = result.transactions;
   expect([accepted, finalized]).toEqual([proposed, proposed]);
   expect(finalized).toBe(await finalOn(server));
@@ -52,7 +56,17 @@ test('chain: a server that never finalizes: every transaction is late, none is c
   expect(proposed).toBeGreaterThan(0);
   expect([timed_out, finalized, tps]).toEqual([proposed, 0, 0]);
   expect(result.finality.p50).toBe(null);
-  expect(result.verdict).toBe('INVALID');
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
+});
+
+test('chain: what is only said in answers, and in no event, is not final', async () => {
+  const types = ['block_status', 'network_metrics'];
+  const server = await knownServer({ misdelivers: { types, every: 1, does: 'withhold' } });
+  const result = await load(server, { ...transactions, durationMs: 1_000, finalityTimeoutMs: 800 });
+  expect(await finalOn(server)).toBeGreaterThan(0);
+  expect(result.transactions).toMatchObject({ finalized: 0, tps: 0 });
+  expect(result.transactions.timed_out).toBe(result.transactions.proposed);
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });
 
 test('chain: votes need nothing but the interface', async () => {

@@ -12,6 +12,8 @@ const well: Evidence = {
   lagP99: 2,
   responseP99: 20,
   utilization: 0.3,
+  transactions: { proposed: 200, timed_out: 2 },
+  delivery: { subscribers: 100, expected: 200, holes: 2, disconnects: 1 },
   halves: [
     { accepted: 5_000, p50: 3 },
     { accepted: 5_000, p50: 3 },
@@ -39,6 +41,13 @@ test.each<[string, Partial<Evidence>, string]>([
   ],
   ['nothing accepted', { ...closed, acceptedPerS: 0 }, 'INVALID'],
   ['a server that is gone', { ended: 'failed' }, 'INVALID'],
+  [
+    'transactions that are never final',
+    { transactions: { proposed: 200, timed_out: 3 } },
+    'INVALID',
+  ],
+  ['deliveries that are missing', { delivery: { ...well.delivery, holes: 3 } }, 'INVALID'],
+  ['subscribers thrown out', { delivery: { ...well.delivery, disconnects: 2 } }, 'INVALID'],
   ['an interruption', { ended: 'interrupted', halves: null }, 'VALID'],
   ['a generator too late to send all', { ...slow, lagP99: 1_600 }, 'CLIENT_BOUND'],
   ['a slow server, asked by a somewhat late generator', { ...slow, lagP99: 25 }, 'INVALID'],

@@ -13,8 +13,8 @@ export interface Made {
   shows: 'everything' | 'interface' | 'interface and network_id';
   /** Whether two thirds of the votes finalize a block. */
   finalizes: boolean;
-  /** What it does to every so-manieth delivery of an event of this type. */
-  misdelivers: { type: string; every: number; does: 'withhold' | 'repeat' } | null;
+  /** What it does to every so-manieth delivery of events of these types. */
+  misdelivers: { types: readonly string[]; every: number; does: 'withhold' | 'repeat' } | null;
   /** Verifies each signature, and keeps what is wrong in `Record.wrong`. */
   checks: boolean;
 }

@@ -82,7 +82,7 @@ export class KnownSockets {
   /** How often the next delivery is sent. */
   #timesOf(type: string): 0 | 1 | 2 {
     const { misdelivers } = this.#made;
-    if (misdelivers?.type !== type) return 1;
+    if (!misdelivers?.types.includes(type)) return 1;
     this.#chosen += 1;
     if (this.#chosen % misdelivers.every !== 0) return 1;
     return misdelivers.does === 'withhold' ? 0 : 2;
