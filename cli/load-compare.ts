@@ -5,7 +5,7 @@ import type { LoadResult } from '../bench/load/result.js';
 import { exitCodes } from './exit.js';
 
 interface Flags {
-  failOn: string[];
+  failOn?: string[];
   json?: boolean;
 }
 
@@ -14,7 +14,7 @@ export function loadCompareCommand(): Command {
     .description('show two results of load runs side by side')
     .argument('<a>', 'the base: a result.json, or the folder of --out')
     .argument('<b>', 'what is compared with it')
-    .option('--fail-on <conditions>', 'exit 15 when one is met by B', collect, [])
+    .option('--fail-on <conditions>', 'exit 15 when B meets one', collect)
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
       'after',
@@ -38,9 +38,9 @@ whatever else; 15 when a condition is met; 0 otherwise; 2 usage, 13 a file that 
     .action(run);
 }
 
-const collect = (text: string, before: string[]): string[] => [...before, text];
+const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
-async function run(a: string, b: string, { failOn, json }: Flags): Promise<void> {
+async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<void> {
   const { met, parseConditions } = await import('../bench/load/fail-on.js');
   const conditions = parseConditions(failOn, { relative: true });
   const { compare } = await import('../bench/load/compare.js');

@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import type { LoadHooks, LoadOptions, LoadResult, WorkloadName } from '../bench/load/index.js';
 import { type UrlFlags, withUrl } from './client-options.js';
 import { exitCodes } from './exit.js';
+import { loadCompareCommand } from './load-compare.js';
 import { showLoad } from './load-progress.js';
 import { loadSummary } from './load-summary.js';
 import { duration, integer, positive } from './options.js';
@@ -61,6 +62,7 @@ export function loadCommand(): Command {
     .option('--keep-agents', 'leave the agents active in the network')
     .option('--json', 'print the result as one JSON object on standard output')
     .addHelpText('after', help)
+    .addCommand(loadCompareCommand())
     .action(run);
 }
 
