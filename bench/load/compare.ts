@@ -71,7 +71,8 @@ const machineMoved = ({ r: a }: LoadResult, { r: b }: LoadResult): boolean =>
 export function valueText({ unit }: Pick<Figure, 'unit'>, value: number | null): string {
   if (value === null) return '–';
   if (unit === 'ms') return time(value);
-  if (unit === 'per_s') return `${shown(Math.round(value * 10) / 10)}/s`;
+  if (unit === 'per_s')
+    return `${shown(value < 100 ? Math.round(value * 10) / 10 : Math.round(value))}/s`;
   return `${shown(Math.round(value * 100_000) / 1_000)} %`;
 }
 

@@ -88,9 +88,7 @@ function differencesOf({ halves }: Evidence): string[] {
       ? [`the halves of the run accepted ${first.accepted} and ${second.accepted} arrivals`]
       : []),
     ...(slower
-      ? [
-          `the halves' medians are ${figure(first.p50 ?? 0)} and ${figure(second.p50 ?? 0)} ms`,
-        ]
+      ? [`the halves' medians are ${figure(first.p50 ?? 0)} and ${figure(second.p50 ?? 0)} ms`]
       : []),
   ];
 }

@@ -135,7 +135,13 @@ function frame(steps: readonly Step[], narrow: boolean) {
     height: narrow ? 220 : 260,
     marginLeft: 56,
     marginTop: 28,
-    x: { label, labelOffset: 42, domain: [0, last], ticks: narrow ? 5 : 10, tickFormat: tick },
+    x: {
+      label,
+      labelOffset: 42,
+      domain: [0, last],
+      ticks: Math.min(last, narrow ? 5 : 10),
+      tickFormat: tick,
+    },
   };
 }
 
