@@ -124,7 +124,9 @@ export class Measurement {
     const { startMs: measureMs, endMs } = this.#window;
     const perS = arrivalsPerS(this.#options);
     const arrivals =
-      perS === null ? closedLoop(this.#options.concurrency ?? 1) : openLoop(perS, begunMs, endMs);
+      perS === null
+        ? closedLoop(this.#options.concurrency ?? 1, begunMs, endMs)
+        : openLoop(perS, begunMs, endMs);
     this.#settled = () => arrivals.settled();
     return new Schedule({
       arrivals,
@@ -135,10 +137,9 @@ export class Measurement {
       hasRoom: () => this.#sender.hasRoom,
       send: (call, intendedMs) => this.#sender.sendArrival(call, intendedMs),
       due: (intendedMs, lagMs) => {
-        this.#recorder.intended(intendedMs);
+        if (perS !== null) this.#recorder.intended(intendedMs);
         this.#recorder.lag(lagMs, intendedMs + lagMs);
       },
-      late: (lagMs, atMs) => this.#recorder.lag(lagMs, atMs),
     });
   }
 

@@ -26,12 +26,17 @@ export interface Finding {
 export function resultOf(finding: Finding): LoadResult {
   const { options, target, recorder, signed } = finding;
   const measuredS = finding.measuredMs / 1000;
-  const { arrivals, delivery, lag, ...recorded } = recorder.result(measuredS, finding.stoppedMs);
+  const { arrivals, delivery, lag, sentPerS, ...recorded } = recorder.result(
+    measuredS,
+    finding.stoppedMs,
+  );
   const targetPerS = arrivalsPerS(options);
   const { verdict, reasons } = verdictOf({
     ended: finding.ended,
     targetPerS,
+    sentPerS,
     acceptedPerS: arrivals.accepted_per_s,
+    lagP90: lag.p90,
     lagP99: lag.p99,
     responseP99: recorder.responseAt(99),
     utilization: finding.utilization,

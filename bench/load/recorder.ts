@@ -19,6 +19,7 @@ export interface Window {
 export type Recorded = Pick<LoadResult, 'transactions' | 'finality' | 'operations' | 'seconds'> & {
   arrivals: Omit<LoadResult['arrivals'], 'of_target'>;
   delivery: Omit<LoadResult['delivery'], 'subscribers'>;
+  sentPerS: number;
   lag: Percentiles;
 };
 
@@ -33,6 +34,7 @@ export class Recorder {
   readonly #delivery = { expected: 0, delivered: 0, holes: 0, disconnects: 0 };
   readonly #latency = newHistogram();
   #intended = 0;
+  #sent = 0;
 
   constructor(window: Window, finalityTimeoutMs: number) {
     this.#window = window;
@@ -61,7 +63,9 @@ export class Recorder {
   sent(exchange: Exchange): void {
     if (!this.measures(exchange.intendedMs)) return;
     this.#tally(exchange).sent();
-    if (exchange.scheduled) this.#seconds.count('sent', exchange.sentMs);
+    if (!exchange.scheduled) return;
+    this.#sent += 1;
+    this.#seconds.count('sent', exchange.sentMs);
   }
 
   settled(exchange: Exchange, fate: Fate, atMs: number): void {
@@ -131,6 +135,7 @@ export class Recorder {
       },
       operations: [...this.#tallies.values()].map((tally) => tally.result()),
       seconds: this.#seconds.result(),
+      sentPerS: perS(this.#sent),
       lag: percentiles(this.#lag),
     };
   }

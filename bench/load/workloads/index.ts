@@ -4,12 +4,14 @@ import type { Workload } from '../workload.js';
 
 type Make = (options: LoadOptions) => Workload;
 
-const workloads: Partial<Record<WorkloadName, () => Promise<Make>>> = {
+const workloads: Record<WorkloadName, () => Promise<Make>> = {
+  votes: async () => (await import('./votes.js')).votes,
+  transactions: async () => (await import('./transactions.js')).transactions,
+  mixed: async () => (await import('./mixed.js')).mixed,
   reads: async () => (await import('./reads.js')).reads,
+  subscribers: async () => (await import('./subscribers.js')).subscribers,
 };
 
 export async function createWorkload(options: LoadOptions): Promise<Workload> {
-  const load = workloads[options.workload];
-  if (!load) throw new Error(`there is no workload ${options.workload}`);
-  return (await load())(options);
+  return (await workloads[options.workload]())(options);
 }
