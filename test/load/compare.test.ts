@@ -107,7 +107,7 @@ async function command(a: LoadResult, b: LoadResult, ...args: string[]): Promise
   return folkmoot(['load', 'compare', join(folder, 'a'), join(folder, 'b.json'), ...args]);
 }
 
-test('command: a table with a row a figure, notes below, and conditions on standard error', async () => {
+test('command: a table with a row a figure, notes, and conditions that are met', async () => {
   const clears = '\u001b[2J';
   const unstable = slower({ verdict: 'UNSTABLE', reasons: [`it swings${clears}\nfrom left`] });
   const conditions = 'p99>+10%,accepted_per_s<-5%';
@@ -152,7 +152,7 @@ test.each([
   expect((await command(slower(changes), loadResult(), ...args)).code).toBe(code);
 });
 
-test('command: a condition that cannot be read, and a file that is none, are one line', async () => {
+test('command: a wrong condition and a file that is none are told in a line', async () => {
   const wrong = await command(loadResult(), loadResult(), '--fail-on', 'p99>fast');
   expectOneLine(wrong);
   expect(wrong.code).toBe(2);

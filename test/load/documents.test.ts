@@ -1,4 +1,4 @@
-/** docs/load-result.schema.json and docs/load-testing.md: what the code says, and right about it. */
+/** The schema of a result and the guide to load testing: what the code says, and right. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -22,8 +22,8 @@ function dictionary(head, entries) {
 
 const reference = `## 7. Every figure
 
-\`result.json\`, member by member. Latencies are milliseconds; rates are a second; what cannot be said
-is \`null\`. All latencies have the members that \`finality\` has.
+\`result.json\`, member by member. Latencies are milliseconds; rates are a second; what cannot be
+said is \`null\`. All latencies have the members that \`finality\` has.
 
 ${dictionary(
   'member',

@@ -22,8 +22,8 @@ export function throughputChart({ seconds, asked }: LoadResult): Chart | null {
     title: 'Arrivals over time',
     caption:
       `Arrivals a second that were accepted, and that were refused, timed out, broke or got a ` +
-      `lie${open ? '; the dashed line is what the schedule intended' : ''}. The least in a second: ` +
-      `${shown(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
+      `lie${open ? '; the dashed line is what the schedule intended' : ''}. The least in a ` +
+      `second: ${shown(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
     legend: curves.map(({ name, color }) => ({ color, text: name })),
     draw: (_, narrow) => ({
       ...frame(steps, narrow),
