@@ -2,13 +2,14 @@
  * Whether a run's figures can be trusted, and why not. The rule is this file:
  *
  * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for.
- * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals
- *   was taken up more than 10 ms after it was due, and that is more than half of what response times
- *   are at the same percentile; it is busy when its event loop was in use for more than 90 % of the
- *   time. Open loop: it is to blame when it is late, or when it is busy and less than 99 % of the
- *   schedule was sent at all. Closed loop, whose response times hold no lag: when it is busy, or more
- *   than 10 ms late for a tenth of the time. What was sent and not accepted, and waiting for a free
- *   connection, is the server's.
+ * - CLIENT_BOUND: it was the generator that fell short. It is late when one arrival in a hundred
+ *   was taken up more than 10 ms after it was due, and that is more than half of the 99th
+ *   percentile of response times; or when one in ten was, and that is more than a tenth of it: who
+ *   is late so often sees answers as late as it sends. It is busy when its event loop was in use
+ *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
+ *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
+ *   lag: when it is busy, or more than 10 ms late for a tenth of the time. What was sent and not
+ *   accepted, and waiting for a free connection, is the server's.
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
@@ -66,7 +67,9 @@ function isBound(evidence: Evidence): boolean {
   const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
   const busy = utilization > BUSY;
   if (targetPerS === null) return busy || lagP90 > LATE_MS;
-  const late = responseP99 !== null && lagP99 > Math.max(LATE_MS, responseP99 / 2);
+  const beyond = (lag: number, share: number) =>
+    responseP99 !== null && lag > Math.max(LATE_MS, share * responseP99);
+  const late = beyond(lagP99, 0.5) || beyond(lagP90, 0.1);
   const unsent = sentPerS < LEAST_SHARE * targetPerS;
   return shortBy(evidence) ? unsent && (late || busy) : late;
 }

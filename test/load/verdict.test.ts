@@ -45,6 +45,8 @@ test.each<[string, Partial<Evidence>, string]>([
   ['a generator too busy to send all', { ...slow, utilization: 0.96 }, 'CLIENT_BOUND'],
   ['a busy generator that sends all', { utilization: 0.99 }, 'VALID'],
   ['response times that are the lag', { lagP99: 15, responseP99: 29 }, 'CLIENT_BOUND'],
+  ['lag all along, seen twice', { lagP90: 90, lagP99: 99, responseP99: 300 }, 'CLIENT_BOUND'],
+  ['lag all along, of slow answers', { lagP90: 12, lagP99: 15, responseP99: 300 }, 'VALID'],
   ['response times of which lag is a part', { lagP99: 15, responseP99: 31 }, 'VALID'],
   ['a closed loop on a busy generator', { ...closed, utilization: 0.96 }, 'CLIENT_BOUND'],
   ['a closed loop, late for a tenth of the time', { ...closed, lagP90: 11 }, 'CLIENT_BOUND'],
