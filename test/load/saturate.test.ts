@@ -5,9 +5,11 @@ import { full } from '../counts.js';
 import { expectSound, type LoadResult } from './generator.js';
 import { type Behaviour, knownServer, reads } from './known-server.js';
 
-/** Where the capacity is, and what probes take: seconds, or less where little time is to be had. */
 const CAPACITY = 400;
-const [repeat, duration] = full ? ['3', '4s'] : ['1', '1s'];
+const DURATION_S = 4;
+const REPEAT = 3;
+/** What holds gets 99 % of its rate, and a fifth of a second is had at once. */
+const MOST = (CAPACITY * (1 + 0.2 / DURATION_S)) / 0.99;
 
 const limited: [string, Behaviour, string[]][] = [
   ['refuses more than it can', { on: reads, does: 'limit', perSecond: CAPACITY }, []],
@@ -18,29 +20,33 @@ const limited: [string, Behaviour, string[]][] = [
   ],
 ];
 
-test.each(
-  full ? limited : limited.slice(0, 1),
-)('saturate: the bracket of a server that %s holds its capacity', async (_, behaviour, slo) => {
-  const server = await knownServer({ behaviours: [behaviour] });
-  const probes = ['--duration', duration, '--warmup', '0s', '--rate', '300'];
-  const ended = await folkmoot(
-    ['load', '--url', server.url, '--workload', 'reads', '--saturate', '--json']
-      .concat(['--repeat', repeat, ...slo])
-      .concat(probes),
-    { mostMs: 400_000 },
-  );
+async function search(url: string, slo: readonly string[]): Promise<LoadResult> {
+  const probes = ['--rate', '300', '--duration', `${DURATION_S}s`, '--warmup', '0s'];
+  const args = ['load', '--url', url, '--workload', 'reads', '--json', '--saturate', ...probes];
+  const ended = await folkmoot([...args, '--repeat', `${REPEAT}`, ...slo], { mostMs: 500_000 });
   expect([0, 14], ended.stderr).toContain(ended.code);
   const result = JSON.parse(ended.stdout) as LoadResult;
   expectSound(result);
-  const { brackets } = result.saturation!;
-  expect(brackets).toHaveLength(Number(repeat));
-  for (const { holds, fails, probes: tried } of brackets) {
-    // What holds gets 99 % of its rate; the first twentieth of a second is a burst.
-    const most = (CAPACITY * (1 + 0.05 / Number.parseInt(duration, 10))) / 0.99;
-    expect(holds, JSON.stringify(tried)).toBeLessThanOrEqual(most);
-    expect(holds).toBeGreaterThan(0);
-    expect(fails).toBeGreaterThan(holds);
-    for (const { accepted_per_s } of tried) expect(accepted_per_s).toBeLessThan(1.1 * CAPACITY);
-  }
   expect(ended.code).toBe(['VALID', 'UNSTABLE'].includes(result.verdict) ? 0 : 14);
-});
+  return result;
+}
+
+// Three brackets take two minutes: only the full tests have the time.
+test.runIf(full).each(limited)(
+  'saturate: the brackets of a server that %s are around its capacity',
+  async (_, behaviour, slo) => {
+    const server = await knownServer({ behaviours: [behaviour] });
+    const { brackets } = (await search(server.url, slo)).saturation!;
+    expect(brackets).toHaveLength(REPEAT);
+    for (const { holds, fails, probes } of brackets) {
+      expect(holds, JSON.stringify(probes)).toBeLessThanOrEqual(MOST);
+      expect(holds).toBeGreaterThan(0);
+      expect(fails).toBeGreaterThan(holds);
+      for (const probe of probes) expect(probe.accepted_per_s).toBeLessThanOrEqual(MOST);
+    }
+    // Other work on the machine may spoil a probe, and only ever downwards.
+    const failed = brackets.map(({ fails }) => fails ?? 0);
+    expect(Math.max(...failed)).toBeGreaterThan(0.95 * CAPACITY);
+  },
+  500_000,
+);

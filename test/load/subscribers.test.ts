@@ -48,6 +48,15 @@ test.each(
   expect(delivery.delivered).toBe(delivery.expected - missing);
 });
 
+test('subscribers: events that are none are passed over', async () => {
+  const misdelivers = { types: ['agent_status'], every: 50, does: 'garble' } as const;
+  const server = await knownServer({ misdelivers });
+  const { delivery, ended } = await load(server, asked);
+  expect((await server.record()).misdelivered).toBeGreaterThan(5);
+  expect(ended).toBe('complete');
+  expect(delivery.delivered).toBeGreaterThan(0);
+});
+
 test('subscribers: closed connections are disconnects, and nothing is counted after them', async () => {
   const behaviours = [{ on: ['status'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
   const server = await knownServer({ behaviours });
