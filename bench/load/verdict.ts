@@ -3,13 +3,13 @@
  *
  * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for; or
  *   more than 1 % of transactions, deliveries or subscribers' connections were lost.
- * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals
- *   was taken up more than 10 ms after it was due, slow when one in ten was, or when its event loop
- *   was in use for more than 95 % of the time. Open loop: slow, it is to blame when under 99 % of
- *   the schedule was sent at all; who is late now and then still sends all for which there is a
- *   connection. When the rate was reached, it is to blame for response times: late, of which its lag
- *   is more than half; slow, of which it is more than a tenth, for it saw answers as late. Closed
- *   loop, whose response times hold no lag: it is to blame when it is slow. What was sent and not
+ * - CLIENT_BOUND: it was the generator that fell short. It is late when one arrival in a hundred
+ *   was taken up more than 10 ms after it was due, and that is more than half of the 99th
+ *   percentile of response times; or when one in ten was, and that is more than a tenth of it: who
+ *   is late so often sees answers as late as it sends. It is busy when its event loop was in use
+ *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
+ *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
+ *   lag: when it is busy, or more than 10 ms late for a tenth of the time. What was sent and not
  *   accepted, and waiting for a free connection, is the server's.
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
@@ -44,7 +44,7 @@ export type Verdict = Pick<LoadResult, 'verdict' | 'reasons'>;
 
 const LEAST_SHARE = 0.99;
 const LATE_MS = 10;
-const BUSY = 0.95;
+const BUSY = 0.9;
 const DIFFERENCE = 0.1;
 
 export function verdictOf(evidence: Evidence): Verdict {
@@ -67,14 +67,15 @@ export function verdictOf(evidence: Evidence): Verdict {
 
 /** Whether the generator is to blame. */
 function isBound(evidence: Evidence): boolean {
-  const { targetPerS, sentPerS, responseP99 } = evidence;
+  const { targetPerS, sentPerS, responseP99, utilization } = evidence;
   const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
-  const oftenLate = lagP90 > LATE_MS;
-  const slow = oftenLate || evidence.utilization > BUSY;
-  if (targetPerS === null) return slow;
-  if (shortBy(evidence)) return slow && sentPerS < LEAST_SHARE * targetPerS;
-  const times = responseP99 ?? 0;
-  return (lagP99 > LATE_MS && lagP99 > times / 2) || (oftenLate && lagP90 > times / 10);
+  const busy = utilization > BUSY;
+  if (targetPerS === null) return busy || lagP90 > LATE_MS;
+  const beyond = (lag: number, share: number) =>
+    responseP99 !== null && lag > Math.max(LATE_MS, share * responseP99);
+  const late = beyond(lagP99, 0.5) || beyond(lagP90, 0.1);
+  const unsent = sentPerS < LEAST_SHARE * targetPerS;
+  return shortBy(evidence) ? unsent && (late || busy) : late;
 }
 
 /** What is known of a generator that is late or busy. */

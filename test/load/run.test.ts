@@ -56,7 +56,7 @@ function consistent(result: LoadResult): void {
   }
 }
 
-test('run: the open loop sends what its schedule says, and counts without the warm-up', async () => {
+test('run: the open loop sends what its schedule says, the warm-up is not counted', async () => {
   let asked = 0;
   const url = await server((_, response) => {
     asked += 1;
