@@ -110,7 +110,7 @@ test('counts: answers without an end are given up and cost no memory', async () 
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
 });
 
-test('counts: a server that answers nothing at all: the run ends, nothing is accepted', async () => {
+test('counts: of a server that answers nothing, nothing is accepted', async () => {
   const server = await knownServer({ behaviours: [{ ...hits, does: 'keepSilent' }] });
   const begun = Date.now();
   const result = await load(server, { rate: 100, durationMs: 1_000, timeoutMs: 500 });
