@@ -1,5 +1,4 @@
 /** `npm run bench`: how fast each part is on this machine, beside R, which is libsodium alone. */
-import '../cli/heap.js';
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { agentBytes, engineRate, signedRate } from './cases.js';
