@@ -9,6 +9,7 @@ import { StoreError } from '../engine/index.js';
 import { agentCommand } from './agent.js';
 import { exitCodes, fail } from './exit.js';
 import { keygenCommand } from './keygen.js';
+import { loadCommand } from './load.js';
 import { logCommand } from './log.js';
 import { networkCommand } from './network.js';
 import { replayCommand } from './replay.js';
@@ -23,6 +24,8 @@ import { packageVersion } from './version.js';
 const program = new Command('folkmoot')
   .description('A deterministic simulation engine for networks of agents that reach consensus')
   .version(packageVersion())
+  // What stands behind a command is its own, as --json behind `load compare`.
+  .enablePositionalOptions()
   .showHelpAfterError('(--help shows the options)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.usage))
   .addHelpText(
@@ -34,7 +37,8 @@ Examples:
   $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
 
 Exit codes: 0 done, 1 a server refused or is gone, 2 usage, 10 no progress, 11 broken rule,
-12 replay or a second run differs, 13 crash, or data that is damaged or cannot be used.`,
+12 replay or a second run differs, 13 crash, or data that is damaged or cannot be used, 14 a
+load run whose figures cannot be trusted, 15 what --fail-on names.`,
   );
 
 for (const command of [
@@ -46,6 +50,7 @@ for (const command of [
   sweepCommand,
   swarmCommand,
   replayCommand,
+  loadCommand,
   logCommand,
   verifyCommand,
   keygenCommand,

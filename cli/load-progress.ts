@@ -1,0 +1,55 @@
+/** How far a load run is, on standard error: one line a second. */
+import type { LoadHooks, LoadOptions, Probe } from '../bench/load/index.js';
+
+export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 'onSecond'>>;
+
+const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'waiting for the rest' };
+
+export function showLoad(options: LoadOptions): LoadDisplay {
+  return {
+    onTarget: (server) => print(`folkmoot load ${options.workload}: ${serverLine(server)}`),
+    onPreparing: print,
+    onSecond({ phase, elapsedMs, second }) {
+      const { warmupMs, durationMs } = options;
+      const passed = phase === 'warm-up' ? elapsedMs + warmupMs : elapsedMs;
+      const whole = phase === 'warm-up' ? warmupMs : durationMs;
+      // Nothing is known yet of the first second.
+      if (phase === 'measured' && !second) return;
+      const time = `${Math.round(passed / 1000)}/${Math.round(whole / 1000)} s`;
+      const shown = phase === 'measured' && second;
+      const p99 = shown ? (second.response_p99 ?? Number.NaN).toFixed(1) : '';
+      const what = shown
+        ? `: ${second.accepted} accepted/s, ${second.failed} failed, p99 ${p99} ms`
+        : '';
+      print(`${names[phase]} ${time}${what}`);
+    },
+  };
+}
+
+/** A probe of a search, and what R was around it. */
+export function showProbe(
+  { rate, holds, p99, verdict, r_before, r_after }: Probe,
+  bracket: number,
+) {
+  const what = `${rounded(rate)} a second ${holds ? 'held' : `failed (${verdict})`}`;
+  const time = p99 === null ? '' : `, p99 ${p99.toFixed(1)} ms`;
+  print(`bracket ${bracket + 1}: ${what}${time}, R ${rounded(r_before)} and ${rounded(r_after)}`);
+}
+
+const rounded = (value: number) => Math.round(value).toLocaleString('en-US');
+
+type Server = Parameters<LoadDisplay['onTarget']>[0];
+
+/** What the server says about itself. */
+export function serverLine({ url, version, limits_profile, durable }: Server): string {
+  const known = [
+    ...(version === null ? [] : [`version ${version}`]),
+    ...(limits_profile === null ? [] : [`limits ${limits_profile}`]),
+    ...(durable === null ? [] : [durable ? 'durable on disk' : 'in memory']),
+  ];
+  return `${url}, ${known.length > 0 ? known.join(', ') : 'which says nothing about itself'}`;
+}
+
+function print(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
