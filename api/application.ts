@@ -11,14 +11,14 @@ import { sha256Hex } from '../engine/signing.js';
 import { clientAddress } from './address.js';
 import { socketPath } from './channels.js';
 import { Connections } from './connections.js';
-import { debugSocket, debugVerify } from './debug.js';
 import { answerOf, failure, success } from './errors.js';
 import { type Gate, pass, tooMany, withQuota } from './gate.js';
-import { addressKey, Limits, type Profile, perMinute } from './limits.js';
+import { addressKey, Limits, type Profile } from './limits.js';
 import { Metrics } from './metrics.js';
 import { signedHeaders } from './response-signature.js';
-import { type DocumentRoute, type Match, match, type Route, type SpecialRoute } from './routes.js';
+import { type Match, match, type Route } from './routes.js';
 import { signedRequest } from './signed-request.js';
+import { specialRead } from './special-reads.js';
 import type { Application, HttpRequest, HttpResponse } from './transport.js';
 
 export interface ApplicationOptions {
@@ -226,8 +226,8 @@ function read(
   const left = gate.limits.look('read', address);
   if ('special' in chosen) {
     const [id = ''] = params;
-    return specialRead(app, options, chosen.special, request, id, requestId).then((response) =>
-      withQuota(response, left),
+    return specialRead(app.connections, options, chosen.special, request, id, requestId).then(
+      (response) => withQuota(response, left),
     );
   }
   const query = queryOf(request.target);
@@ -253,55 +253,4 @@ const noQuery = new URLSearchParams();
 function queryOf(target: string): URLSearchParams {
   const from = target.indexOf('?');
   return from < 0 ? noQuery : new URLSearchParams(target.slice(from + 1));
-}
-
-async function specialRead(
-  { connections }: App,
-  options: ApplicationOptions,
-  what: SpecialRoute,
-  request: HttpRequest,
-  id: string,
-  requestId: string,
-): Promise<HttpResponse> {
-  const { network, now } = options;
-  if (what === 'meta') return success(200, meta(options));
-  if (what === 'debug_verify') return debugVerify(network, now, request, requestId);
-  if (what === 'debug_ws') return debugSocket(connections, network, now, request, id, requestId);
-  if (what === 'meme_content') return memeContent(network, id, requestId);
-  // Not before somebody asks: most servers run without being read.
-  const { served } = await import('./documents.js');
-  return served(what as DocumentRoute);
-}
-
-function memeContent(network: Network, id: string, requestId: string): HttpResponse {
-  const content = network.read.memeContent(id);
-  if (!content) {
-    return failure(refuse('UNKNOWN_MEME', `no meme has the id ${id.slice(0, 64)}`), requestId);
-  }
-  return {
-    status: 200,
-    headers: {
-      'Content-Type': content.mediaType,
-      'X-Content-Type-Options': 'nosniff',
-      'Content-Security-Policy': "sandbox; default-src 'none'",
-      'Cache-Control': 'public, max-age=31536000, immutable',
-    },
-    body: content.bytes,
-  };
-}
-
-function meta({ network, profile, version }: ApplicationOptions) {
-  const { schema_version, epoch, seq, event_seq, digest, log_digest } = network.read.position;
-  return {
-    version,
-    ...network.genesis,
-    epoch,
-    schema_version,
-    seq,
-    event_seq,
-    digest,
-    log_digest,
-    durable: network.durableOnDisk,
-    limits: { profile, per_minute: perMinute },
-  };
 }

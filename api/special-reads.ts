@@ -1,0 +1,66 @@
+/** Reads beside the committed views: meta, a meme's file, debugging, and the documents. */
+import { type Network, refuse } from '../engine/index.js';
+import type { Connections } from './connections.js';
+import { debugSocket, debugVerify } from './debug.js';
+import { failure, success } from './errors.js';
+import { type Profile, perMinute } from './limits.js';
+import type { DocumentRoute, SpecialRoute } from './routes.js';
+import type { HttpRequest, HttpResponse } from './transport.js';
+
+interface Served {
+  network: Network;
+  profile: Profile;
+  version: string;
+  now: () => number;
+}
+
+export async function specialRead(
+  connections: Connections,
+  options: Served,
+  what: SpecialRoute,
+  request: HttpRequest,
+  id: string,
+  requestId: string,
+): Promise<HttpResponse> {
+  const { network, now } = options;
+  if (what === 'meta') return success(200, meta(options));
+  if (what === 'debug_verify') return debugVerify(network, now, request, requestId);
+  if (what === 'debug_ws') return debugSocket(connections, network, now, request, id, requestId);
+  if (what === 'meme_content') return memeContent(network, id, requestId);
+  // Not before somebody asks: most servers run without being read.
+  const { served } = await import('./documents.js');
+  return served(what as DocumentRoute);
+}
+
+function memeContent(network: Network, id: string, requestId: string): HttpResponse {
+  const content = network.read.memeContent(id);
+  if (!content) {
+    return failure(refuse('UNKNOWN_MEME', `no meme has the id ${id.slice(0, 64)}`), requestId);
+  }
+  return {
+    status: 200,
+    headers: {
+      'Content-Type': content.mediaType,
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+      'Cache-Control': 'public, max-age=31536000, immutable',
+    },
+    body: content.bytes,
+  };
+}
+
+function meta({ network, profile, version }: Served) {
+  const { schema_version, epoch, seq, event_seq, digest, log_digest } = network.read.position;
+  return {
+    version,
+    ...network.genesis,
+    epoch,
+    schema_version,
+    seq,
+    event_seq,
+    digest,
+    log_digest,
+    durable: network.durableOnDisk,
+    limits: { profile, per_minute: perMinute },
+  };
+}
