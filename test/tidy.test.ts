@@ -117,7 +117,7 @@ test('packages: some have a single importer', () => {
     'fs-native-extensions': /^engine\/store\/lock/,
     piscina: /^(engine\/crypto|sim\/jobs)\//,
     jstat: /^sim\/sweep\/statistics/,
-    'uWebSockets.js': /^api\/uws/,
+    'uWebSockets.js': /^(api\/uws|bench\/bare-server)/,
     ajv: /^engine\/schema\/validate/,
     seedrandom: /^sim\/streams/,
     benchmark: /^bench\//,

@@ -1,0 +1,53 @@
+/**
+ * `engine.apply` of each command with 100, 1,000 and 10,000 validators: what must stay flat. The
+ * engine alone: no digests, no encoding, no store. A command can be applied only once, and others
+ * come before it, so the calls of its own kind are timed one by one.
+ */
+import { defineCase, type Round } from '../case.js';
+import type { Row } from '../result.js';
+import { doings } from '../workload/commands.js';
+import { Town } from '../workload/town.js';
+
+interface Configuration {
+  populations: number[];
+  /** Commands of a kind; of votes whole blocks, until there are as many. */
+  commands: number;
+}
+
+async function run({ populations, commands }: Configuration, { seed }: Round): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [kind, doing] of Object.entries(doings)) {
+    const cost = async (validators: number) => {
+      let count = 0;
+      let spentMs = 0;
+      const town = await Town.of(validators, seed);
+      // What making the town left behind is none of a command's cost.
+      globalThis.gc?.();
+      for await (const ms of doing(town, commands)) {
+        count += 1;
+        spentMs += ms;
+      }
+      return (1000 * spentMs) / count;
+    };
+    // Compiled by then: the first population would pay for the others.
+    await cost(populations[0]!);
+    let first: number | null = null;
+    for (const validators of populations) {
+      const cpu_us = await cost(validators);
+      first ??= cpu_us;
+      const name = `${kind}, ${validators.toLocaleString('en-US')} validators`;
+      rows.push({ name, per_s: 1e6 / cpu_us, cpu_us, ratio: first / cpu_us });
+    }
+  }
+  return rows;
+}
+
+export const engineCase = defineCase<Configuration>({
+  name: 'engine',
+  about: 'engine.apply of each command; ratio: its rate of that with the fewest validators',
+  sizes: {
+    small: { populations: [100, 1_000, 10_000], commands: 500 },
+    large: { populations: [100, 1_000, 10_000], commands: 10_000 },
+  },
+  run,
+});

@@ -1,0 +1,23 @@
+/** The table of contents: every case, in the order in which they are measured and printed. */
+import type { Case } from '../case.js';
+import { admissionCase } from './admission.js';
+import { encodeCase } from './encode.js';
+import { engineCase } from './engine.js';
+import { feedCase } from './feed.js';
+import { readsCase } from './reads.js';
+import { stagesCase } from './stages.js';
+import { storeCase } from './store.js';
+import { tiersCase } from './tiers.js';
+import { verifyCase } from './verify.js';
+
+export const cases: readonly Case[] = [
+  tiersCase,
+  readsCase,
+  stagesCase,
+  verifyCase,
+  admissionCase,
+  engineCase,
+  encodeCase,
+  storeCase,
+  feedCase,
+];

@@ -1,0 +1,63 @@
+/** How rates are measured: benchmark.js repeats the work, each time on an item it never had. */
+import Benchmark from 'benchmark';
+
+// It would compile our functions from their text, far from what they refer to.
+Benchmark.support.decompilation = false;
+
+/**
+ * How often a second `work` is done, on one thread.
+ * @param prepare makes the items of one sample, outside of the measured time: nothing is worked on
+ * twice, so no result comes out of a cache.
+ */
+export function rateOf<T>(
+  prepare: (count: number) => readonly T[],
+  work: (item: T) => unknown,
+  seconds = 0.3,
+): number {
+  let items: readonly T[] = [];
+  let next = 0;
+  const measured = new Benchmark({
+    maxTime: seconds,
+    setup(this: Benchmark) {
+      items = prepare(this.count);
+      next = 0;
+    },
+    fn() {
+      work(items[next++]!);
+    },
+  });
+  measured.run();
+  // benchmark.js keeps what was thrown for itself.
+  if (measured.error) throw measured.error;
+  return measured.hz;
+}
+
+/** The same on a few items in turn, again and again: for work that remembers nothing. */
+export function rateOver<T>(
+  items: readonly T[],
+  work: (item: T) => unknown,
+  seconds: number,
+): number {
+  const around = (count: number) =>
+    Array.from({ length: count }, (_, at) => items[at % items.length]!);
+  return rateOf(around, work, seconds);
+}
+
+/** How long work that waits takes, with the CPU time of all threads; both in seconds. */
+export async function timed(work: () => Promise<void>): Promise<{ wall: number; cpu: number }> {
+  const cpuBefore = process.cpuUsage();
+  const start = performance.now();
+  await work();
+  const wall = (performance.now() - start) / 1000;
+  return { wall, cpu: cpuSeconds(process.cpuUsage(cpuBefore)) };
+}
+
+export const cpuSeconds = ({ user, system }: { user: number; system: number }): number =>
+  (user + system) / 1e6;
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  if (sorted.length % 2 === 1) return sorted[middle]!;
+  return (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
