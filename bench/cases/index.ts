@@ -3,8 +3,12 @@ import type { Case } from '../case.js';
 import { admissionCase } from './admission.js';
 import { encodeCase } from './encode.js';
 import { engineCase } from './engine.js';
+import { fanOutCase } from './fan-out.js';
 import { feedCase } from './feed.js';
+import { footprintCase } from './footprint.js';
+import { idleCase } from './idle.js';
 import { readsCase } from './reads.js';
+import { simulatorCase } from './simulator.js';
 import { stagesCase } from './stages.js';
 import { storeCase } from './store.js';
 import { tiersCase } from './tiers.js';
@@ -13,6 +17,8 @@ import { verifyCase } from './verify.js';
 export const cases: readonly Case[] = [
   tiersCase,
   readsCase,
+  fanOutCase,
+  idleCase,
   stagesCase,
   verifyCase,
   admissionCase,
@@ -20,4 +26,6 @@ export const cases: readonly Case[] = [
   encodeCase,
   storeCase,
   feedCase,
+  simulatorCase,
+  footprintCase,
 ];
