@@ -11,6 +11,10 @@ export const exitCodes = {
   safety: 11,
   differs: 12,
   crash: 13,
+  /** A load run whose figures cannot be trusted. */
+  invalid: 14,
+  /** What --fail-on names has come true. */
+  failOn: 15,
 } as const;
 
 /** An option or argument that cannot be meant: exit code 2. */
@@ -18,13 +22,15 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Whether a user can mend it: a wrong option, scenario or folder. */
+/** Whether a user can mend it: a wrong option, condition, scenario or folder. */
 const isUsage = (error: unknown) =>
   error instanceof UsageError ||
-  (error instanceof Error && ['ScenarioError', 'SweepError'].includes(error.name));
+  (error instanceof Error &&
+    ['ScenarioError', 'SweepError', 'ConditionError'].includes(error.name));
 
 /** Whether a server is to blame. */
-const isRemote = (error: unknown) => error instanceof Error && error.name === 'RemoteError';
+const isRemote = (error: unknown) =>
+  error instanceof Error && ['RemoteError', 'LoadError'].includes(error.name);
 
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
 export function fail(error: unknown): never {

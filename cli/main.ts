@@ -6,6 +6,7 @@ import { StoreError } from '../engine/index.js';
 import { agentCommand } from './agent.js';
 import { exitCodes, fail } from './exit.js';
 import { keygenCommand } from './keygen.js';
+import { loadCommand } from './load.js';
 import { logCommand } from './log.js';
 import { networkCommand } from './network.js';
 import { replayCommand } from './replay.js';
@@ -31,7 +32,8 @@ Examples:
   $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
 
 Exit codes: 0 done, 1 a server refused or is gone, 2 usage, 10 no progress, 11 broken rule,
-12 replay or a second run differs, 13 crash, or data that is damaged or cannot be used.`,
+12 replay or a second run differs, 13 crash, or data that is damaged or cannot be used, 14 a
+load run whose figures cannot be trusted, 15 what --fail-on names.`,
   );
 
 for (const command of [
@@ -43,6 +45,7 @@ for (const command of [
   sweepCommand,
   swarmCommand,
   replayCommand,
+  loadCommand,
   logCommand,
   verifyCommand,
   keygenCommand,

@@ -18,3 +18,27 @@ export function integer(bounds: { least: number; most: number }): (text: string)
     );
   };
 }
+
+/** A number above zero, with decimals. */
+export function positive(most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d{1,9}(\.\d{1,3})?$/.test(text) && value > 0 && value <= most) return value;
+    throw new InvalidArgumentError(`expected a number above 0, up to ${most}`);
+  };
+}
+
+const unitsMs = { ms: 1, s: 1_000, m: 60_000 } as const;
+
+/** A duration with its unit, in whole milliseconds. */
+export function duration(bounds: { leastMs: number; mostMs: number }): (text: string) => number {
+  return (text) => {
+    const [, number, unit] = /^(\d{1,7}(?:\.\d{1,3})?)(ms|s|m)$/.exec(text) ?? [];
+    const value = Math.round(Number(number) * unitsMs[(unit ?? 'ms') as keyof typeof unitsMs]);
+    if (value >= bounds.leastMs && value <= bounds.mostMs) return value;
+    throw new InvalidArgumentError(
+      `expected a duration such as 500ms, 10s or 2m, from ${bounds.leastMs} ms to ` +
+        `${bounds.mostMs / 60_000} m`,
+    );
+  };
+}

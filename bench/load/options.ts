@@ -7,7 +7,10 @@ export interface LoadOptions {
   /** Of the server, without /api and without a slash at its end. */
   url: string;
   workload: WorkloadName;
-  /** Arrivals a second, fixed in advance; or null, then `concurrency` counts. */
+  /**
+   * Arrivals a second, fixed in advance; of the workload transactions, transactions a second, which
+   * come `batch` to an arrival. Or null, then `concurrency` counts.
+   */
   rate: number | null;
   /** Requests under way at a time: the closed loop. */
   concurrency: number | null;
@@ -48,3 +51,8 @@ export const loadDefaults = {
   finalityTimeoutMs: 30_000,
   connections: 128,
 } as const;
+
+/** Arrivals a second of the schedule: a batch of transactions is one. */
+export function arrivalsPerS({ workload, rate, batch }: LoadOptions): number | null {
+  return rate !== null && workload === 'transactions' ? rate / Math.max(1, batch) : rate;
+}

@@ -33,10 +33,17 @@ export const Percentiles = Type.Object(
 );
 export type Percentiles = Static<typeof Percentiles>;
 
+const latency = (description: string): typeof Percentiles => ({
+  ...Percentiles,
+  ...about(description),
+});
+
 /** Of the requests of one kind: what was asked, and what became of each. They add up to `sent`. */
 export const Operation = Type.Object(
   {
-    operation: Type.String(about('vote, propose, read, meme, status or register')),
+    operation: Type.String(
+      about('vote, propose, read, meme, status or register; with (beside), not of the schedule'),
+    ),
     sent: count('requests sent in the measured time'),
     accepted: count('answered 2xx with what the interface says is in them'),
     refused: Type.Array(
@@ -55,15 +62,13 @@ export const Operation = Type.Object(
     timed_out: count('without an answer at their deadline'),
     broken: count('whose connection failed or broke before the answer'),
     unfinished: count('without an answer when the run stopped'),
-    response: Percentiles,
-    service: Percentiles,
-  },
-  {
-    ...strictly,
-    ...about(
-      'response: from the time the schedule intended to the answer; service: from sending to it',
+    response: latency(
+      'of what was accepted, from the time the schedule intended to the answer, waiting for a ' +
+        'free connection included',
     ),
+    service: latency('of what was accepted, from sending to the answer'),
   },
+  { ...strictly, ...about('the requests of one kind, and what became of them') },
 );
 export type Operation = Static<typeof Operation>;
 
@@ -117,38 +122,44 @@ export const LoadResult = Type.Object(
     format: Type.Literal('folkmoot-load-1'),
     started: Type.String(about('when the measured time began, RFC 3339')),
     machine: Type.String(about('of the generator: cores x model')),
-    node: Type.String(),
+    node: Type.String(about('version of Node')),
     commit: Type.String(about('of folkmoot, or unknown')),
     seed: Type.String(about('from which keys and choices follow')),
     r: orNull(rate("one core's libsodium verifications a second, on the generator's machine")),
     server: Type.Object(
       {
-        url: Type.String(),
-        version: orNull(Type.String()),
-        limits_profile: orNull(Type.String()),
-        durable: orNull(Type.Boolean()),
-        network_id: orNull(Type.String()),
-        epoch: orNull(Type.String()),
+        url: Type.String(about('without /api')),
+        version: orNull(Type.String(about('of its software'))),
+        limits_profile: orNull(Type.String(about('spec, bench or off'))),
+        durable: orNull(Type.Boolean(about('whether it answers after the entry is on disk'))),
+        network_id: orNull(Type.String(about('name of its network'))),
+        epoch: orNull(Type.String(about('of its data; another one is another network'))),
       },
       { ...strictly, ...about('what GET /api/v1/meta says; null where it does not') },
     ),
     asked: Type.Object(
       {
-        workload: Type.Enum(['votes', 'transactions', 'mixed', 'reads', 'subscribers']),
-        loop: Type.Enum(['open', 'closed']),
-        rate: orNull(rate('arrivals a second; null in the closed loop')),
+        workload: Type.Enum(['votes', 'transactions', 'mixed', 'reads', 'subscribers'], {
+          description: 'what was sent',
+        }),
+        loop: Type.Enum(['open', 'closed'], {
+          description: 'open: by a schedule; closed: so many under way',
+        }),
+        rate: orNull(
+          rate('arrivals, or transactions of `transactions`, a second; null in the closed loop'),
+        ),
         concurrency: orNull(count('requests under way; null in the open loop')),
         agents: count('agents, each with a key of its own'),
         batch: count('transactions a block'),
-        duration_s: Type.Number(),
-        warmup_s: Type.Number(),
+        duration_s: Type.Number(about('measured time that was planned')),
+        warmup_s: Type.Number(about('before it, sent and not counted')),
         timeout_ms: count('deadline of a request'),
         finality_timeout_ms: count('deadline of a transaction, from its intended time'),
         connections: count('HTTP connections at most'),
       },
       strictly,
     ),
-    verdict: Type.Enum([...verdicts]),
+    verdict: Type.Enum([...verdicts], { description: 'whether the figures can be believed' }),
     reasons: Type.Array(Type.String(), about('why it is not VALID, or what else should be known')),
     ended: Type.Enum(['complete', 'interrupted', 'failed'], {
       description: 'failed: the server went away, changed its epoch, or could not go on',
@@ -159,7 +170,7 @@ export const LoadResult = Type.Object(
         intended: count('by the schedule'),
         accepted: count('accepted'),
         accepted_per_s: rate('a second of the measured time'),
-        of_target: orNull(Type.Number(about('accepted_per_s as a share of rate'))),
+        of_target: orNull(Type.Number(about('accepted_per_s as a share of what was asked for'))),
       },
       strictly,
     ),
@@ -174,7 +185,7 @@ export const LoadResult = Type.Object(
       },
       strictly,
     ),
-    finality: Percentiles,
+    finality: latency('of a transaction, from its intended time to its finality seen'),
     delivery: Type.Object(
       {
         subscribers: count('connections'),
@@ -183,14 +194,14 @@ export const LoadResult = Type.Object(
         holes: count('deliveries missing, or numbers left out, that nobody announced'),
         disconnects: count('connections that the server closed'),
         deliveries_per_s: rate('a second of the measured time'),
-        latency: Percentiles,
+        latency: latency('from when the cause was to be sent to its event at a subscriber'),
       },
       strictly,
     ),
     operations: Type.Array(Operation),
     generator: Type.Object(
       {
-        lag: Percentiles,
+        lag: latency('how much later than it could the generator sent'),
         utilization: Type.Number(about('of its event loop, 0 to 1')),
         prepared_ahead: Type.Number(about('share of signatures made before the measured time')),
         keys: count('keys that signed'),

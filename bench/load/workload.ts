@@ -30,19 +30,29 @@ export interface RunContext {
   options: LoadOptions;
   /** Of this process, milliseconds, as `performance.now()`: all times of a run are on it. */
   now(): number;
-  /** Sends outside the schedule: registrations, the votes that finalize a block. Recorded apart. */
+  /**
+   * Sends outside the schedule: registrations, the votes that finalize a block. They go before
+   * arrivals, and are recorded apart, as `vote (beside)`.
+   */
   send(call: Call): void;
   /** Arrivals waited for something of the workload's (an open block); now `next` has one again. */
   wake(): void;
   /** Transactions of a proposal sent for an arrival that was intended at `intendedMs`. */
   proposed(count: number, intendedMs: number): void;
-  transactionsAccepted(count: number): void;
+  /** Of the same proposal, once its answer says so. */
+  transactionsAccepted(count: number, intendedMs: number): void;
   /** Seen finalized through the event stream, at `atMs`. */
   finalized(count: number, intendedMs: number, atMs: number): void;
-  /** One event at one subscriber, `latencyMs` after what caused it was to be sent. */
-  delivered(latencyMs: number): void;
-  /** How often deliveries were due, missing, or connections closed by the server. */
-  deliveries(change: { expected?: number; holes?: number; disconnects?: number }): void;
+  /** One event at one subscriber, `latencyMs` after what caused it was intended. */
+  delivered(latencyMs: number, intendedMs: number): void;
+  /**
+   * How often deliveries were due, missing, or connections closed by the server; with the intended
+   * time of what caused them, or the time of a disconnection.
+   */
+  deliveries(
+    change: { expected?: number; holes?: number; disconnects?: number },
+    intendedMs: number,
+  ): void;
   /** The run cannot go on: it ends with what it measured, marked as failed for this reason. */
   fail(reason: string): void;
 }

@@ -35,13 +35,17 @@ export interface Tables {
 
 /**
  * Makes the folder. One that holds a run already is refused: a run begins at genesis.
+ * @param names what will be written.
  * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
  */
-export async function prepareOutput(folder: string): Promise<void> {
+export async function prepareOutput(
+  folder: string,
+  names: readonly string[] = kept,
+): Promise<void> {
   try {
     makeFolder(folder);
     const there = await readdir(folder);
-    if (!kept.some((name) => there.includes(name))) return;
+    if (!names.some((name) => there.includes(name))) return;
   } catch (cause) {
     const why = (cause as Error).message;
     throw new StoreError('UNREADABLE', `the output folder cannot be used: ${why}`, { cause });

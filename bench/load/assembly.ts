@@ -1,0 +1,153 @@
+/** Brings a run's validators together: who they are, whether they can decide, and their chain. */
+import { authInput } from '../../engine/signing.js';
+import { Chain } from './chain.js';
+import { readChainEvent } from './chain-events.js';
+import { type Crew, secondsOf } from './crew.js';
+import { LoadError } from './error.js';
+import { BlocksAhead } from './prepare/blocks.js';
+import { signEach } from './prepare/requests.js';
+import { validatorKeys } from './server.js';
+import { Stream } from './stream.js';
+import { neededOf } from './voting.js';
+
+export interface AssemblyPlan {
+  /** What the schedule's arrivals are. */
+  arrivals: 'votes' | 'proposals';
+  /** Transactions a block. */
+  batch: number;
+  /** How many blocks of so many votes a second the run is expected to need. */
+  blocksPerS(votes: number): number;
+}
+
+export interface Assembly {
+  chain: Chain;
+  close(): void;
+}
+
+/** More producers than this never have a block open at a time. */
+const PRODUCERS = 8;
+/** Their keys need not be registered; far from those of the agents. */
+const senders = { first: 1_000_000_000, count: 1_024 };
+/** For a server that does not tell its head to be heard proposing. */
+const HEAD_MS = 10_000;
+
+/** @throws {LoadError} when no block of theirs could be decided. */
+export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Assembly> {
+  const { context, progress, signers, record, asker } = crew;
+  const count = context.options.agents;
+  const producers = Math.min(PRODUCERS, count);
+  if (plan.batch > 0 && crew.surroundings.networkId === null) throw new LoadError(noNetwork);
+  const keys = await crew.keys(count);
+  const validators = await electorateWith(crew, keys);
+  await crew.enlist(keys, (ordinal) =>
+    ordinal < producers ? ['validator', 'producer'] : ['validator'],
+  );
+  const ears: { hear: (text: Buffer) => void } = { hear: () => {} };
+  const stream = await chainStream(crew, (text) => ears.hear(text));
+  const needed = neededOf(validators);
+  const blocksPerS = plan.blocksPerS(needed);
+  const blocks = new BlocksAhead({
+    signers,
+    voters: count,
+    producers,
+    batch: plan.batch,
+    senders,
+    needed,
+    expected: Math.ceil(blocksPerS * secondsOf(context)),
+    blockMs: 1_000 / blocksPerS,
+    now: crew.now,
+    onReady: () => chain?.advance(),
+    onFailed: (error) => context.fail(`signing failed: ${error.message}`),
+  });
+  let chain: Chain | null = null;
+  const close = () => {
+    chain?.close();
+    blocks.close();
+    stream.close();
+  };
+  try {
+    const head = await headOf(crew, ears);
+    progress(await prepared(blocks, head.hash));
+    chain = new Chain({
+      ...plan,
+      context,
+      asker,
+      agents: crew.agents,
+      blocks,
+      record,
+      head,
+      validators,
+      senders,
+    });
+  } catch (error) {
+    close();
+    throw error;
+  }
+  ears.hear = (text) => chain?.hear(text);
+  return { chain, close };
+}
+
+const noNetwork =
+  'the server tells its network_id neither in GET /api/v1/network/state nor in /api/v1/meta: ' +
+  'transactions cannot be signed without it; the workloads votes, reads and subscribers need none';
+
+/** Active validators when all of ours are. @throws {LoadError} when ours cannot decide alone. */
+async function electorateWith({ asker }: Crew, keys: readonly string[]): Promise<number> {
+  const ours = new Set(keys);
+  const others = (await validatorKeys(asker)).filter((key) => !ours.has(key)).length;
+  const needed = neededOf(others + keys.length);
+  if (needed <= keys.length) return others + keys.length;
+  throw new LoadError(
+    `${others} other validators are active on the server: a block would need ${needed} ` +
+      `approvals, and this run has ${keys.length} agents; run it with --agents ` +
+      `${2 * others + 1} or more, or on a server of its own`,
+  );
+}
+
+/** Opt-in topics spare it other agents' votes, where the server has them. */
+async function chainStream(crew: Crew, hear: (text: Buffer) => void): Promise<Stream> {
+  const { context, now, signers } = crew;
+  const { url } = context.options;
+  const { ordinal: agent, publicKey } = crew.agents[0]!;
+  const timestamp = new Date(now()).toISOString();
+  const input = authInput(publicKey, timestamp);
+  const [signature] = await signEach(signers, [{ agent, input }]);
+  const auth = JSON.stringify({ type: 'auth', public_key: publicKey, timestamp, signature });
+  const onClosed = (code: number) =>
+    context.fail(`the event stream was closed with ${code}: finality cannot be seen without it`);
+  const stream = await Stream.open({ url, auth, hear, onClosed });
+  const known = await stream.subscribe(['network', 'outcomes', 'proposals']);
+  if (known !== 'acknowledged') await stream.expect(['network', 'blocks']);
+  return stream;
+}
+
+/** From the server, or from what the others propose upon. */
+async function headOf(
+  { surroundings }: Crew,
+  ears: { hear: (text: Buffer) => void },
+): Promise<{ hash: string; height: number }> {
+  const { hash, height } = surroundings.head;
+  if (hash !== null) return { hash, height };
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new LoadError(noHead)), HEAD_MS);
+    ears.hear = (text) => {
+      const event = readChainEvent(text);
+      if (event?.kind !== 'proposal') return;
+      clearTimeout(timer);
+      resolve({ hash: event.parent, height: event.height - 1 });
+    };
+  });
+}
+
+const noHead =
+  'the server tells the hash of its head neither in GET /api/v1/network/state nor in ' +
+  '/api/v1/blocks, and nobody proposed a block: expected one of them, or a fresh network';
+
+/** Signs ahead, and says what. */
+async function prepared(blocks: BlocksAhead, head: string): Promise<string> {
+  const started = performance.now();
+  await blocks.prepare(head);
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  const { blocks: count, votes, transactions } = blocks.waiting;
+  return `${count} blocks, ${votes} votes and ${transactions} transactions are signed ahead, in ${seconds} s`;
+}

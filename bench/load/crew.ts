@@ -1,0 +1,96 @@
+/**
+ * What a workload with agents works with: threads that sign, the server's clock, and its agents,
+ * from before they are registered until they are taken out again.
+ */
+import { sha256Hex } from '../../engine/signing.js';
+import { type Agent, dismiss, enlist } from './agents.js';
+import { Asker } from './ask.js';
+import { SignedRecord } from './prepare/record.js';
+import { Signers } from './prepare/signers.js';
+import { lookAround, type Surroundings } from './server.js';
+import type { RunContext } from './workload.js';
+
+/** Beside those of the run. */
+const CONNECTIONS = 64;
+
+export class Crew {
+  readonly context: RunContext;
+  readonly asker: Asker;
+  readonly signers: Signers;
+  readonly surroundings: Surroundings;
+  readonly record = new SignedRecord();
+  readonly progress: (line: string) => void;
+  /** Names this run in what it writes. */
+  readonly run: string;
+  readonly agents: Agent[] = [];
+  readonly #stamps = new Map<number, number>();
+
+  private constructor(
+    context: RunContext,
+    progress: (line: string) => void,
+    found: { asker: Asker; surroundings: Surroundings },
+  ) {
+    const { seed } = context.options;
+    this.context = context;
+    this.progress = progress;
+    this.asker = found.asker;
+    this.surroundings = found.surroundings;
+    // By the time as well: a seed that is given again must not make the same transactions again.
+    this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}`).slice(0, 16);
+    const networkId = found.surroundings.networkId ?? '';
+    this.signers = new Signers({ seed, run: this.run, networkId });
+  }
+
+  /** @throws {LoadError} when the server does not answer as the interface says. */
+  static async gather(context: RunContext, progress: (line: string) => void): Promise<Crew> {
+    const asker = new Asker(context.options.url, CONNECTIONS);
+    try {
+      return new Crew(context, progress, { asker, surroundings: await lookAround(asker) });
+    } catch (error) {
+      await asker.close();
+      throw error;
+    }
+  }
+
+  /** The server's time. */
+  readonly now = (): number => Date.now() + this.surroundings.offsetMs;
+
+  /** A timestamp, later than any this agent signed before. */
+  readonly stamp = (agent: number, wantedMs: number): string => {
+    const atMs = Math.max(Math.round(wantedMs), (this.#stamps.get(agent) ?? 0) + 1);
+    this.#stamps.set(agent, atMs);
+    return new Date(atMs).toISOString();
+  };
+
+  keys(count: number): Promise<string[]> {
+    return this.signers.publicKeys(Array.from({ length: count }, (_, ordinal) => ordinal));
+  }
+
+  /** @throws {LoadError} when one is refused. */
+  async enlist(
+    keys: readonly string[],
+    capabilitiesOf: (ordinal: number) => ('validator' | 'producer')[],
+  ): Promise<void> {
+    await enlist(keys, this.agents, { ...this.#means, capabilitiesOf });
+  }
+
+  /** All is signed that is signed ahead: the warm-up begins. */
+  ready(): void {
+    const { context, record } = this;
+    record.measuredFromMs = context.now() + context.options.warmupMs;
+  }
+
+  async close(): Promise<void> {
+    if (!this.context.options.keepAgents) await dismiss(this.agents, this.#means);
+    await Promise.all([this.signers.close(), this.asker.close()]);
+  }
+
+  get #means() {
+    const { asker, signers, now, stamp, progress } = this;
+    return { asker, signers, now, stamp, progress };
+  }
+}
+
+/** How long a run lasts, as far as what is signed ahead goes: a second more. */
+export const secondsOf = ({ options }: RunContext): number =>
+  (options.warmupMs + options.durationMs) / 1_000 + 1;

@@ -1,0 +1,52 @@
+/** What a load run leaves in its folder: its result, tables, histograms and a report to look at. */
+import { CsvFile } from '../../../sim/measure/csv-file.js';
+import { prepareOutput, writeText } from '../../../sim/measure/tables.js';
+import type { LoadResult } from '../result.js';
+import { checked } from './read.js';
+import type { Table } from './tables.js';
+
+export { readLoad } from './read.js';
+
+/** The tables, by name; result.json comes last, so a folder that has it is complete. */
+const names = [
+  'seconds.csv',
+  'latencies.csv',
+  'errors.csv',
+  'histograms.hlog',
+  'report.html',
+  'result.json',
+];
+
+/**
+ * Makes the folder, before a run whose result could not be kept. One that holds a run already is
+ * refused.
+ * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
+ */
+export const prepareLoad = (folder: string): Promise<void> => prepareOutput(folder, names);
+
+/**
+ * Writes all files of a run; each is whole or not there.
+ * @throws {StoreError} as `prepareLoad`, and `UNREADABLE` when a file cannot be written.
+ */
+export async function writeLoad(result: LoadResult, folder: string): Promise<void> {
+  checked(result, (why) => new Error(`the result of the run breaks its own schema: ${why}`));
+  await prepareLoad(folder);
+  const { histogramLog } = await import('./histograms.js');
+  const { tablesOf } = await import('./tables.js');
+  const { loadReport } = await import('../report/index.js');
+  for (const [name, table] of Object.entries(tablesOf(result))) writeTable(folder, name, table);
+  await writeText(folder, 'histograms.hlog', histogramLog(result));
+  await writeText(folder, 'report.html', loadReport(result));
+  await writeText(folder, 'result.json', `${JSON.stringify(result, null, 2)}\n`);
+}
+
+function writeTable(folder: string, name: string, { columns, rows }: Table): void {
+  const file = new CsvFile(folder, name, columns);
+  try {
+    for (const row of rows) file.add(row);
+  } catch (error) {
+    file.abandon();
+    throw error;
+  }
+  file.finish();
+}

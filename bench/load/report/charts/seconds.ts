@@ -1,0 +1,164 @@
+/** What happened second by second: rates, and times beside the generator's own lag. */
+import { gridY, line, type Markish, ruleY } from '@observablehq/plot';
+import type { Chart } from '../../../../sim/report/figure.js';
+import { shown, tick, time, timeUnit } from '../../../../sim/report/numbers.js';
+import type { LoadResult, Second } from '../../result.js';
+
+/** More could not be told apart in a picture. */
+const MOST_STEPS = 400;
+
+export function throughputChart({ seconds, asked }: LoadResult): Chart | null {
+  const steps = stepsOf(seconds);
+  if (steps.length === 0) return null;
+  const open = asked.loop === 'open';
+  const curves: Curve[] = [
+    ...(open
+      ? [{ name: 'by the schedule', color: 'var(--c8)', of: mean('intended'), dashed: true }]
+      : []),
+    { name: 'accepted', color: 'var(--c1)', of: mean('accepted') },
+    { name: 'failed', color: 'var(--c2)', of: mean('failed') },
+  ];
+  return {
+    title: 'Arrivals over time',
+    caption:
+      `Arrivals a second that were accepted, and that were refused, timed out, broke or got a ` +
+      `lie${open ? '; the dashed line is what the schedule intended' : ''}. The least in a second: ` +
+      `${shown(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
+    legend: curves.map(({ name, color }) => ({ color, text: name })),
+    draw: (_, narrow) => ({
+      ...frame(steps, narrow),
+      y: { label: 'arrivals a second', tickFormat: tick, domain: [0, top(steps, curves)] },
+      marks: [...ground(), ...drawn(steps, curves)],
+    }),
+  };
+}
+
+export function finalizedChart({ seconds, transactions }: LoadResult): Chart | null {
+  const steps = stepsOf(seconds);
+  if (steps.length === 0 || transactions.proposed === 0) return null;
+  const name = 'finalized_transactions';
+  const curves: Curve[] = [{ name, color: 'var(--c3)', of: mean(name) }];
+  return {
+    title: 'Finalized transactions over time',
+    caption:
+      `Transactions a second that were seen in finalized blocks: ${shown(transactions.tps)} on ` +
+      `average over the measured time, ${shown(extreme(seconds, name, Math.max))} in the best ` +
+      `second.${grouped(steps)}`,
+    draw: (_, narrow) => ({
+      ...frame(steps, narrow),
+      y: { label: 'transactions a second', tickFormat: tick, domain: [0, top(steps, curves)] },
+      marks: [...ground(), ...drawn(steps, curves)],
+    }),
+  };
+}
+
+export function timesChart({ seconds }: LoadResult): Chart | null {
+  const steps = stepsOf(seconds);
+  const longest = extreme(seconds, 'response_p99', Math.max);
+  if (steps.length === 0 || longest === null) return null;
+  const unit = timeUnit(longest);
+  const scaled = (name: 'response_p50' | 'response_p99' | 'lag_max') => (step: Step) => {
+    const ms = worst(step, name);
+    return ms === null ? null : ms / unit.ms;
+  };
+  const curves: Curve[] = [
+    { name: '99th percentile', color: 'var(--c2)', of: scaled('response_p99') },
+    { name: 'median', color: 'var(--c1)', of: scaled('response_p50') },
+    { name: 'lag of the generator', color: 'var(--c8)', of: scaled('lag_max') },
+  ];
+  return {
+    title: 'Response times over time',
+    caption:
+      `Of what was answered in each second; and the longest time by which the generator itself ` +
+      `was late. Where its lag is as high as the response times, they are not the server's. The ` +
+      `worst second had a 99th percentile of ${time(longest)}.${grouped(steps, 'the longest')}`,
+    legend: curves.map(({ name, color }) => ({ color, text: name })),
+    draw: (_, narrow) => ({
+      ...frame(steps, narrow),
+      y: { label: unit.name, tickFormat: tick, domain: [0, top(steps, curves)] },
+      marks: [...ground(), ...drawn(steps, curves)],
+    }),
+  };
+}
+
+/** Some seconds that are drawn as one point. */
+type Step = readonly Second[];
+
+interface Curve {
+  name: string;
+  color: string;
+  dashed?: boolean;
+  of(step: Step): number | null;
+}
+
+function stepsOf(seconds: readonly Second[]): Step[] {
+  const size = Math.ceil(seconds.length / MOST_STEPS);
+  const count = Math.ceil(seconds.length / (size || 1));
+  return Array.from({ length: count }, (_, index) =>
+    seconds.slice(index * size, (index + 1) * size),
+  );
+}
+
+const grouped = (steps: readonly Step[], what = 'the mean'): string =>
+  steps[0]!.length > 1 ? ` Each point is ${what} of ${steps[0]!.length} seconds.` : '';
+
+const mean =
+  (name: 'intended' | 'accepted' | 'failed' | 'finalized_transactions') =>
+  (step: Step): number =>
+    step.reduce((sum, second) => sum + second[name], 0) / step.length;
+
+const worst = (step: Step, name: keyof Second): number | null => extreme(step, name, Math.max);
+
+function extreme(
+  seconds: readonly Second[],
+  name: keyof Second,
+  of: (a: number, b: number) => number,
+): number | null {
+  return seconds.reduce<number | null>((found, second) => {
+    const value = second[name];
+    return value === null ? found : found === null ? value : of(found, value);
+  }, null);
+}
+
+/** In the middle of its seconds. */
+const middle = (step: Step): number => step[0]!.second + step.length / 2;
+
+function top(steps: readonly Step[], curves: readonly Curve[]): number {
+  const values = steps.flatMap((step) => curves.map(({ of }) => of(step) ?? 0));
+  return values.reduce((a, b) => Math.max(a, b), 0) * 1.06 || 1;
+}
+
+function frame(steps: readonly Step[], narrow: boolean) {
+  const last = steps.at(-1)!.at(-1)!.second + 1;
+  const label = 'measured time, s';
+  return {
+    height: narrow ? 220 : 260,
+    marginLeft: 56,
+    marginTop: 28,
+    x: { label, labelOffset: 42, domain: [0, last], ticks: narrow ? 5 : 10, tickFormat: tick },
+  };
+}
+
+const ground = (): Markish[] => [
+  gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+  ruleY([0], { stroke: 'var(--faint)' }),
+];
+
+/** A gap where nothing was answered; a single second is a dash. */
+const drawn = (steps: readonly Step[], curves: readonly Curve[]): Markish[] =>
+  curves.map(({ color, of, dashed = false }) =>
+    line(
+      steps.flatMap((step) => {
+        const y = of(step);
+        const ends = steps.length === 1 ? [0, 1] : [middle(step)];
+        return ends.map((x) => ({ x, y }));
+      }),
+      {
+        x: 'x',
+        y: 'y',
+        stroke: color,
+        strokeWidth: dashed ? 1.5 : 2,
+        ...(dashed ? { strokeDasharray: '5 4' } : {}),
+      },
+    ),
+  );

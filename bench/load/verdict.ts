@@ -1,0 +1,111 @@
+/**
+ * Whether a run's figures can be trusted, and why not. The rule is this file:
+ *
+ * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for.
+ * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals was
+ *   taken up more than 10 ms after it was due, and busy when its event loop was in use for more than
+ *   95 % of the time. Open loop: late or busy, it is to blame when less than 99 % of the schedule
+ *   was sent at all; late, also for response times of which its lag is more than half. Closed loop,
+ *   whose response times hold no lag: it is to blame when it is busy, or late for a tenth of the
+ *   time. What was sent and not accepted, and waiting for a free connection, is the server's.
+ * - UNSTABLE: the halves of the run disagree: in the rate accepted by more than a tenth, or in the
+ *   median response time by more than a factor of two and more than 2 ms.
+ * - VALID: none of these.
+ */
+import type { LoadResult } from './result.js';
+
+export interface Half {
+  accepted: number;
+  p50: number | null;
+}
+
+export interface Evidence {
+  ended: LoadResult['ended'];
+  /** Arrivals a second that were asked for; null in the closed loop. */
+  targetPerS: number | null;
+  sentPerS: number;
+  acceptedPerS: number;
+  /** Percentiles of the generator's lag and of response times, milliseconds. */
+  lagP90: number | null;
+  lagP99: number | null;
+  responseP99: number | null;
+  /** Of the event loop, 0 to 1. */
+  utilization: number;
+  /** Null where the run ended early. */
+  halves: readonly [Half, Half] | null;
+}
+
+export type Verdict = Pick<LoadResult, 'verdict' | 'reasons'>;
+
+const LEAST_SHARE = 0.99;
+const LATE_MS = 10;
+const BUSY = 0.95;
+const DIFFERENCE = 0.1;
+
+export function verdictOf(evidence: Evidence): Verdict {
+  const { ended, acceptedPerS } = evidence;
+  if (ended === 'failed') return { verdict: 'INVALID', reasons: [] };
+  const short = shortBy(evidence);
+  const lateness = latenessOf(evidence);
+  if (isBound(evidence)) {
+    const reasons = [`the generator was too slow: ${lateness.join(', ')}`, ...(short ?? [])];
+    return { verdict: 'CLIENT_BOUND', reasons };
+  }
+  if (acceptedPerS === 0) return { verdict: 'INVALID', reasons: ['nothing was accepted'] };
+  if (short) return { verdict: 'INVALID', reasons: short };
+  const differences = differencesOf(evidence);
+  const known = lateness.map((fact) => `response times hold that of the generator: ${fact}`);
+  const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
+  return { verdict, reasons: [...differences, ...(evidence.targetPerS === null ? [] : known)] };
+}
+
+/** Whether the generator is to blame. */
+function isBound(evidence: Evidence): boolean {
+  const { targetPerS, sentPerS, responseP99 } = evidence;
+  const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
+  const late = lagP99 > LATE_MS;
+  const busy = evidence.utilization > BUSY;
+  if (targetPerS === null) return busy || lagP90 > LATE_MS;
+  const unsent = sentPerS < LEAST_SHARE * targetPerS;
+  return (unsent && (late || busy)) || (late && lagP99 > (responseP99 ?? 0) / 2);
+}
+
+/** What is known of a generator that is late or busy. */
+function latenessOf({ lagP99, utilization }: Evidence): string[] {
+  return [
+    ...((lagP99 ?? 0) > LATE_MS
+      ? [`its lag is ${figure(lagP99 ?? 0)} ms at the 99th percentile`]
+      : []),
+    ...(utilization > BUSY
+      ? [`its event loop was busy for ${figure(100 * utilization)} % of the time`]
+      : []),
+  ];
+}
+
+/** What is missing from the rate, or null. */
+function shortBy({ targetPerS, acceptedPerS }: Evidence): string[] | null {
+  if (targetPerS === null || acceptedPerS >= LEAST_SHARE * targetPerS) return null;
+  const share = (100 * acceptedPerS) / targetPerS;
+  const found = `${figure(acceptedPerS)} of ${figure(targetPerS)} arrivals a second were accepted`;
+  return [`${found}, ${figure(share)} %; expected at least ${100 * LEAST_SHARE} %`];
+}
+
+function differencesOf({ halves }: Evidence): string[] {
+  if (!halves) return [];
+  const [first, second] = halves;
+  const most = Math.max(first.accepted, second.accepted);
+  const least = Math.min(first.accepted, second.accepted);
+  const times = [first.p50 ?? 0, second.p50 ?? 0].sort((a, b) => a - b) as [number, number];
+  const slower = times[1] > 2 * times[0] && times[1] - times[0] > 2;
+  return [
+    ...(most - least > DIFFERENCE * most
+      ? [`the halves of the run accepted ${first.accepted} and ${second.accepted} arrivals`]
+      : []),
+    ...(slower
+      ? [`the halves' medians are ${figure(first.p50 ?? 0)} and ${figure(second.p50 ?? 0)} ms`]
+      : []),
+  ];
+}
+
+const figure = (value: number) =>
+  value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 });

@@ -1,0 +1,119 @@
+/**
+ * The workload `mixed`: what the agents of a network do all day, by a table of weights. An operation
+ * that cannot be sent now gets its turn later, so that the shares hold over the run.
+ */
+
+import { isRecord } from '../ask.js';
+import { type Assembly, assemble } from '../assembly.js';
+import { Crew } from '../crew.js';
+import { Memes } from '../memes.js';
+import type { LoadOptions } from '../options.js';
+import { Statuses } from '../statuses.js';
+import type { Call, Workload } from '../workload.js';
+
+/** Of a hundred arrivals. */
+const weights = { vote: 60, state: 12, agents: 3, reputation: 15, status: 7, meme: 3 } as const;
+
+type Kind = keyof typeof weights;
+
+const kinds = Object.keys(weights) as Kind[];
+/** Agents in a list that is read; a server that knows no limit gives all. */
+const LIST = 20;
+/** Arrivals signed ahead for each second of a closed loop. */
+const GUESS_PER_S = 5_000;
+
+/** How far a kind may get ahead of its share while another waits: ten arrivals. */
+const DEBT = 1_000;
+
+/** How each kind is asked for; null when it has to wait. */
+type Means = Record<Kind, (intendedMs: number) => Call | null>;
+
+export function mixed({ rate, batch }: LoadOptions): Workload {
+  const perS = (kind: Kind) => ((rate ?? GUESS_PER_S) * weights[kind]) / 100;
+  let crew: Crew | null = null;
+  let parts: { assembly: Assembly; statuses: Statuses; memes: Memes } | null = null;
+  let draw: ((intendedMs: number) => Call | null) | null = null;
+  return {
+    async prepare(context, progress) {
+      crew = await Crew.gather(context, progress);
+      const blocksPerS = (needed: number) => perS('vote') / needed;
+      const assembly = await assemble(crew, { arrivals: 'votes', batch, blocksPerS });
+      const onReady = () => context.wake();
+      const { agents } = crew;
+      const statuses = new Statuses(crew, {
+        agents,
+        perS: perS('status'),
+        onReady,
+        onSettled: () => {},
+      });
+      const memes = new Memes(crew, { perS: perS('meme'), onReady });
+      parts = { assembly, statuses, memes };
+      await Promise.all([statuses.prepare(), memes.prepare()]);
+      draw = shares({
+        vote: (intendedMs) => assembly.chain.next(intendedMs),
+        ...readsOf(agents.map(({ id }) => id)),
+        status: () => statuses.next()?.call ?? null,
+        meme: () => memes.next(),
+      });
+      crew.ready();
+      assembly.chain.advance();
+      return { subscribers: 0 };
+    },
+    next: (intendedMs) => draw!(intendedMs),
+    drain: async (signal) => parts?.assembly.chain.drain(signal),
+    async close() {
+      parts?.assembly.close();
+      parts?.statuses.close();
+      parts?.memes.close();
+      await crew?.close();
+    },
+    signed: () => crew!.record.signed,
+  };
+}
+
+/** Each arrival gives every kind its weight in credit; the one with the most that can is sent. */
+function shares(means: Means): (intendedMs: number) => Call | null {
+  const credit = new Map<Kind, number>(kinds.map((kind) => [kind, weights[kind]]));
+  return (intendedMs) => {
+    const byCredit = [...kinds].sort((a, b) => credit.get(b)! - credit.get(a)!);
+    // Who waits for one kind too long waits for it alone: else reads would take over.
+    for (const kind of byCredit.filter((one) => credit.get(one)! > -DEBT)) {
+      const call = means[kind](intendedMs);
+      if (!call) continue;
+      for (const one of kinds) credit.set(one, credit.get(one)! + weights[one]);
+      credit.set(kind, credit.get(kind)! - 100);
+      return call;
+    }
+    return null;
+  };
+}
+
+function readsOf(ids: readonly string[]): Pick<Means, 'state' | 'agents' | 'reputation'> {
+  let turn = 0;
+  return {
+    state: () => read('/api/v1/network/state', ({ block_height }) => isNumber(block_height)),
+    agents: () =>
+      read(`/api/v1/network/agents?limit=${LIST}`, ({ validators }) => Array.isArray(validators)),
+    reputation: () => {
+      turn += 1;
+      const id = encodeURIComponent(ids[turn % ids.length]!);
+      return read(`/api/v1/social/reputation/${id}`, ({ overall_score }) =>
+        isNumber(overall_score),
+      );
+    },
+  };
+}
+
+const isNumber = (value: unknown) => typeof value === 'number';
+
+function read(target: string, holds: (data: Record<string, unknown>) => boolean): Call {
+  return {
+    operation: 'read',
+    method: 'GET',
+    target,
+    headers: {},
+    body: null,
+    holds: (data) => isRecord(data) && holds(data),
+    settled: () => {},
+  };
+}

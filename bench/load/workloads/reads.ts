@@ -1,0 +1,83 @@
+/** Reads alone: state, the list of agents, reputations of those who are in it. Needs no agent. */
+import type { Call, Fate, RunContext, Workload } from '../workload.js';
+
+interface ReadKind {
+  /** How many of each round are of it. */
+  weight: number;
+  target(ids: readonly string[], count: number): string;
+  holds(data: unknown): boolean;
+}
+
+/** A server that knows no limit gives the whole list: no harm. */
+const LIST = 20;
+
+const kinds: readonly ReadKind[] = [
+  {
+    weight: 2,
+    target: () => '/api/v1/network/state',
+    holds: (data) => typeof member(data, 'block_height') === 'number',
+  },
+  {
+    weight: 1,
+    target: () => `/api/v1/network/agents?limit=${LIST}`,
+    holds: (data) => listed(data) !== null,
+  },
+  {
+    weight: 1,
+    target: (ids, count) => `/api/v1/social/reputation/${encodeURIComponent(pick(ids, count))}`,
+    holds: (data) => typeof member(data, 'overall_score') === 'number',
+  },
+];
+
+export function reads(): Workload {
+  let ids: readonly string[] = [];
+  let round: readonly ReadKind[] = [];
+  let count = 0;
+  return {
+    async prepare(context, progress) {
+      ids = listed(await ask(context)) ?? [];
+      if (ids.length === 0) progress('the server has no agents: no reputation is read');
+      const usable = ids.length > 0 ? kinds : kinds.slice(0, 2);
+      round = usable.flatMap((kind) => new Array<ReadKind>(kind.weight).fill(kind));
+      return { subscribers: 0 };
+    },
+    next() {
+      const kind = round[count % round.length]!;
+      count += 1;
+      return read(kind.target(ids, count), kind.holds, () => {});
+    },
+    async drain() {},
+    async close() {},
+    signed: () => ({ keys: 0, messages: 0, preparedAhead: 1 }),
+  };
+}
+
+/** The list of agents, or null. */
+function ask(context: RunContext): Promise<unknown> {
+  return new Promise((resolve) => {
+    const { target, holds } = kinds[1]!;
+    const settled = (fate: Fate) => resolve(fate.kind === 'accepted' ? fate.data : null);
+    context.send(read(target([], 0), holds, settled));
+  });
+}
+
+function read(
+  target: string,
+  holds: (data: unknown) => boolean,
+  settled: (fate: Fate) => void,
+): Call {
+  return { operation: 'read', method: 'GET', target, headers: {}, body: null, holds, settled };
+}
+
+/** Ids of the agents in a list, each once; null when it is none. */
+function listed(data: unknown): string[] | null {
+  const lists = [member(data, 'validators'), member(data, 'producers')];
+  if (!lists.every(Array.isArray)) return null;
+  const ids = lists.flat().map((agent) => member(agent, 'id'));
+  return [...new Set(ids.filter((id) => typeof id === 'string'))];
+}
+
+const member = (data: unknown, name: string): unknown =>
+  typeof data === 'object' && data !== null ? (data as Record<string, unknown>)[name] : undefined;
+
+const pick = (ids: readonly string[], count: number) => ids[count % ids.length]!;

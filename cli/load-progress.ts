@@ -1,0 +1,41 @@
+/** How far a load run is, on standard error: one line a second. */
+import type { LoadHooks, LoadOptions } from '../bench/load/index.js';
+
+export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 'onSecond'>>;
+
+const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'waiting for the rest' };
+
+export function showLoad(options: LoadOptions): LoadDisplay {
+  return {
+    onTarget: (server) => print(`folkmoot load ${options.workload}: ${serverLine(server)}`),
+    onPreparing: print,
+    onSecond({ phase, elapsedMs, second }) {
+      const { warmupMs, durationMs } = options;
+      const passed = phase === 'warm-up' ? elapsedMs + warmupMs : elapsedMs;
+      const whole = phase === 'warm-up' ? warmupMs : durationMs;
+      const time = `${Math.round(passed / 1000)}/${Math.round(whole / 1000)} s`;
+      const shown = phase === 'measured' && second;
+      const p99 = shown ? (second.response_p99 ?? Number.NaN).toFixed(1) : '';
+      const what = shown
+        ? `: ${second.accepted} accepted/s, ${second.failed} failed, p99 ${p99} ms`
+        : '';
+      print(`${names[phase]} ${time}${what}`);
+    },
+  };
+}
+
+type Server = Parameters<LoadDisplay['onTarget']>[0];
+
+/** What the server says about itself. */
+export function serverLine({ url, version, limits_profile, durable }: Server): string {
+  const known = [
+    ...(version === null ? [] : [`version ${version}`]),
+    ...(limits_profile === null ? [] : [`limits ${limits_profile}`]),
+    ...(durable === null ? [] : [durable ? 'durable on disk' : 'in memory']),
+  ];
+  return `${url}, ${known.length > 0 ? known.join(', ') : 'which says nothing about itself'}`;
+}
+
+function print(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

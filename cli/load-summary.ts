@@ -1,0 +1,115 @@
+/** The readable summary of a load run. */
+import type { LoadResult } from '../bench/load/index.js';
+import { serverLine } from './load-progress.js';
+
+type Operation = LoadResult['operations'][number];
+type Percentiles = Operation['response'];
+
+const count = (value: number) => value.toLocaleString('en-US');
+const perS = (value: number) =>
+  value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 2 : 0 });
+const percent = (share: number) => `${perS(100 * share)} %`;
+
+export function loadSummary(result: LoadResult): string {
+  const rows: [string, string][] = [
+    ['verdict', result.verdict],
+    ...result.reasons.map((reason): [string, string] => ['', reason]),
+    ['server', serverLine(result.server)],
+    ['asked', asked(result)],
+    ['accepted', accepted(result)],
+    ...transactions(result),
+    ...delivery(result),
+    ...result.operations.flatMap(fates),
+    ['generator', generator(result)],
+    ['machine', machine(result)],
+    ['seed', result.seed],
+  ];
+  const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`.trimEnd());
+  return [...lines, '', ...latencies(result)].join('\n');
+}
+
+function asked({ asked: wanted }: LoadResult): string {
+  const { workload, loop, rate, concurrency, agents, batch, duration_s, warmup_s } = wanted;
+  const much = loop === 'open' ? `${perS(rate ?? 0)} a second` : `${concurrency} under way`;
+  const who = agents > 0 ? `, ${count(agents)} agents` : '';
+  const blocks = batch > 0 ? `, ${count(batch)} transactions a block` : '';
+  return `${workload}, ${loop} loop, ${much}${who}${blocks}, ${duration_s} s after ${warmup_s} s`;
+}
+
+function accepted({ arrivals, ended, measured_s }: LoadResult): string {
+  const share = arrivals.of_target === null ? '' : `, ${percent(arrivals.of_target)} of the target`;
+  const early = ended === 'complete' ? '' : ` (${ended} after ${measured_s.toFixed(1)} s)`;
+  const of = `${count(arrivals.accepted)} of ${count(arrivals.intended)}`;
+  return `${of}: ${perS(arrivals.accepted_per_s)} a second${share}${early}`;
+}
+
+function transactions({ transactions: all }: LoadResult): [string, string][] {
+  if (all.proposed === 0) return [];
+  const { proposed, finalized, timed_out, unfinished, tps } = all;
+  const open = `${count(timed_out)} late, ${count(unfinished)} unfinished`;
+  return [
+    ['TPS', `${perS(tps)} finalized a second`],
+    ['transactions', `${count(finalized)} of ${count(proposed)} proposed are final, ${open}`],
+  ];
+}
+
+function delivery({ delivery: all }: LoadResult): [string, string][] {
+  if (all.subscribers === 0) return [];
+  const { subscribers, expected, delivered, holes, disconnects, deliveries_per_s } = all;
+  const events = `${count(delivered)} of ${count(expected)}, ${perS(deliveries_per_s)} a second`;
+  const bad = `${count(holes)} holes, ${count(disconnects)} disconnects`;
+  return [['deliveries', `${events}, to ${count(subscribers)} subscribers; ${bad}`]];
+}
+
+/** What became of the requests of one kind. */
+function fates(one: Operation): [string, string][] {
+  const others = [
+    ...one.refused.map(({ status, code, reason, count: times }) => {
+      const named = [status, code, reason].filter((word) => word !== '-').join(' ');
+      return `${count(times)} refused: ${named}`;
+    }),
+    ...(one.lies > 0 ? [`${count(one.lies)} answered 2xx without the data`] : []),
+    ...(one.timed_out > 0 ? [`${count(one.timed_out)} timed out`] : []),
+    ...(one.broken > 0 ? [`${count(one.broken)} broken connections`] : []),
+    ...(one.unfinished > 0 ? [`${count(one.unfinished)} unfinished`] : []),
+  ];
+  const first = `${count(one.accepted)} of ${count(one.sent)} sent were accepted`;
+  return [[one.operation, first], ...others.map((text): [string, string] => ['', text])];
+}
+
+function generator({ generator: { lag, utilization, keys, messages } }: LoadResult): string {
+  const late = lag.p99 === null ? '' : `lag ${lag.p99.toFixed(1)} ms at p99, `;
+  const signed = messages > 0 ? `, ${count(messages)} messages of ${count(keys)} keys` : '';
+  return `${late}event loop in use ${percent(utilization)}${signed}`;
+}
+
+function machine({ machine: name, node, r }: LoadResult): string {
+  const speed = r === null ? '' : `, R ${perS(r)} verifications/s of one core`;
+  return `${name}, node ${node}${speed}`;
+}
+
+const columns = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
+
+/** A table of latencies; what has no samples is left out. */
+function latencies(result: LoadResult): string[] {
+  const rows: [string, Percentiles][] = [
+    ...result.operations.flatMap(({ operation, response, service }): [string, Percentiles][] => [
+      [`${operation}, response`, response],
+      [`${operation}, service`, service],
+    ]),
+    ['finality', result.finality],
+    ['delivery', result.delivery.latency],
+  ];
+  const seen = rows.filter(([, { count: samples }]) => samples > 0);
+  if (seen.length === 0) return ['No latencies: nothing was accepted.'];
+  const width = Math.max(...seen.map(([name]) => name.length), 12);
+  const cell = (text: string) => text.padStart(10);
+  const head = columns.map((name) => cell(name === 'p999' ? 'p99.9' : name)).join('');
+  return [
+    `${'milliseconds'.padEnd(width)}${head}`,
+    ...seen.map(([name, values]) => {
+      const cells = columns.map((column) => cell((values[column] ?? 0).toFixed(2)));
+      return `${name.padEnd(width)}${cells.join('')}`;
+    }),
+  ];
+}
