@@ -1,4 +1,4 @@
-/** The result as text: the tiers, what is wanted, then every case; numbers end where they should. */
+/** The result as text: a table for each case, then what is wanted. */
 import type { BenchResult } from './result.js';
 
 type Row = BenchResult['cases'][number];
@@ -43,6 +43,7 @@ const columns: { title: string; text(row: Row): string | undefined }[] = [
     title: 'value',
     text: ({ value, unit }) => (value === undefined ? value : `${number(value)} ${unit ?? ''}`),
   },
+  { title: 'note', text: ({ note }) => note },
 ];
 
 function table(name: string, rows: readonly Row[]): string[] {
@@ -94,6 +95,7 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
 }
 
 function number(value: number): string {
-  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
+  if (Math.abs(value) >= 100 || Number.isInteger(value))
+    return Math.round(value).toLocaleString('en-US');
   return value.toFixed(value !== 0 && Math.abs(value) < 10 ? 2 : 1);
 }

@@ -1,8 +1,8 @@
 /** R: what one core's libsodium verifies in a plain loop. All other figures are ratios to it. */
 import { Worker } from 'node:worker_threads';
 import { type VerifyJob, verifyWithLibsodium } from '../engine/index.js';
+import { jobSource } from './fixtures/jobs.js';
 import { rateOf } from './measure.js';
-import { jobSource } from './workload/jobs.js';
 
 /** Verifications a second of 250-byte messages, on this thread; each message once. */
 export function rawVerifications(seed = 'raw', seconds = 0.5): number {

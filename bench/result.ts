@@ -17,7 +17,10 @@ const figure = {
   wanted: optional('what the ratio should reach'),
   allowed: optional('what the value should not exceed'),
   cpu_us: optional('CPU time of each, microseconds, of all threads that did it'),
-  idle: optional('share of its time that the verifier pool had nothing to do'),
+  idle: optional('share of the time that the threads of the verifier pool did not run'),
+  note: Type.Optional(
+    Type.String(about('what must be known beside: a verdict of the load tester')),
+  ),
   batch_sizes: Type.Optional(
     Type.Array(Type.Number(), about('batches by size: slot k counts 2^k to 2^(k+1) - 1')),
   ),

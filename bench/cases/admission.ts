@@ -10,10 +10,10 @@ import {
   voteInput,
 } from '../../engine/signing.js';
 import { defineCase, type Round } from '../case.js';
+import { composers } from '../fixtures/bodies.js';
+import { NETWORK_ID, signatories } from '../fixtures/chain.js';
 import { rateOver } from '../measure.js';
 import type { Row } from '../result.js';
-import { composers } from '../workload/bodies.js';
-import { NETWORK_ID, signatories } from '../workload/chain.js';
 
 const HASH = 'ab'.repeat(32);
 const KEYS = 1_000;

@@ -2,10 +2,10 @@
 import { canonical, Digests, decodeEntry, encodeStep, splitStored } from '../../engine/index.js';
 import { jcs } from '../../engine/signing.js';
 import { defineCase, type Round } from '../case.js';
+import { encodePast, historyOf } from '../fixtures/history.js';
+import { Town } from '../fixtures/town.js';
 import { rateOver } from '../measure.js';
 import type { Row } from '../result.js';
-import { encodePast, historyOf } from '../workload/history.js';
-import { Town } from '../workload/town.js';
 
 interface Configuration {
   blocks: number;

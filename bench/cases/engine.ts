@@ -4,9 +4,9 @@
  * come before it, so the calls of its own kind are timed one by one.
  */
 import { defineCase, type Round } from '../case.js';
+import { doings } from '../fixtures/commands.js';
+import { Town } from '../fixtures/town.js';
 import type { Row } from '../result.js';
-import { doings } from '../workload/commands.js';
-import { Town } from '../workload/town.js';
 
 interface Configuration {
   populations: number[];

@@ -12,11 +12,11 @@ import {
   type Subscribers,
   subscribe,
 } from '../clients/subscribers.js';
+import { signatories } from '../fixtures/chain.js';
 import type { Row } from '../result.js';
 import { withBare } from '../servers/bare.js';
 import { type FolkmootServer, registerAt, withFolkmoot } from '../servers/folkmoot.js';
 import type { MeasuredServer } from '../servers/server.js';
-import { signatories } from '../workload/chain.js';
 
 interface Configuration {
   subscribers: number;

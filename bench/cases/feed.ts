@@ -6,10 +6,10 @@ import { Feed, type Subscriber } from '../../api/feed.js';
 import type { Socket } from '../../api/transport.js';
 import { formatInstant, type ToldEvent } from '../../engine/index.js';
 import { defineCase, type Round } from '../case.js';
+import { START_MS } from '../fixtures/chain.js';
+import { withNetwork } from '../fixtures/network.js';
 import { rateOf } from '../measure.js';
 import type { Row } from '../result.js';
-import { START_MS } from '../workload/chain.js';
-import { withNetwork } from '../workload/network.js';
 
 interface Configuration {
   subscribers: number[];

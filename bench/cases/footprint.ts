@@ -2,10 +2,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineCase, type Round } from '../case.js';
+import { chain, registerAll, requestsOf, signatories } from '../fixtures/chain.js';
+import { withNetwork } from '../fixtures/network.js';
+import { passAll } from '../fixtures/pass.js';
 import type { Row } from '../result.js';
-import { chain, registerAll, requestsOf, signatories } from '../workload/chain.js';
-import { withNetwork } from '../workload/network.js';
-import { passAll } from '../workload/pass.js';
 
 interface Configuration {
   agents: number;

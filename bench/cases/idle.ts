@@ -2,10 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { defineCase, type Round } from '../case.js';
 import { CONNECTIONS_PER_AGENT, greetingsOf, subscribe } from '../clients/subscribers.js';
+import { signatories } from '../fixtures/chain.js';
 import type { Row } from '../result.js';
 import { registerAt, withFolkmoot } from '../servers/folkmoot.js';
 import type { MeasuredServer } from '../servers/server.js';
-import { signatories } from '../workload/chain.js';
 
 interface Configuration {
   subscribers: number;

@@ -12,10 +12,12 @@ import { simulatorCase } from './simulator.js';
 import { stagesCase } from './stages.js';
 import { storeCase } from './store.js';
 import { tiersCase } from './tiers.js';
+import { transactionsCase } from './transactions.js';
 import { verifyCase } from './verify.js';
 
 export const cases: readonly Case[] = [
   tiersCase,
+  transactionsCase,
   readsCase,
   fanOutCase,
   idleCase,

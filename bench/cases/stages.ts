@@ -6,13 +6,13 @@
 import { bodyProblem, Digests, parseJson, type VerifyJob } from '../../engine/index.js';
 import { voteInput } from '../../engine/signing.js';
 import { defineCase, type Round } from '../case.js';
+import { batchesOf, encodePast, historyOf, type Past, storeBefore } from '../fixtures/history.js';
+import { jobSource } from '../fixtures/jobs.js';
+import { withFolder } from '../fixtures/network.js';
+import { Town } from '../fixtures/town.js';
 import { rateOf, rateOver, timed } from '../measure.js';
 import { verifyOrThrow } from '../raw.js';
 import type { Row } from '../result.js';
-import { batchesOf, encodePast, historyOf, type Past, storeBefore } from '../workload/history.js';
-import { jobSource } from '../workload/jobs.js';
-import { withFolder } from '../workload/network.js';
-import { Town } from '../workload/town.js';
 
 interface Configuration {
   blocks: number;

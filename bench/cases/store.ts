@@ -1,17 +1,17 @@
 /** The store's commit by batch size: real votes, durable in LMDB, one commit after the other. */
 import { Digests } from '../../engine/index.js';
 import { defineCase, type Round } from '../case.js';
-import { timed } from '../measure.js';
-import type { Row } from '../result.js';
 import {
   batchesOf,
   type Encoded,
   encodePast,
   historyOf,
   storeBefore,
-} from '../workload/history.js';
-import { withFolder } from '../workload/network.js';
-import { Town } from '../workload/town.js';
+} from '../fixtures/history.js';
+import { withFolder } from '../fixtures/network.js';
+import { Town } from '../fixtures/town.js';
+import { timed } from '../measure.js';
+import type { Row } from '../result.js';
 
 interface Configuration {
   blocks: number;

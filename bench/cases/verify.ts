@@ -6,10 +6,10 @@ import {
   type VerifyJob,
 } from '../../engine/index.js';
 import { defineCase, type Round } from '../case.js';
+import { jobSource } from '../fixtures/jobs.js';
 import { rateOf, timed } from '../measure.js';
 import { verifyOrThrow } from '../raw.js';
 import type { Row } from '../result.js';
-import { jobSource } from '../workload/jobs.js';
 
 interface Configuration {
   /** Signatures a figure: of libsodium, and of the reference, which is some twenty times slower. */
@@ -27,18 +27,19 @@ async function run(asked: Configuration, { r, seed }: Round): Promise<Row[]> {
   const rows: Row[] = [{ name: 'libsodium in a plain loop', per_s: raw, of_r: raw / r }];
   for (const kind of ['inline', 'pool', 'reference'] as const) {
     const count = kind === 'reference' ? asked.referenceSignatures : asked.signatures;
-    const rates = await ratesOf(kind, jobs(count));
+    const rates = await ratesOf(kind, () => jobs(count));
     rows.push(...rates.map((row) => ({ ...row, of_r: (row.per_s ?? 0) / r })));
   }
   return rows;
 }
 
-/** The same signatures in each way; a verifier remembers nothing, so that is no help. */
-async function ratesOf(kind: VerifierKind, jobs: readonly VerifyJob[]): Promise<Row[]> {
+/** Further signatures for each way of asking. */
+async function ratesOf(kind: VerifierKind, further: () => VerifyJob[]): Promise<Row[]> {
   const verifier = createVerifier(kind);
   // The threads start with the first batch: that is no verification.
-  await verifier.verify(jobs.slice(0, CALLERS));
+  await verifier.verify(further().slice(0, CALLERS));
   const rate = async (name: string, callers: number, batch: number): Promise<Row> => {
+    const jobs = further();
     const { wall, cpu } = await timed(() => verifyAll(verifier, jobs, callers, batch));
     const cpu_us = (cpu * 1e6) / jobs.length;
     return { name: `${kind}, ${name}`, per_s: jobs.length / wall, cpu_us };

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { carriage, type Signatory, type SignedRequest } from '../../engine/index.js';
-import { registration } from '../workload/chain.js';
-import { withFolder } from '../workload/network.js';
+import { registration } from '../fixtures/chain.js';
+import { withFolder } from '../fixtures/network.js';
 import type { MeasuredServer } from './server.js';
 
 const cli = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
