@@ -1,5 +1,5 @@
 /** How far a load run is, on standard error: one line a second. */
-import type { LoadHooks, LoadOptions } from '../bench/load/index.js';
+import type { LoadHooks, LoadOptions, Probe } from '../bench/load/index.js';
 
 export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 'onSecond'>>;
 
@@ -13,6 +13,8 @@ export function showLoad(options: LoadOptions): LoadDisplay {
       const { warmupMs, durationMs } = options;
       const passed = phase === 'warm-up' ? elapsedMs + warmupMs : elapsedMs;
       const whole = phase === 'warm-up' ? warmupMs : durationMs;
+      // Nothing is known yet of the first second.
+      if (phase === 'measured' && !second) return;
       const time = `${Math.round(passed / 1000)}/${Math.round(whole / 1000)} s`;
       const shown = phase === 'measured' && second;
       const p99 = shown ? (second.response_p99 ?? Number.NaN).toFixed(1) : '';
@@ -23,6 +25,18 @@ export function showLoad(options: LoadOptions): LoadDisplay {
     },
   };
 }
+
+/** A probe of a search, and what R was around it. */
+export function showProbe(
+  { rate, holds, p99, verdict, r_before, r_after }: Probe,
+  bracket: number,
+) {
+  const what = `${rounded(rate)} a second ${holds ? 'held' : `failed (${verdict})`}`;
+  const time = p99 === null ? '' : `, p99 ${p99.toFixed(1)} ms`;
+  print(`bracket ${bracket + 1}: ${what}${time}, R ${rounded(r_before)} and ${rounded(r_after)}`);
+}
+
+const rounded = (value: number) => Math.round(value).toLocaleString('en-US');
 
 type Server = Parameters<LoadDisplay['onTarget']>[0];
 

@@ -16,6 +16,7 @@ export function loadSummary(result: LoadResult): string {
     ...result.reasons.map((reason): [string, string] => ['', reason]),
     ['server', serverLine(result.server)],
     ['asked', asked(result)],
+    ...saturation(result),
     ['accepted', accepted(result)],
     ...transactions(result),
     ...delivery(result),
@@ -24,7 +25,7 @@ export function loadSummary(result: LoadResult): string {
     ['machine', machine(result)],
     ['seed', result.seed],
   ];
-  const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`.trimEnd());
+  const lines = rows.map(([name, value]) => `${name.padEnd(16)} ${value}`.trimEnd());
   return [...lines, '', ...latencies(result)].join('\n');
 }
 
@@ -41,6 +42,21 @@ function accepted({ arrivals, ended, measured_s }: LoadResult): string {
   const early = ended === 'complete' ? '' : ` (${ended} after ${measured_s.toFixed(1)} s)`;
   const of = `${count(arrivals.accepted)} of ${count(arrivals.intended)}`;
   return `${of}: ${perS(arrivals.accepted_per_s)} a second${share}${early}`;
+}
+
+/** The brackets that were found, each with what R did meanwhile. */
+function saturation({ saturation: found }: LoadResult): [string, string][] {
+  if (!found) return [];
+  const rows = found.brackets.map(({ holds, fails, unstable, probes }): [string, string] => {
+    const speeds = probes.flatMap(({ r_before, r_after }) => [r_before, r_after]);
+    const r = `R ${perS(Math.min(...speeds))} to ${perS(Math.max(...speeds))}`;
+    const upper = fails === null ? 'nothing failed' : `fails ${perS(fails)}`;
+    const trust = unstable ? ', UNSTABLE' : '';
+    return ['bracket', `holds ${perS(holds)}, ${upper}; ${r}${trust}`];
+  });
+  const together = found.overlap ? 'all brackets share a rate' : 'the brackets share no rate';
+  const slo = found.slo.length > 0 ? `, with ${found.slo.join(', ')}` : '';
+  return [...rows, ['', `${together}${slo}; what follows is of the last probe that held`]];
 }
 
 function transactions({ transactions: all }: LoadResult): [string, string][] {
@@ -102,7 +118,7 @@ function latencies(result: LoadResult): string[] {
   ];
   const seen = rows.filter(([, { count: samples }]) => samples > 0);
   if (seen.length === 0) return ['No latencies: nothing was accepted.'];
-  const width = Math.max(...seen.map(([name]) => name.length), 12);
+  const width = Math.max(...seen.map(([name]) => name.length), 16);
   const cell = (text: string) => text.padStart(10);
   const head = columns.map((name) => cell(name === 'p999' ? 'p99.9' : name)).join('');
   return [

@@ -1,68 +1,13 @@
 /** `folkmoot load`: asks a live server as much as is wished, and says what it gave. */
-import { randomBytes } from 'node:crypto';
-import { Command, Option } from 'commander';
-import type { LoadHooks, LoadOptions, LoadResult, WorkloadName } from '../bench/load/index.js';
-import { type UrlFlags, withUrl } from './client-options.js';
+import { Command } from 'commander';
+import type { LoadOptions, LoadResult, SaturateHooks } from '../bench/load/index.js';
 import { exitCodes } from './exit.js';
-import { showLoad } from './load-progress.js';
+import { loadCompareCommand } from './load-compare.js';
+import { addLoadOptions, type LoadFlags, loadOptions } from './load-options.js';
+import { showLoad, showProbe } from './load-progress.js';
 import { loadSummary } from './load-summary.js';
-import { duration, integer, positive } from './options.js';
 import { interruption } from './signals.js';
 import { commitHash } from './version.js';
-
-interface Flags extends UrlFlags {
-  workload: WorkloadName;
-  agents?: number;
-  rate?: number;
-  concurrency?: number;
-  duration?: number;
-  warmup?: number;
-  batch?: number;
-  timeout?: number;
-  finalityTimeout?: number;
-  connections?: number;
-  seed?: string;
-  keepAgents?: boolean;
-  json?: boolean;
-}
-
-const names: readonly WorkloadName[] = ['votes', 'transactions', 'mixed', 'reads', 'subscribers'];
-const span = (leastMs: number, mostMs: number) => duration({ leastMs, mostMs });
-const HOUR_MS = 3_600_000;
-
-export function loadCommand(): Command {
-  return withUrl(new Command('load'))
-    .description('measure how much a live server takes, and how long it takes')
-    .addOption(
-      new Option('--workload <name>', 'what is asked of it').choices(names).default('votes'),
-    )
-    .option(
-      '--agents <n>',
-      'agents that ask, each with a key',
-      integer({ least: 1, most: 100_000 }),
-    )
-    .addOption(
-      new Option('--rate <r>', 'a second, whatever the server does: open loop, the default')
-        .argParser(positive(1_000_000))
-        .conflicts('concurrency'),
-    )
-    .option(
-      '--concurrency <c>',
-      'requests under way, each after one before it: closed loop',
-      integer({ least: 1, most: 10_000 }),
-    )
-    .option('--duration <d>', 'measured time (default: 10s)', span(100, 24 * HOUR_MS))
-    .option('--warmup <d>', 'before it, not measured (default: 2s)', span(0, HOUR_MS))
-    .option('--batch <tx>', 'transactions a block', integer({ least: 0, most: 10_000 }))
-    .option('--timeout <d>', 'deadline of a request (default: 5s)', span(10, HOUR_MS))
-    .option('--finality-timeout <d>', 'of a transaction (default: 30s)', span(10, HOUR_MS))
-    .option('--connections <n>', 'at most (default: 128)', integer({ least: 1, most: 10_000 }))
-    .option('--seed <text>', 'keys and choices follow from it; default: another each time')
-    .option('--keep-agents', 'leave the agents active in the network')
-    .option('--json', 'print the result as one JSON object on standard output')
-    .addHelpText('after', help)
-    .action(run);
-}
 
 const help = `
 Latencies count from when a request was to be sent, so a server that stalls cannot hide it. The
@@ -71,43 +16,59 @@ CLIENT_BOUND, the generator was too slow; INVALID, under 99 % of the rate was ac
 have a unit: 500ms, 10s, 2m. The rate of transactions is transactions a second.
 
 Exit codes: 0 done; 1 the server is not there, or limits what was asked; 2 usage;
-14 INVALID or CLIENT_BOUND.
+14 INVALID or CLIENT_BOUND; 15 what --fail-on names.
 
 Examples:
   $ folkmoot serve --limits off                            the server, in another terminal
   $ folkmoot load --workload reads --rate 2000
-  $ folkmoot load --workload votes --agents 1000 --rate 3000 --duration 30s
-  $ folkmoot load --workload reads --concurrency 32 --json`;
+  $ folkmoot load --agents 1000 --rate 3000 --duration 30s --out runs/votes
+  $ folkmoot load --workload reads --concurrency 32 --json
+  $ folkmoot load --saturate --slo p99=200ms --agents 1000
+  $ folkmoot load --workload transactions --rate 2000 --fail-on 'finality.p99>2s,errors>1%'`;
 
-async function run(flags: Flags): Promise<void> {
-  const load = await import('../bench/load/index.js');
-  const defaults = load.workloadDefaults[flags.workload];
-  const options: LoadOptions = {
-    url: flags.url.replace(/\/+$/, ''),
-    workload: flags.workload,
-    rate: flags.concurrency === undefined ? (flags.rate ?? defaults.rate) : null,
-    concurrency: flags.concurrency ?? null,
-    agents: flags.agents ?? defaults.agents,
-    batch: flags.batch ?? defaults.batch,
-    durationMs: flags.duration ?? load.loadDefaults.durationMs,
-    warmupMs: flags.warmup ?? load.loadDefaults.warmupMs,
-    timeoutMs: flags.timeout ?? load.loadDefaults.timeoutMs,
-    finalityTimeoutMs: flags.finalityTimeout ?? load.loadDefaults.finalityTimeoutMs,
-    connections: flags.connections ?? load.loadDefaults.connections,
-    seed: flags.seed ?? randomBytes(8).toString('hex'),
-    keepAgents: flags.keepAgents ?? false,
-  };
+export function loadCommand(): Command {
+  return addLoadOptions(new Command('load'))
+    .description('measure how much a live server takes, and how long it takes')
+    .addHelpText('after', help)
+    .addCommand(loadCompareCommand())
+    .action(run);
+}
+
+async function run(flags: LoadFlags): Promise<void> {
+  const options = await loadOptions(flags);
+  const { met, parseConditions } = await import('../bench/load/fail-on.js');
+  const conditions = parseConditions(flags.failOn ?? [], { relative: false });
+  const files = await import('../bench/load/files/index.js');
+  if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const interrupt = interruption();
-  const progress = showLoad(options);
-  const hooks: LoadHooks = {
-    ...progress,
+  const hooks = {
+    // Of a search, only its probes are told.
+    ...(flags.saturate ? { onProbe: showProbe } : showLoad(options)),
     signal: interrupt.signal,
     commit: commitHash() ?? 'unknown',
-    r: await speedOfMachine(),
   };
-  const result = await load.runLoad(options, hooks);
+  const result = await resultOf(options, flags, hooks);
+  if (flags.out !== undefined) await files.writeLoad(result, flags.out);
   process.stdout.write(flags.json ? `${JSON.stringify(result)}\n` : `${loadSummary(result)}\n`);
-  process.exitCode = exitCodeOf(result);
+  const failed = conditions.flatMap((condition) => met(condition, result) ?? []);
+  for (const sentence of failed) process.stderr.write(`folkmoot: ${sentence}\n`);
+  process.exitCode = exitCodeOf(result, failed);
+}
+
+async function resultOf(
+  options: LoadOptions,
+  { saturate: wanted, slo: texts = [], repeat = 3 }: LoadFlags,
+  hooks: SaturateHooks,
+): Promise<LoadResult> {
+  const { runLoad, saturate } = await import('../bench/load/index.js');
+  if (!wanted) return runLoad(options, { ...hooks, r: await speedOfMachine() });
+  const { met, slo } = await import('../bench/load/fail-on.js');
+  const objectives = slo(texts).map((condition) => ({
+    text: condition.text,
+    missed: (result: LoadResult) => met(condition, result),
+  }));
+  const load = { ...options, rate: options.rate ?? 1 };
+  return saturate({ load, objectives, repeat }, hooks);
 }
 
 /** R, or null where libsodium does not load. */
@@ -120,7 +81,8 @@ async function speedOfMachine(): Promise<number | null> {
   }
 }
 
-function exitCodeOf({ verdict }: LoadResult): number {
-  const trusted = verdict === 'VALID' || verdict === 'UNSTABLE';
-  return trusted ? exitCodes.done : exitCodes.invalid;
+/** Figures that cannot be trusted meet no condition, and break none. */
+function exitCodeOf({ verdict }: LoadResult, failed: readonly string[]): number {
+  if (verdict === 'INVALID' || verdict === 'CLIENT_BOUND') return exitCodes.invalid;
+  return failed.length > 0 ? exitCodes.failOn : exitCodes.done;
 }

@@ -2,6 +2,7 @@
  * The agents of a run: their keys follow from its seed, they are registered before it and set
  * inactive after it, so that no server is left with validators who never vote.
  */
+import { setMaxListeners } from 'node:events';
 import { type Answer, type Asker, isRecord } from './ask.js';
 import { LoadError } from './error.js';
 import { signRequests, type Unsigned } from './prepare/requests.js';
@@ -70,6 +71,7 @@ export async function enlist(
 /** Sets them inactive: as many as get through in a few seconds. */
 export async function dismiss(agents: readonly Agent[], means: Means): Promise<void> {
   const signal = AbortSignal.timeout(DISMISSAL_MS);
+  setMaxListeners(0, signal);
   try {
     const change = { status: 'inactive', reason: 'the load run is over' } as const;
     await changeAll(agents, change, means, signal);

@@ -7,8 +7,10 @@ import { Fifo } from './fifo.js';
 export interface Arrivals {
   /** What fell due by now is in line from now on; `due` is told when each was meant. */
   advance(nowMs: number, due: (intendedMs: number) => void): void;
-  /** The intended time of the first in line, or null when nobody is. */
+  /** The intended time of the first that may be sent, or null when none may. */
   first(nowMs: number): number | null;
+  /** Whether some are in line that were due. */
+  waiting(): boolean;
   /** The first in line is sent. */
   take(): void;
   /** One that was sent is answered, or given up. */
@@ -36,6 +38,7 @@ export function openLoop(ratePerS: number, startMs: number, endMs: number): Arri
       }
     },
     first: () => line.peek() ?? null,
+    waiting: () => line.size > 0,
     take: () => void line.shift(),
     settled() {},
     nextMs,
@@ -60,7 +63,8 @@ export function closedLoop(concurrency: number, startMs: number, endMs: number):
       watch.advance(nowMs, due);
       watch.dropBefore(nowMs);
     },
-    first: (nowMs) => (underWay < concurrency ? nowMs : null),
+    first: (nowMs) => (underWay < concurrency && nowMs < endMs ? nowMs : null),
+    waiting: () => false,
     take() {
       underWay += 1;
     },

@@ -50,6 +50,7 @@ export class Chain {
   #looking: NodeJS.Timeout | null = null;
   #looks = 0;
   #progressMs: number;
+  #begun = false;
   #ending = false;
 
   constructor(plan: ChainPlan) {
@@ -63,9 +64,12 @@ export class Chain {
     this.#watch = setInterval(() => this.#unstick(), WATCH_MS);
   }
 
-  /** The call of the next arrival, or null until `wake`. */
+  /** The call of the next arrival, or null until `wake`. The first one begins the chain. */
   next(intendedMs: number): Call | null {
-    return this.#plan.arrivals === 'votes' ? this.#vote() : this.#proposal(intendedMs);
+    this.#begun = true;
+    if (this.#plan.arrivals === 'proposals') return this.#proposal(intendedMs);
+    if (!this.#open) this.advance();
+    return this.#vote();
   }
 
   /** Sends what is not the schedule's, and wakes those who wait for what is. */
@@ -105,7 +109,7 @@ export class Chain {
   }
 
   #mayPropose(): boolean {
-    if (this.#ending || this.#open || this.#looking) return false;
+    if (!this.#begun || this.#ending || this.#open || this.#looking) return false;
     if (this.#patient && !this.#confirmed) return false;
     return this.#plan.blocks.has(this.#head.hash);
   }

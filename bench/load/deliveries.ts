@@ -70,13 +70,17 @@ export class Deliveries {
 
   /** A subscriber received an update; `null` is any other event. */
   received(subscriber: number, number: number | null, seq: number | null): void {
-    if (seq !== null) this.#numbered(subscriber, seq);
+    const inOrder = seq === null || this.#numbered(subscriber, seq);
     if (number === null || number >= this.#sent) return;
     const nowMs = this.#told.now();
     const update = this.#updates.get(number);
     if (!update || isMarked(update, subscriber)) {
-      return this.#told.deliveries({ holes: 1 }, update?.intendedMs ?? nowMs);
+      // Numbers that do not go up were told of already.
+      if (inOrder) this.#told.deliveries({ holes: 1 }, update?.intendedMs ?? nowMs);
+      return;
     }
+    // It was left out before, and comes now: too late, and yet not missing.
+    if (!inOrder) this.#subscribers[subscriber]!.left -= 1;
     this.#expect(update);
     mark(update, subscriber);
     this.#told.delivered(nowMs - update.intendedMs, update.intendedMs);
@@ -124,13 +128,14 @@ export class Deliveries {
     if (missing === 0 && due && settled) this.#updates.delete(number);
   }
 
-  /** Every subscriber gets all there is, so that numbers follow one another. */
-  #numbered(index: number, seq: number): void {
+  /** Every subscriber gets all there is, so that numbers follow one another: whether it goes up. */
+  #numbered(index: number, seq: number): boolean {
     const subscriber = this.#subscribers[index]!;
     const expected = subscriber.seq === 0 ? seq : subscriber.seq + 1;
     if (seq > expected) subscriber.left += seq - expected;
     else if (seq < expected) this.#told.deliveries({ holes: 1 }, this.#told.now());
     subscriber.seq = Math.max(subscriber.seq, seq);
+    return seq >= expected;
   }
 }
 

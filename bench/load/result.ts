@@ -93,8 +93,8 @@ export const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'INVALID'] as cons
 /** One probe of `--saturate`. */
 export const Probe = Type.Object(
   {
-    rate: rate('arrivals a second that were asked for'),
-    accepted_per_s: rate('arrivals a second that were accepted'),
+    rate: rate('a second, as it was asked for'),
+    accepted_per_s: rate('what was accepted of it'),
     p99: orNull(milliseconds('of the response time')),
     holds: Type.Boolean(about('it kept 99 % of its rate, and the service level objective')),
     verdict: Type.Enum([...verdicts]),

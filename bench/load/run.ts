@@ -77,9 +77,8 @@ class Run {
       const seconds = (forMs / 1000).toFixed(1);
       this.#fail(`the server is gone: every connection failed for ${seconds} s`);
     });
-    const interrupt = () => this.#endEarly('interrupted', 'it was interrupted');
-    if (hooks.signal?.aborted) interrupt();
-    else hooks.signal?.addEventListener('abort', interrupt, { once: true });
+    if (hooks.signal?.aborted) this.#interrupt();
+    hooks.signal?.addEventListener('abort', this.#interrupt);
   }
 
   async prepare(): Promise<Prepared> {
@@ -141,9 +140,12 @@ class Run {
   }
 
   async close(): Promise<void> {
+    this.#hooks.signal?.removeEventListener('abort', this.#interrupt);
     await Promise.race([this.#workload.close(), delay(CLOSE_MS, null, { ref: false })]);
     this.#measurement.close();
   }
+
+  readonly #interrupt = () => this.#endEarly('interrupted', 'it was interrupted');
 
   #fail(reason: string): void {
     this.#endEarly('failed', reason);

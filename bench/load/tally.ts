@@ -16,7 +16,7 @@ const countedAs = {
 export class Tally {
   readonly #operation: string;
   readonly #counts = { accepted: 0, lies: 0, timed_out: 0, broken: 0, unfinished: 0 };
-  readonly #refused = new Map<string, Operation['refused'][number]>();
+  readonly #refused = new Map<string, Refused>();
   readonly #response = newHistogram();
   readonly #service = newHistogram();
   #sent = 0;
@@ -45,7 +45,7 @@ export class Tally {
       operation: this.#operation,
       sent: this.#sent,
       ...this.#counts,
-      refused: [...this.#refused.values()].sort((a, b) => b.count - a.count),
+      refused: [...this.#refused.values()].sort(byCount),
       response: percentiles(this.#response),
       service: percentiles(this.#service),
     };
@@ -60,3 +60,7 @@ export class Tally {
     else this.#refused.set(key, { ...named, count: 1 });
   }
 }
+
+type Refused = Operation['refused'][number];
+
+const byCount = (a: Refused, b: Refused) => b.count - a.count || a.status - b.status;

@@ -2,14 +2,15 @@
  * Whether a run's figures can be trusted, and why not. The rule is this file:
  *
  * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for.
- * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals was
- *   taken up more than 10 ms after it was due, and busy when its event loop was in use for more than
- *   95 % of the time. Open loop: late or busy, it is to blame when less than 99 % of the schedule
- *   was sent at all; late, also for response times of which its lag is more than half. Closed loop,
- *   whose response times hold no lag: it is to blame when it is busy, or late for a tenth of the
- *   time. What was sent and not accepted, and waiting for a free connection, is the server's.
- * - UNSTABLE: the halves of the run disagree: in the rate accepted by more than a tenth, or in the
- *   median response time by more than a factor of two and more than 2 ms.
+ * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals
+ *   was taken up more than 10 ms after it was due, and that is more than half of what response times
+ *   are at the same percentile; it is busy when its event loop was in use for more than 90 % of the
+ *   time. Open loop: it is to blame when it is late, or when it is busy and less than 99 % of the
+ *   schedule was sent at all. Closed loop, whose response times hold no lag: when it is busy, or more
+ *   than 10 ms late for a tenth of the time. What was sent and not accepted, and waiting for a free
+ *   connection, is the server's.
+ * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
+ *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
  */
 import type { LoadResult } from './result.js';
@@ -39,7 +40,7 @@ export type Verdict = Pick<LoadResult, 'verdict' | 'reasons'>;
 
 const LEAST_SHARE = 0.99;
 const LATE_MS = 10;
-const BUSY = 0.95;
+const BUSY = 0.9;
 const DIFFERENCE = 0.1;
 
 export function verdictOf(evidence: Evidence): Verdict {
@@ -61,13 +62,13 @@ export function verdictOf(evidence: Evidence): Verdict {
 
 /** Whether the generator is to blame. */
 function isBound(evidence: Evidence): boolean {
-  const { targetPerS, sentPerS, responseP99 } = evidence;
+  const { targetPerS, sentPerS, responseP99, utilization } = evidence;
   const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
-  const late = lagP99 > LATE_MS;
-  const busy = evidence.utilization > BUSY;
+  const busy = utilization > BUSY;
   if (targetPerS === null) return busy || lagP90 > LATE_MS;
+  const late = responseP99 !== null && lagP99 > Math.max(LATE_MS, responseP99 / 2);
   const unsent = sentPerS < LEAST_SHARE * targetPerS;
-  return (unsent && (late || busy)) || (late && lagP99 > (responseP99 ?? 0) / 2);
+  return shortBy(evidence) ? unsent && (late || busy) : late;
 }
 
 /** What is known of a generator that is late or busy. */
@@ -98,7 +99,7 @@ function differencesOf({ halves }: Evidence): string[] {
   const times = [first.p50 ?? 0, second.p50 ?? 0].sort((a, b) => a - b) as [number, number];
   const slower = times[1] > 2 * times[0] && times[1] - times[0] > 2;
   return [
-    ...(most - least > DIFFERENCE * most
+    ...(most - least > Math.max(DIFFERENCE * most, 2 * Math.sqrt(most))
       ? [`the halves of the run accepted ${first.accepted} and ${second.accepted} arrivals`]
       : []),
     ...(slower

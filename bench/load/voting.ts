@@ -127,7 +127,8 @@ class VoteCall implements Call {
 
   /** The interface does not show this answer; what a server says must fit the vote. */
   holds(data: unknown): boolean {
-    const { block_hash, agent_id, decision, duplicate } = data as Record<string, unknown>;
+    if (!isRecord(data)) return false;
+    const { block_hash, agent_id, decision, duplicate } = data;
     const { hash } = this.#voting;
     return (
       (block_hash === undefined || block_hash === hash) &&

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { expect, test } from 'vitest';
+import { bundledChild } from '../child.js';
 import { temporaryFolder } from '../fixture.js';
 import { type Mutant, mutants } from './mutants.js';
 import type { Errand, Report } from './mutants-child.js';
@@ -31,28 +31,9 @@ function seed({ name, file, find, becomes }: Mutant, engine: string): void {
   writeFileSync(path, parts.join(becomes));
 }
 
-/** The child, bundled beside the untouched package, whose name it imports. */
-async function bundle(folder: string): Promise<string> {
-  mkdirSync(folder);
-  cpSync(join(root, 'package.json'), join(folder, 'package.json'));
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  symlinkSync(join(root, 'dist'), join(folder, 'dist'));
-  const outfile = join(folder, 'child.mjs');
-  await build({
-    entryPoints: [join(root, 'test/audit/mutants-child.ts')],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    logLevel: 'error',
-  });
-  return outfile;
-}
-
 async function reportsOf(seeded: readonly Mutant[]): Promise<Map<string, Report>> {
   const folder = temporaryFolder();
-  const child = await bundle(join(folder, 'child'));
+  const child = await bundledChild('test/audit/mutants-child.ts', join(folder, 'child'));
   const errands: Errand[] = seeded.map((mutant, index) => {
     const engine = copyOf(join(folder, `${index}`));
     seed(mutant, engine);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { folkmoot, linesOf } from './helpers.js';
 
-const commands = ['sim', 'scenario', 'sweep', 'swarm', 'replay', 'log', 'verify', 'keygen'];
+const commands = ['sim', 'scenario', 'sweep', 'swarm', 'replay', 'log', 'verify', 'keygen', 'load'];
 
 test.each([
   ['an unknown command', ['nope']],
@@ -25,6 +25,15 @@ test.each([
   ['a replay to nowhere', ['replay', '.', '--to', '-1']],
   ['a log from nowhere', ['log', '.', '--from', 'x']],
   ['a verification without checking', ['verify', '--verifier', 'off']],
+  ['a load of nothing known', ['load', '--workload', 'all']],
+  ['a duration without a unit', ['load', '--duration', '10']],
+  ['a rate of nothing', ['load', '--rate', '0']],
+  ['both loops at once', ['load', '--rate', '10', '--concurrency', '10']],
+  ['an objective without a search', ['load', '--slo', 'p99=200ms']],
+  ['a search in the closed loop', ['load', '--saturate', '--concurrency', '10']],
+  ['an objective that is none', ['load', '--saturate', '--slo', 'fast']],
+  ['a condition that is none', ['load', '--fail-on', 'p99>fast']],
+  ['a server that is no address', ['load', '--url', 'localhost']],
   ['a seed that is not hex', ['keygen', '--seed-hex', 'zz'.repeat(32)]],
 ])('usage: %s is told on standard error, with exit code 2', async (_, args) => {
   const { code, stdout, stderr } = await folkmoot(args);

@@ -11,7 +11,6 @@ export function chained(plan: AssemblyPlan): Workload {
       crew = await Crew.gather(context, progress);
       assembly = await assemble(crew, plan);
       crew.ready();
-      assembly.chain.advance();
       return { subscribers: 0 };
     },
     next: (intendedMs) => assembly!.chain.next(intendedMs),

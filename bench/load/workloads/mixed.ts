@@ -22,7 +22,7 @@ const LIST = 20;
 /** Arrivals signed ahead for each second of a closed loop. */
 const GUESS_PER_S = 5_000;
 
-/** How far a kind may get ahead of its share while another waits: ten arrivals. */
+/** How far a kind that has to wait may fall behind its share: ten arrivals. */
 const DEBT = 1_000;
 
 /** How each kind is asked for; null when it has to wait. */
@@ -56,7 +56,6 @@ export function mixed({ rate, batch }: LoadOptions): Workload {
         meme: () => memes.next(),
       });
       crew.ready();
-      assembly.chain.advance();
       return { subscribers: 0 };
     },
     next: (intendedMs) => draw!(intendedMs),
@@ -76,9 +75,10 @@ function shares(means: Means): (intendedMs: number) => Call | null {
   const credit = new Map<Kind, number>(kinds.map((kind) => [kind, weights[kind]]));
   return (intendedMs) => {
     const byCredit = [...kinds].sort((a, b) => credit.get(b)! - credit.get(a)!);
-    // Who waits for one kind too long waits for it alone: else reads would take over.
-    for (const kind of byCredit.filter((one) => credit.get(one)! > -DEBT)) {
+    for (const kind of byCredit) {
       const call = means[kind](intendedMs);
+      // What waits too long is waited for: else reads would take over.
+      if (!call && credit.get(kind)! > DEBT) return null;
       if (!call) continue;
       for (const one of kinds) credit.set(one, credit.get(one)! + weights[one]);
       credit.set(kind, credit.get(kind)! - 100);

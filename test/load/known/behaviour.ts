@@ -1,0 +1,159 @@
+/**
+ * What a server of known behaviour does to requests, as data, and which of them each behaviour
+ * hits. Choices are counted and never drawn, so that what was done can be compared exactly.
+ */
+
+export type Route =
+  | 'meta'
+  | 'state'
+  | 'agents'
+  | 'reputation'
+  | 'register'
+  | 'status'
+  | 'vote'
+  | 'propose'
+  | 'meme';
+
+export const reads: readonly Route[] = ['state', 'agents', 'reputation'];
+
+/** Which requests a behaviour hits. Its clock starts with the first of them. */
+interface Hits {
+  on: readonly Route[];
+  /** So many of them go unharmed before the count and the clock start. */
+  after?: number;
+  /** 1 is each, 100 every hundredth. */
+  every?: number;
+  startMs?: number;
+  endMs?: number;
+}
+
+export type Behaviour = Hits &
+  (
+    | { does: 'delay'; fromMs: number; toMs: number }
+    /** What would be answered between `startMs` and `endMs` is answered at `endMs`. */
+    | { does: 'stall' }
+    /** Answers one at a time, each after so long. */
+    | { does: 'queue'; eachMs: number }
+    /** Answers 503 to what comes faster than this, after a burst of a twentieth of a second. */
+    | { does: 'limit'; perSecond: number }
+    | { does: 'refuse'; status: number; code: string; reason: string }
+    /** Answers 200 without the data; nothing is done. */
+    | { does: 'lie' }
+    /** Closes the connection: nothing is done. */
+    | { does: 'drop' }
+    /** Does what is asked, and closes the connection in the middle of the answer. */
+    | { does: 'cut' }
+    /** Never answers: nothing is done. */
+    | { does: 'keepSilent' }
+    /** An answer without an end, some 6 MB a second. */
+    | { does: 'pour' }
+    /** Of the server as a whole, once, at `startMs`. */
+    | { does: 'closeSockets' | 'newEpoch' | 'die' }
+  );
+
+export interface Refusal {
+  status: number;
+  code: string;
+  reason: string;
+}
+
+export type Deed = 'answer' | 'refuse' | 'lie' | 'drop' | 'cut' | 'keepSilent' | 'pour';
+
+/** What becomes of one request. */
+export interface Plan {
+  deed: Deed;
+  dueMs: number;
+  refusal: Refusal | null;
+  /** How often this deed was done before. */
+  ordinal: number;
+}
+
+/** Decides on requests in the order in which they come. */
+export function planner(
+  behaviours: readonly Behaviour[],
+  atOnce: (does: 'closeSockets' | 'newEpoch' | 'die', afterMs: number) => void,
+): (route: Route, nowMs: number) => Plan {
+  const rules = behaviours.map(rule);
+  const done = new Map<Deed, number>();
+  return (route, nowMs) => {
+    const plan: Plan = { deed: 'answer', dueMs: nowMs, refusal: null, ordinal: 0 };
+    for (const one of rules) {
+      const hit = one.look(route, nowMs);
+      if (hit === 'first' && isWhole(one.behaviour)) {
+        atOnce(one.behaviour.does, one.behaviour.startMs ?? 0);
+      } else if (hit) one.change(plan, nowMs);
+    }
+    plan.ordinal = done.get(plan.deed) ?? 0;
+    done.set(plan.deed, plan.ordinal + 1);
+    return plan;
+  };
+}
+
+type Whole = Behaviour & { does: 'closeSockets' | 'newEpoch' | 'die' };
+
+const isWhole = (behaviour: Behaviour): behaviour is Whole =>
+  ['closeSockets', 'newEpoch', 'die'].includes(behaviour.does);
+
+const tooFast: Refusal = { status: 503, code: 'NETWORK_ERROR', reason: 'QUEUE_FULL' };
+
+/** A behaviour with its own count and clock. */
+function rule(behaviour: Behaviour) {
+  const { on, after = 0, every = 1, startMs = 0, endMs = Number.POSITIVE_INFINITY } = behaviour;
+  let seen = -after;
+  let originMs = 0;
+  let hits = 0;
+  let freeMs = 0;
+  let spentMs = 0;
+  return {
+    behaviour,
+    look(route: Route, nowMs: number): 'first' | 'hit' | null {
+      if (!on.includes(route)) return null;
+      seen += 1;
+      if (seen < 1) return null;
+      if (seen === 1) originMs = nowMs;
+      if (isWhole(behaviour)) return seen === 1 ? 'first' : null;
+      if (behaviour.does === 'stall') return 'hit';
+      const sinceMs = nowMs - originMs;
+      return sinceMs >= startMs && sinceMs < endMs && seen % every === 0 ? 'hit' : null;
+    },
+    change(plan: Plan, nowMs: number): void {
+      hits += 1;
+      switch (behaviour.does) {
+        case 'delay':
+          plan.dueMs += behaviour.fromMs + (behaviour.toMs - behaviour.fromMs) * spread(hits);
+          break;
+        case 'stall':
+          if (plan.dueMs >= originMs + startMs) plan.dueMs = Math.max(plan.dueMs, originMs + endMs);
+          break;
+        case 'queue':
+          freeMs = Math.max(freeMs, nowMs) + behaviour.eachMs;
+          plan.dueMs = freeMs;
+          break;
+        case 'limit':
+          // Each accepted request spends its share of a second; 50 ms may be spent in advance.
+          spentMs = Math.max(spentMs, nowMs - 50);
+          if (spentMs + 1_000 / behaviour.perSecond > nowMs) refuse(plan, tooFast);
+          else spentMs += 1_000 / behaviour.perSecond;
+          break;
+        case 'refuse':
+          refuse(plan, behaviour);
+          break;
+        case 'closeSockets':
+        case 'newEpoch':
+        case 'die':
+          break;
+        default:
+          if (plan.deed === 'answer') plan.deed = behaviour.does;
+      }
+    },
+  };
+}
+
+function refuse(plan: Plan, { status, code, reason }: Refusal): void {
+  if (plan.deed !== 'answer') return;
+  plan.deed = 'refuse';
+  plan.refusal = { status, code, reason };
+}
+
+/** Spread evenly over 0 to 1, whatever the number of requests: multiples of the golden ratio. */
+const spread = (ordinal: number) => (ordinal * 0.618_033_988_749_895) % 1;

@@ -1,0 +1,145 @@
+/**
+ * The process of a server of known behaviour: HTTP, the deeds that were planned for each request,
+ * and the record of them. Argument: `Made` as JSON. Speaks with its parent by messages.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pour, writeAnswer, writeHalf, writeLie } from './answers.js';
+import { type Plan, planner, type Route } from './behaviour.js';
+import { Checker, type Signed } from './checker.js';
+import { readForm } from './form.js';
+import { type Answer, type Fields, KnownNetwork } from './network.js';
+import { type Made, nowMs, type Received, type Record, type Said } from './record.js';
+import { KnownSockets } from './sockets.js';
+
+const made = JSON.parse(process.argv[2]!) as Made;
+const record: Record = {
+  requests: [],
+  delivered: {},
+  misdelivered: 0,
+  sockets: { opened: 0, authenticated: 0, closed: 0 },
+  finalized: [],
+  signatures: 0,
+  keys: 0,
+  wrong: [],
+};
+const network = new KnownNetwork(made, record, (type, data) => sockets.tell(type, data));
+const checker = made.checks ? await Checker.open(record, network.id) : null;
+const sockets = new KnownSockets(made, record, checker, () => network);
+const plan = planner(made.behaviours, (does, afterMs) => setTimeout(wholeDeeds[does], afterMs));
+
+const wholeDeeds = {
+  closeSockets: () => sockets.closeAll(),
+  newEpoch() {
+    network.begin('epoch-2');
+    sockets.closeAll();
+  },
+  /** As `kill -9`; the record is saved first, since nobody can ask for it later. */
+  die: () => say({ record }, () => process.kill(process.pid, 'SIGKILL')),
+};
+
+const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, received);
+server.on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head));
+server.listen(0, '127.0.0.1', 1_024, () => say({ port: (server.address() as AddressInfo).port }));
+process.on('message', () => say({ record }));
+process.on('disconnect', () => process.exit());
+
+function say(what: Said, then: () => void = () => {}): void {
+  process.send!(what, then);
+}
+
+const routes: readonly [method: string, path: RegExp, route: Route][] = [
+  ['GET', /^\/api\/v1\/network\/state$/, 'state'],
+  ['GET', /^\/api\/v1\/network\/agents$/, 'agents'],
+  ['GET', /^\/api\/v1\/social\/reputation\/([^/]+)$/, 'reputation'],
+  ['GET', /^\/api\/v1\/meta$/, 'meta'],
+  ['POST', /^\/api\/v1\/agents\/register$/, 'register'],
+  ['PUT', /^\/api\/v1\/agents\/([^/]+)\/status$/, 'status'],
+  ['POST', /^\/api\/v1\/consensus\/vote$/, 'vote'],
+  ['POST', /^\/api\/v1\/blocks\/propose$/, 'propose'],
+  ['POST', /^\/api\/v1\/social\/memes$/, 'meme'],
+];
+
+function received(request: IncomingMessage, response: ServerResponse): void {
+  const atMs = nowMs();
+  const path = request.url!.split('?')[0]!;
+  for (const [method, pattern, route] of routes) {
+    const match = pattern.exec(path);
+    if (request.method !== method || !match) continue;
+    if (route === 'meta' && made.shows !== 'everything') break;
+    const planned = plan(route, atMs);
+    const { deed, dueMs: dueAtMs } = planned;
+    const entry: Received = { route, atMs, deed, dueAtMs, answeredAtMs: null, status: 0 };
+    record.requests.push(entry);
+    return take(request, response, match[1] ?? '', planned, entry);
+  }
+  request.resume();
+  const unknown = { status: 404, code: 'INVALID_REQUEST', reason: 'UNKNOWN_ROUTE' };
+  writeAnswer(response, unknown);
+}
+
+/** Reads the body, waits until the answer is due, then does as planned. */
+function take(
+  request: IncomingMessage,
+  response: ServerResponse,
+  id: string,
+  planned: Plan,
+  entry: Received,
+): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('error', () => {});
+  response.on('error', () => {});
+  request.on('end', () => {
+    const act = () => void finish(request, response, id, Buffer.concat(chunks), planned, entry);
+    // A timer leaves out what is behind the decimal point: it would be early.
+    const waitMs = Math.ceil(planned.dueMs - nowMs());
+    if (waitMs > 0) setTimeout(act, waitMs);
+    else act();
+  });
+}
+
+async function finish(
+  request: IncomingMessage,
+  response: ServerResponse,
+  id: string,
+  raw: Buffer,
+  planned: Plan,
+  entry: Received,
+): Promise<void> {
+  const { deed, refusal, ordinal } = planned;
+  const signed = await signedOf(request, raw, entry.route);
+  checker?.request(signed);
+  if (deed === 'keepSilent') return;
+  if (deed === 'drop') response.destroy();
+  else if (deed === 'lie') writeLie(response, ordinal);
+  else if (deed === 'pour') pour(response);
+  else if (deed === 'refuse') writeAnswer(response, refusal!);
+  else {
+    const answer = perform(signed, id);
+    if (deed === 'cut') writeHalf(response, answer);
+    else writeAnswer(response, answer);
+  }
+  entry.answeredAtMs = nowMs();
+  if (deed !== 'drop') entry.status = response.statusCode;
+}
+
+async function signedOf(request: IncomingMessage, raw: Buffer, route: Route): Promise<Signed> {
+  const headers = request.headers as { [name: string]: string };
+  const form = route === 'meme' ? await readForm(headers['content-type']!, raw) : null;
+  const body = form || raw.length === 0 ? {} : (JSON.parse(String(raw)) as Fields);
+  return { route, method: request.method!, target: request.url!, headers, raw, body, form };
+}
+
+function perform({ route, headers, body, form }: Signed, id: string): Answer {
+  const key = String(headers['x-agent-public-key']).toLowerCase();
+  if (route === 'meta') return network.meta();
+  if (route === 'state') return network.state();
+  if (route === 'agents') return network.agents();
+  if (route === 'reputation') return network.reputation(id);
+  if (route === 'register') return network.register(body);
+  if (route === 'status') return network.status(key, id, body);
+  if (route === 'propose') return network.propose(key, body);
+  if (route === 'vote') return network.vote(key, body);
+  return network.meme(key, { ...form!, at: headers['x-timestamp']! });
+}

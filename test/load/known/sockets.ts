@@ -1,0 +1,146 @@
+/** The event stream of a server of known behaviour, and its own count of what it delivered. */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Checker } from './checker.js';
+import type { Fields } from './network.js';
+import type { Made, Record } from './record.js';
+
+/** Under which topics each event is found. */
+const topicsOf: { [type: string]: readonly string[] } = {
+  block_proposal: ['blocks', 'proposals'],
+  block_validation: ['blocks', 'consensus'],
+  agent_status: ['network'],
+  network_metrics: ['network'],
+  meme_posted: ['social', 'memes'],
+  block_status: ['outcomes'],
+};
+const topics = ['blocks', 'consensus', 'network', 'social', 'memes'];
+const added = ['proposals', 'outcomes'];
+
+interface Connection {
+  socket: WebSocket;
+  topics: Set<string>;
+  authenticated: boolean;
+}
+
+/** What the stream needs to know of the network. */
+interface Host {
+  epoch: string;
+  knows(key: string): boolean;
+  idOf(key: string): string;
+}
+
+export class KnownSockets {
+  readonly #made: Made;
+  readonly #record: Record;
+  readonly #checker: Checker | null;
+  readonly #host: () => Host;
+  readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  readonly #connections = new Set<Connection>();
+  readonly #bare: boolean;
+  #seq = 0;
+  #chosen = 0;
+
+  constructor(made: Made, record: Record, checker: Checker | null, host: () => Host) {
+    this.#made = made;
+    this.#bare = made.shows !== 'everything';
+    this.#record = record;
+    this.#checker = checker;
+    this.#host = host;
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (request.url !== '/ws/v1') return void socket.destroy();
+    this.#server.handleUpgrade(request, socket, head, (open) => this.#opened(open));
+  }
+
+  /** An event, to everyone who asked for it but where one is to be withheld. */
+  tell(type: string, data: Fields): void {
+    if (this.#bare && type === 'block_status') return;
+    this.#seq += 1;
+    const event = this.#bare ? { type, data } : { type, data, seq: this.#seq };
+    const text = JSON.stringify(event);
+    for (const one of this.#connections) {
+      if (!topicsOf[type]!.some((topic) => one.topics.has(topic))) continue;
+      const times = this.#timesOf(type);
+      if (times !== 1) this.#record.misdelivered += 1;
+      this.#record.delivered[type] = (this.#record.delivered[type] ?? 0) + times;
+      for (let time = 0; time < times; time += 1) one.socket.send(text);
+    }
+  }
+
+  /** As a server that stops. */
+  closeAll(): void {
+    for (const { socket } of this.#connections) {
+      this.#record.sockets.closed += 1;
+      socket.close(1001, 'server stopping');
+    }
+    this.#connections.clear();
+  }
+
+  /** How often the next delivery is sent. */
+  #timesOf(type: string): 0 | 1 | 2 {
+    const { misdelivers } = this.#made;
+    if (misdelivers?.type !== type) return 1;
+    this.#chosen += 1;
+    if (this.#chosen % misdelivers.every !== 0) return 1;
+    return misdelivers.does === 'withhold' ? 0 : 2;
+  }
+
+  #opened(socket: WebSocket): void {
+    const connection: Connection = { socket, topics: new Set(), authenticated: false };
+    this.#record.sockets.opened += 1;
+    this.#connections.add(connection);
+    socket.on('error', () => {});
+    socket.on('close', () => this.#connections.delete(connection));
+    socket.on('message', (bytes) => this.#take(connection, JSON.parse(String(bytes)) as Fields));
+  }
+
+  #take(connection: Connection, message: Fields): void {
+    if (message.type === 'auth') return this.#auth(connection, message);
+    if (!connection.authenticated) return refuse(connection, 4401, 'INVALID_SIGNATURE', 'MISSING');
+    if (message.type === 'subscribe') return this.#subscribe(connection, message);
+    if (message.type !== 'ping') return complain(connection, 'INVALID_REQUEST', 'SCHEMA');
+    if (!this.#bare) say(connection, 'pong', { id: message.id, server_time: '' });
+  }
+
+  #auth(connection: Connection, message: Fields): void {
+    const host = this.#host();
+    const key = String(message.public_key).toLowerCase();
+    if (!host.knows(key)) return refuse(connection, 4403, 'INVALID_AGENT', 'UNKNOWN_KEY');
+    this.#checker?.auth(message);
+    connection.authenticated = true;
+    this.#record.sockets.authenticated += 1;
+    if (this.#bare) return;
+    const ids = { connection_id: 'conn', agent_id: host.idOf(key) };
+    const now = { epoch: host.epoch, last_seq: this.#seq, heartbeat_ms: 30_000 };
+    say(connection, 'auth_ok', { ...ids, ...now });
+  }
+
+  #subscribe(connection: Connection, message: Fields): void {
+    const asked = message.topics as string[];
+    const known = this.#bare ? topics : [...topics, ...added];
+    if (!asked.every((topic) => known.includes(topic))) {
+      return complain(connection, 'INVALID_REQUEST', 'UNKNOWN_TOPIC');
+    }
+    for (const topic of asked) connection.topics.add(topic);
+    if (this.#bare) return;
+    const now = { topics: [...connection.topics].sort(), epoch: this.#host().epoch };
+    say(connection, 'subscribed', { ...now, last_seq: this.#seq, replay: 0, gap: false });
+  }
+}
+
+function say({ socket }: Connection, type: string, data: Fields): void {
+  socket.send(JSON.stringify({ type, data }));
+}
+
+function complain({ socket }: Connection, code: string, reason: string): void {
+  const message = `${reason}: as a real server would say`;
+  socket.send(JSON.stringify({ type: 'error', error: { code, message, details: { reason } } }));
+}
+
+function refuse(connection: Connection, close: number, code: string, reason: string): void {
+  complain(connection, code, reason);
+  connection.socket.close(close, reason);
+}
