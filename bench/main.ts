@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Size, sizes } from './case.js';
 import { cases } from './cases/index.js';
 import { printResult } from './print.js';
-import { bench } from './run.js';
+import { bench, NOT_MEASURED } from './run.js';
 
 interface Flags {
   case: string[];
@@ -32,6 +32,8 @@ const program = new Command('bench')
 Cases:
 ${cases.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`).join('\n')}
 
+Exit codes: 0 done, 1 a case could not be measured, 2 usage.
+
 Examples:
   $ npm run bench
   $ npm run bench -- --case tiers --json tiers.json
@@ -52,4 +54,5 @@ const result = await bench({
   progress: (line) => process.stderr.write(`${line}\n`),
 });
 process.stdout.write(printResult(result));
+if (result.cases.some(({ name }) => name === NOT_MEASURED)) process.exitCode = 1;
 if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);

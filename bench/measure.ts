@@ -4,8 +4,15 @@ import Benchmark from 'benchmark';
 // It would compile our functions from their text, far from what they refer to.
 Benchmark.support.decompilation = false;
 
+export interface Rate {
+  /** By the clock, on one thread. */
+  perSecond: number;
+  /** CPU time of each, microseconds: hardly moved by other programs. */
+  cpuUs: number;
+}
+
 /**
- * How often a second `work` is done, on one thread.
+ * How often a second `work` is done, and what it costs.
  * @param prepare makes the items of one sample, outside of the measured time: nothing is worked on
  * twice, so no result comes out of a cache.
  */
@@ -13,23 +20,31 @@ export function rateOf<T>(
   prepare: (count: number) => readonly T[],
   work: (item: T) => unknown,
   seconds = 0.3,
-): number {
+): Rate {
   let items: readonly T[] = [];
   let next = 0;
+  let done = 0;
+  let cpu = 0;
+  let before = process.cpuUsage();
   const measured = new Benchmark({
     maxTime: seconds,
     setup(this: Benchmark) {
       items = prepare(this.count);
       next = 0;
+      before = process.cpuUsage();
     },
     fn() {
       work(items[next++]!);
+    },
+    teardown() {
+      cpu += cpuSeconds(process.cpuUsage(before));
+      done += next;
     },
   });
   measured.run();
   // benchmark.js keeps what was thrown for itself.
   if (measured.error) throw measured.error;
-  return measured.hz;
+  return { perSecond: measured.hz, cpuUs: (1e6 * cpu) / done };
 }
 
 /** The same on a few items in turn, again and again: for work that remembers nothing. */
@@ -37,7 +52,7 @@ export function rateOver<T>(
   items: readonly T[],
   work: (item: T) => unknown,
   seconds: number,
-): number {
+): Rate {
   const around = (count: number) =>
     Array.from({ length: count }, (_, at) => items[at % items.length]!);
   return rateOf(around, work, seconds);

@@ -6,7 +6,7 @@ import { rateOf } from './measure.js';
 
 /** Verifications a second of 250-byte messages, on this thread; each message once. */
 export function rawVerifications(seed = 'raw', seconds = 0.5): number {
-  return rateOf(jobSource(seed), verifyOrThrow(), seconds);
+  return rateOf(jobSource(seed), verifyOrThrow(), seconds).perSecond;
 }
 
 /** Throws for a signature that does not hold: a loop over refusals would be no measurement. */

@@ -1,9 +1,9 @@
 /** Measures cases round by round; what was measured in several rounds comes out as medians. */
-import type { Case, Size } from './case.js';
+import type { Case, Round, Size } from './case.js';
 import { machine } from './machine.js';
 import { median } from './measure.js';
 import { rawVerifications } from './raw.js';
-import type { BenchResult } from './result.js';
+import type { BenchResult, Row } from './result.js';
 
 export interface BenchOptions {
   cases: readonly Case[];
@@ -28,7 +28,7 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
     for (const one of cases) {
       if (round > 1 && !one.everyRound) continue;
       progress(`round ${round} of ${count}: ${one.name}, ${one.about}`);
-      const rows = await one.run(size, { r: r.at(-1)!, seed: `${seed} ${round}` });
+      const rows = await rowsOf(one, size, { r: r.at(-1)!, seed: `${seed} ${round}` }, progress);
       seen.push(...rows.map((row) => ({ case: one.name, ...row })));
     }
   }
@@ -46,6 +46,25 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
     cases: measured,
   };
 }
+
+/** A case that cannot be measured here says why, and the others go on. */
+async function rowsOf(
+  one: Case,
+  size: Size,
+  round: Round,
+  progress: BenchOptions['progress'],
+): Promise<Row[]> {
+  try {
+    return await one.run(size, round);
+  } catch (error) {
+    const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
+    progress(stack);
+    return [{ name: NOT_MEASURED, note: message }];
+  }
+}
+
+/** The name of a row that stands for a case that failed. */
+export const NOT_MEASURED = 'not measured';
 
 /** Rows of one name become one, with the median of each figure; batches are added up. */
 function medians(rows: readonly Measured[]): Measured[] {

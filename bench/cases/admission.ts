@@ -30,8 +30,8 @@ async function run({ seconds }: Configuration, { seed }: Round): Promise<Row[]> 
   const rows: Row[] = [];
   const rate = <T>(name: string, itemOf: (ordinal: number) => T, work: (item: T) => unknown) => {
     const items = Array.from({ length: / 100 /.test(name) ? 20 : 500 }, (_, at) => itemOf(at));
-    const per_s = rateOver(items, work, seconds);
-    rows.push({ name, per_s, cpu_us: 1e6 / per_s });
+    const { perSecond, cpuUs } = rateOver(items, work, seconds);
+    rows.push({ name, per_s: perSecond, cpu_us: cpuUs });
   };
   inputs(rate, by);
   for (const [kind, compose] of Object.entries(composers(HASH))) {

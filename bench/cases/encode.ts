@@ -21,8 +21,8 @@ async function run({ blocks, seconds }: Configuration, { seed }: Round): Promise
   const stored = votes.map((one) => encodePast(one, digests).entry.bytes);
   const results = encodeStep(votes[0]!.step).results;
   const rate = <T>(name: string, items: readonly T[], work: (item: T) => unknown): Row => {
-    const per_s = rateOver(items, work, seconds);
-    return { name, per_s, cpu_us: 1e6 / per_s };
+    const { perSecond, cpuUs } = rateOver(items, work, seconds);
+    return { name, per_s: perSecond, cpu_us: cpuUs };
   };
   const events = votes.flatMap(({ step }) => step.events);
   return [

@@ -97,7 +97,7 @@ function ofBare(asked: Configuration, event: string): Promise<FannedOut> {
   });
 }
 
-const WARM_UP_EVENTS = 20;
+const WARM_UP_EVENTS = 10;
 
 async function fanOut(
   server: MeasuredServer,
@@ -125,7 +125,7 @@ export const fanOutCase = defineCase<Configuration>({
   about: 'one event to 1,000 subscribers over sockets, beside a bare uWebSockets.js publish',
   everyRound: true,
   sizes: {
-    small: { subscribers: 1_000, events: 100 },
+    small: { subscribers: 1_000, events: 60 },
     large: { subscribers: 1_000, events: 1_000 },
   },
   run,

@@ -8,7 +8,7 @@ import { formatInstant, type ToldEvent } from '../../engine/index.js';
 import { defineCase, type Round } from '../case.js';
 import { START_MS } from '../fixtures/chain.js';
 import { withNetwork } from '../fixtures/network.js';
-import { rateOf } from '../measure.js';
+import { type Rate, rateOf } from '../measure.js';
 import type { Row } from '../result.js';
 
 interface Configuration {
@@ -19,15 +19,14 @@ interface Configuration {
 async function run({ subscribers, seconds }: Configuration, _: Round): Promise<Row[]> {
   const rows: Row[] = [];
   for (const count of subscribers) {
-    const events = await eventsPerSecond(count, seconds);
-    const deliveries = events * count;
+    const { perSecond, cpuUs } = await events(count, seconds);
     const name = `deliveries, ${count.toLocaleString('en-US')} subscribers`;
-    rows.push({ name, per_s: deliveries, cpu_us: 1e6 / deliveries });
+    rows.push({ name, per_s: count * perSecond, cpu_us: cpuUs / count });
   }
   return rows;
 }
 
-function eventsPerSecond(count: number, seconds: number): Promise<number> {
+function events(count: number, seconds: number): Promise<Rate> {
   return withNetwork({ verifier: 'off', store: 'memory' }, async (network) => {
     // The feed listens to what the network commits; here it is told directly.
     let tell: (events: readonly ToldEvent[]) => void = () => {};
@@ -42,8 +41,8 @@ function eventsPerSecond(count: number, seconds: number): Promise<number> {
     });
     for (let added = 0; added < count; added += 1) feed.add(subscriberOf(socket));
     let told = 0;
-    const perSecond = rateOf(
-      (events) => Array.from({ length: events }, () => voteEvent(++told)),
+    const rate = rateOf(
+      (wanted) => Array.from({ length: wanted }, () => voteEvent(++told)),
       (event) => tell([event]),
       seconds,
     );
@@ -51,7 +50,7 @@ function eventsPerSecond(count: number, seconds: number): Promise<number> {
       throw new Error(`${delivered} deliveries of ${feed.head} events to ${count} subscribers`);
     }
     feed.close();
-    return perSecond;
+    return rate;
   });
 }
 

@@ -10,7 +10,7 @@ import { batchesOf, encodePast, historyOf, type Past, storeBefore } from '../fix
 import { jobSource } from '../fixtures/jobs.js';
 import { withFolder } from '../fixtures/network.js';
 import { Town } from '../fixtures/town.js';
-import { rateOf, rateOver, timed } from '../measure.js';
+import { type Rate, rateOf, rateOver, timed } from '../measure.js';
 import { verifyOrThrow } from '../raw.js';
 import type { Row } from '../result.js';
 
@@ -30,14 +30,14 @@ async function run({ blocks, seconds }: Configuration, { seed }: Round): Promise
   const votes = past.filter(({ request }) => request.kind === 'vote');
   const requests = votes.map(({ request }) => request);
   const bodies = requests.map(({ body }) => JSON.parse(Buffer.from(body).toString()) as Body);
-  const own = (perSecond: number) => 1e6 / perSecond;
+  const own = ({ cpuUs }: Rate) => cpuUs;
   const jobs: (count: number) => VerifyJob[] = jobSource(seed);
   const stages: [name: string, cpuUs: number][] = [
     ['parse', own(rateOver(requests, ({ body }) => parseJson(body), seconds))],
     ['validate', own(rateOver(bodies, (body) => bodyProblem('vote', body), seconds))],
     ['canonicalize', own(rateOver(bodies, voteInput, seconds))],
     ['verify', own(rateOf(jobs, verifyOrThrow(), seconds))],
-    ['apply', (1000 * votes.reduce((sum, { spentMs }) => sum + spentMs, 0)) / votes.length],
+    ['apply', applyUs(votes)],
     ['encode, both digests', own(encodingRate(votes, seconds))],
     [`commit, batches of ${BATCH}`, await commitUs(past)],
   ];
@@ -48,7 +48,13 @@ async function run({ blocks, seconds }: Configuration, { seed }: Round): Promise
   }));
 }
 
-function encodingRate(votes: readonly Past[], seconds: number): number {
+/** Of the second half: compiled by then. */
+function applyUs(votes: readonly Past[]): number {
+  const half = votes.slice(Math.floor(votes.length / 2));
+  return half.reduce((sum, past) => sum + past.applyUs, 0) / half.length;
+}
+
+function encodingRate(votes: readonly Past[], seconds: number): Rate {
   const digests = new Digests();
   return rateOver(votes, (one) => encodePast(one, digests), seconds);
 }

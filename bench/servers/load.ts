@@ -39,7 +39,7 @@ export async function load(server: FolkmootServer, wanted: Wanted): Promise<Load
     rate: null,
     agents,
     batch,
-    warmupMs: 1_000,
+    warmupMs: 500,
     keepAgents: true,
     ...wanted,
   };
@@ -85,6 +85,7 @@ async function sampleOf(server: FolkmootServer): Promise<Sample> {
 }
 
 function spentBetween(first: Sample, last: Sample) {
+  if (last.entries === first.entries) throw new Error('the server logged nothing in the load run');
   const spentUs = 1e6 * (last.cpuSeconds - first.cpuSeconds);
   return {
     cpuUs: spentUs / (last.entries - first.entries),

@@ -45,10 +45,28 @@ test('bench: the text says which goals are reached', async () => {
   expect(text).toMatch(/^figure +count$/m);
 });
 
+test('bench: a case that fails says why, and the others are measured', async () => {
+  const broken = defineCase({
+    name: 'broken',
+    about: 'a case of the tests',
+    sizes: { small: null, large: null },
+    run: async () => {
+      throw new Error('there is no such library');
+    },
+  });
+  const { cases } = await measured(broken, changing('once', false));
+  expect(cases[0]).toEqual({
+    case: 'broken',
+    name: 'not measured',
+    note: 'there is no such library',
+  });
+  expect(cases[1]).toMatchObject({ case: 'once', of_r: 3 });
+});
+
 test('measure: every item of rateOf is worked on once, and what fails is told', () => {
   let made = 0;
   const seen = new Set<number>();
-  const perSecond = rateOf(
+  const { perSecond, cpuUs } = rateOf(
     (count) => Array.from({ length: count }, () => made++),
     (item) => {
       expect(seen.has(item)).toBe(false);
@@ -57,6 +75,7 @@ test('measure: every item of rateOf is worked on once, and what fails is told', 
     0.05,
   );
   expect(perSecond).toBeGreaterThan(0);
+  expect(cpuUs).toBeGreaterThan(0);
   expect(seen.size).toBe(made);
   const fails = () => {
     throw new Error('no good');
