@@ -4,7 +4,7 @@
  * come before it, so the CPU time of its own kind's calls is taken, rather than by benchmark.js.
  */
 import { defineCase, type Round } from '../case.js';
-import { doings } from '../fixtures/commands.js';
+import { cpuUsOf, kinds } from '../fixtures/commands.js';
 import { Town } from '../fixtures/town.js';
 import type { Row } from '../result.js';
 
@@ -16,21 +16,11 @@ interface Configuration {
 
 async function run({ populations, commands }: Configuration, { seed }: Round): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const [kind, doing] of Object.entries(doings)) {
-    const cost = async (validators: number) => {
-      let count = 0;
-      let spentUs = 0;
-      const town = await Town.of(validators, seed);
-      // What making the town left behind is none of a command's cost.
-      globalThis.gc?.();
-      for await (const { done, cpuUs } of doing(town, commands)) {
-        count += done.length;
-        spentUs += cpuUs;
-      }
-      return spentUs / count;
-    };
+  for (const kind of kinds()) {
+    const cost = async (validators: number, count = commands) =>
+      cpuUsOf(kind, await Town.of(validators, seed), count);
     // Compiled by then: the first population would pay for the others.
-    await cost(populations[0]!);
+    await cost(populations[0]!, 4 * commands);
     let first: number | null = null;
     for (const validators of populations) {
       const cpu_us = await cost(validators);

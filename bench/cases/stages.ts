@@ -6,6 +6,7 @@
 import { bodyProblem, Digests, parseJson, type VerifyJob } from '../../engine/index.js';
 import { voteInput } from '../../engine/signing.js';
 import { defineCase, type Round } from '../case.js';
+import { cpuUsOf } from '../fixtures/commands.js';
 import { batchesOf, encodePast, historyOf, type Past, storeBefore } from '../fixtures/history.js';
 import { jobSource } from '../fixtures/jobs.js';
 import { withFolder } from '../fixtures/network.js';
@@ -37,7 +38,7 @@ async function run({ blocks, seconds }: Configuration, { seed }: Round): Promise
     ['validate', own(rateOver(bodies, (body) => bodyProblem('vote', body), seconds))],
     ['canonicalize', own(rateOver(bodies, voteInput, seconds))],
     ['verify', own(rateOf(jobs, verifyOrThrow(), seconds))],
-    ['apply', applyUs(votes)],
+    ['apply', await applyUs(votes.length, seed)],
     ['encode, both digests', own(encodingRate(votes, seconds))],
     [`commit, batches of ${BATCH}`, await commitUs(past)],
   ];
@@ -48,10 +49,10 @@ async function run({ blocks, seconds }: Configuration, { seed }: Round): Promise
   }));
 }
 
-/** Of the second half: compiled by then. */
-function applyUs(votes: readonly Past[]): number {
-  const half = votes.slice(Math.floor(votes.length / 2));
-  return half.reduce((sum, past) => sum + past.applyUs, 0) / half.length;
+/** In a town of its own, where nothing holds on to what was done; once before, to be compiled. */
+async function applyUs(count: number, seed: string): Promise<number> {
+  await cpuUsOf('vote', await Town.of(VALIDATORS, seed), count);
+  return cpuUsOf('vote', await Town.of(VALIDATORS, seed), count);
 }
 
 function encodingRate(votes: readonly Past[], seconds: number): Rate {
