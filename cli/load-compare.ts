@@ -5,7 +5,7 @@ import type { LoadResult } from '../bench/load/result.js';
 import { exitCodes } from './exit.js';
 
 interface Flags {
-  failOn: string[];
+  failOn?: string[];
   json?: boolean;
 }
 
@@ -14,16 +14,16 @@ export function loadCompareCommand(): Command {
     .description('show two results of load runs side by side')
     .argument('<a>', 'the base: a result.json, or the folder of --out')
     .argument('<b>', 'what is compared with it')
-    .option('--fail-on <conditions>', 'exit 15 when one is met by B', collect, [])
+    .option('--fail-on <conditions>', 'exit 15 when B meets one', collect)
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
       'after',
       `
 A condition is a figure as the first column names it, a comparison and a bound: p99>200ms,
-finality.p99>2s, vote.service.p50>=500us, errors>1%, tps<1000. A bound with a sign is a change from A
-to B: p99>+10%, tps<-5%; of errors, percentage points. Several are parted by commas, or given one by
-one. A figure that was not measured meets every condition. A latency without an operation is of the
-slowest one.
+finality.p99>2s, vote.service.p50>=500us, errors>1%, tps<1000. A bound with a sign is a change from
+A to B: p99>+10%, tps<-5%; of errors, percentage points. Several are parted by commas, or given one
+by one. A figure that was not measured meets every condition. A latency without an operation is of
+the slowest one.
 
 Where R, what one core of the machine verifies, differs by more than 10 %, the machine was not as
 fast: changes are then of the figures' ratios to R.
@@ -32,15 +32,16 @@ Examples:
   $ folkmoot load compare before/ after/
   $ folkmoot load compare base.json result.json --fail-on 'p99>+10%,tps<-5%' --fail-on 'errors>1%'
 
-Exit codes: 14 when one of them is INVALID or CLIENT_BOUND, so that its figures are not the server's,
-whatever else; 15 when a condition is met; 0 otherwise; 2 usage, 13 a file that cannot be used.`,
+Exit codes: 14 when one of them is INVALID or CLIENT_BOUND, so that its figures are not the
+server's, whatever else; 15 when a condition is met; 0 otherwise; 2 usage, 13 a file that cannot be
+used.`,
     )
     .action(run);
 }
 
-const collect = (text: string, before: string[]): string[] => [...before, text];
+const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
-async function run(a: string, b: string, { failOn, json }: Flags): Promise<void> {
+async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<void> {
   const { met, parseConditions } = await import('../bench/load/fail-on.js');
   const conditions = parseConditions(failOn, { relative: true });
   const { compare } = await import('../bench/load/compare.js');

@@ -21,6 +21,8 @@ import { packageVersion } from './version.js';
 const program = new Command('folkmoot')
   .description('A deterministic simulation engine for networks of agents that reach consensus')
   .version(packageVersion())
+  // What stands behind a command is its own, as --json behind `load compare`.
+  .enablePositionalOptions()
   .showHelpAfterError('(--help shows the options)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.usage))
   .addHelpText(

@@ -115,7 +115,7 @@ test('packages: some have a single importer', () => {
   const importers: Record<string, RegExp> = {
     lmdb: /^engine\/store\//,
     'fs-native-extensions': /^engine\/store\/lock/,
-    piscina: /^(engine\/crypto|sim\/jobs)\//,
+    piscina: /^(engine\/crypto|sim\/jobs|bench\/load\/prepare)\//,
     jstat: /^sim\/sweep\/statistics/,
     'uWebSockets.js': /^(api\/uws|bench\/bare-server)/,
     ajv: /^engine\/schema\/validate/,

@@ -68,8 +68,18 @@ export class Asker {
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
+/** The object that a text is; an empty one where it is none. */
+export function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
 function read(status: number, text: string, date: unknown): Answer {
-  const envelope = parse(text);
+  const envelope = parsed(text);
   const good = status >= 200 && status < 300 && envelope.success === true;
   return {
     status,
@@ -77,15 +87,6 @@ function read(status: number, text: string, date: unknown): Answer {
     date: typeof date === 'string' ? date : null,
     text: good ? String(status) : refusal(status, envelope.error),
   };
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 function refusal(status: number, error: unknown): string {

@@ -6,7 +6,7 @@ import { type Crew, secondsOf } from './crew.js';
 import { LoadError } from './error.js';
 import { BlocksAhead } from './prepare/blocks.js';
 import { signEach } from './prepare/requests.js';
-import { validatorKeys } from './server.js';
+import { lookAtHead, validatorKeys } from './server.js';
 import { Stream } from './stream.js';
 import { neededOf } from './voting.js';
 
@@ -19,11 +19,6 @@ export interface AssemblyPlan {
   blocksPerS(votes: number): number;
 }
 
-export interface Assembly {
-  chain: Chain;
-  close(): void;
-}
-
 /** More producers than this never have a block open at a time. */
 const PRODUCERS = 8;
 /** Their keys need not be registered; far from those of the agents. */
@@ -31,8 +26,8 @@ const senders = { first: 1_000_000_000, count: 1_024 };
 /** For a server that does not tell its head to be heard proposing. */
 const HEAD_MS = 10_000;
 
-/** @throws {LoadError} when no block of theirs could be decided. */
-export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Assembly> {
+/** Their chain, which ends with the crew. @throws {LoadError} when they could decide no block. */
+export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Chain> {
   const { context, progress, signers, record, asker } = crew;
   const count = context.options.agents;
   const producers = Math.min(PRODUCERS, count);
@@ -43,9 +38,10 @@ export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Assembly
     ordinal < producers ? ['validator', 'producer'] : ['validator'],
   );
   const ears: { hear: (text: Buffer) => void } = { hear: () => {} };
-  const stream = await chainStream(crew, (text) => ears.hear(text));
+  await listen(crew, (text) => ears.hear(text));
   const needed = neededOf(validators);
   const blocksPerS = plan.blocksPerS(needed);
+  let chain: Chain | null = null;
   const blocks = new BlocksAhead({
     signers,
     voters: count,
@@ -59,32 +55,14 @@ export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Assembly
     onReady: () => chain?.advance(),
     onFailed: (error) => context.fail(`signing failed: ${error.message}`),
   });
-  let chain: Chain | null = null;
-  const close = () => {
-    chain?.close();
-    blocks.close();
-    stream.close();
-  };
-  try {
-    const head = await headOf(crew, ears);
-    progress(await prepared(blocks, head.hash));
-    chain = new Chain({
-      ...plan,
-      context,
-      asker,
-      agents: crew.agents,
-      blocks,
-      record,
-      head,
-      validators,
-      senders,
-    });
-  } catch (error) {
-    close();
-    throw error;
-  }
+  crew.atEnd(() => blocks.close());
+  const head = await headOf(crew, ears);
+  progress(await prepared(blocks, head.hash));
+  const means = { context, asker, agents: crew.agents, blocks, record };
+  chain = new Chain({ ...means, head, validators, senders, arrivals: plan.arrivals });
+  crew.atEnd(() => chain?.close());
   ears.hear = (text) => chain?.hear(text);
-  return { chain, close };
+  return chain;
 }
 
 const noNetwork =
@@ -105,7 +83,7 @@ async function electorateWith({ asker }: Crew, keys: readonly string[]): Promise
 }
 
 /** Opt-in topics spare it other agents' votes, where the server has them. */
-async function chainStream(crew: Crew, hear: (text: Buffer) => void): Promise<Stream> {
+async function listen(crew: Crew, hear: (text: Buffer) => void): Promise<void> {
   const { context, now, signers } = crew;
   const { url } = context.options;
   const { ordinal: agent, publicKey } = crew.agents[0]!;
@@ -116,17 +94,17 @@ async function chainStream(crew: Crew, hear: (text: Buffer) => void): Promise<St
   const onClosed = (code: number) =>
     context.fail(`the event stream was closed with ${code}: finality cannot be seen without it`);
   const stream = await Stream.open({ url, auth, hear, onClosed });
+  crew.atEnd(() => stream.close());
   const known = await stream.subscribe(['network', 'outcomes', 'proposals']);
   if (known !== 'acknowledged') await stream.expect(['network', 'blocks']);
-  return stream;
 }
 
 /** From the server, or from what the others propose upon. */
 async function headOf(
-  { surroundings }: Crew,
+  { asker }: Crew,
   ears: { hear: (text: Buffer) => void },
 ): Promise<{ hash: string; height: number }> {
-  const { hash, height } = surroundings.head;
+  const { hash, height } = await lookAtHead(asker);
   if (hash !== null) return { hash, height };
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new LoadError(noHead)), HEAD_MS);
@@ -149,5 +127,6 @@ async function prepared(blocks: BlocksAhead, head: string): Promise<string> {
   await blocks.prepare(head);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   const { blocks: count, votes, transactions } = blocks.waiting;
-  return `${count} blocks, ${votes} votes and ${transactions} transactions are signed ahead, in ${seconds} s`;
+  const what = `${count} blocks, ${votes} votes and ${transactions} transactions`;
+  return `${what} are signed ahead, in ${seconds} s`;
 }

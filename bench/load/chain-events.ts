@@ -1,5 +1,5 @@
 /** What a chain wants to know out of the event stream, read as cheaply as it can be. */
-import { isRecord } from './ask.js';
+import { isRecord, parsed } from './ask.js';
 
 export type ChainEvent =
   | { kind: 'final'; hash: string; height: number }
@@ -12,10 +12,10 @@ export type ChainEvent =
 /** Votes are by far the most, and of no interest here. */
 const vote = Buffer.from('"block_validation"');
 
-/** Null for what is of no interest. */
+/** Null for what is of no interest, or no event. */
 export function readChainEvent(text: Buffer): ChainEvent | null {
   if (text.subarray(0, 64).includes(vote)) return null;
-  const { type, data } = JSON.parse(text.toString()) as { type?: unknown; data?: unknown };
+  const { type, data } = parsed(text.toString());
   if (!isRecord(data)) return null;
   if (type === 'block_status') return outcome(data);
   if (type === 'network_metrics') return metrics(data);

@@ -1,7 +1,7 @@
 /**
  * The chain of blocks that a run builds: proposes on the head, has it approved, goes on from there.
- * Either the votes or the proposals are the schedule's arrivals; the other kind is sent beside them.
- * Others may build on the same chain: then it goes on from their block.
+ * Either the votes or the proposals are the schedule's arrivals, and the others are sent beside
+ * them. Others may build on the same chain: then it goes on from their block.
  */
 import type { Agent } from './agents.js';
 import type { Asker } from './ask.js';
@@ -90,7 +90,10 @@ export class Chain {
     if (event) this.#heard(event, this.#plan.context.now());
   }
 
-  /** No more proposals: resolves when the open block is decided, and all are final or late. */
+  /**
+   * No more proposals: resolves when the open block is decided, and all are final or late. That
+   * block's last votes are sent after the measured time, and so not counted.
+   */
   async drain(signal: AbortSignal): Promise<void> {
     const { options, now } = this.#plan.context;
     this.#ending = true;
@@ -162,7 +165,8 @@ export class Chain {
       if (typeof told.block_hash === 'string') this.#opens(voting, told.block_hash, told);
       return;
     }
-    if (fate.kind === 'refused' && fate.reason === 'STALE_PARENT') this.#patient = true;
+    const stale = fate.kind === 'refused' && fate.reason === 'STALE_PARENT';
+    if (stale && !this.#confirmed) this.#patient = true;
     if (voting.hash === null) this.#lost(voting);
   }
 

@@ -71,8 +71,11 @@ const machineMoved = ({ r: a }: LoadResult, { r: b }: LoadResult): boolean =>
 export function valueText({ unit }: Pick<Figure, 'unit'>, value: number | null): string {
   if (value === null) return '–';
   if (unit === 'ms') return time(value);
-  if (unit === 'per_s') return `${shown(Math.round(value * 10) / 10)}/s`;
-  return `${shown(Math.round(value * 100_000) / 1_000)} %`;
+  if (unit === 'per_s')
+    return `${shown(value < 100 ? Math.round(value * 10) / 10 : Math.round(value))}/s`;
+  const percent = 100 * value;
+  const parts = percent < 1 ? 1_000 : 100;
+  return `${shown(Math.round(percent * parts) / parts)} %`;
 }
 
 export function percentText({ unit }: Pick<Figure, 'unit'>, change: number | null): string {

@@ -24,7 +24,13 @@ export interface Place {
 /** A list of 10,000 agents is 2 MiB; what is far above is nobody's answer. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 
-export type Ending = { status: number; body: Buffer } | 'broken';
+export type Ending =
+  | { status: number; body: Buffer }
+  /** Broken by a server that was there, or not even begun: nobody listens. */
+  | 'broken'
+  | 'nobody';
+
+const nobody = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
 
 /**
  * Speaks undici's older form of a handler: the newer one parses all headers of each answer, a tenth
@@ -91,8 +97,8 @@ export class Connection implements Dispatcher.DispatchHandler {
     this.#end({ status: this.#status, body });
   }
 
-  onError(): void {
-    this.#end('broken');
+  onError(error: Error & { code?: string }): void {
+    this.#end(nobody.has(error.code ?? '') ? 'nobody' : 'broken');
   }
 
   #end(ending: Ending): void {

@@ -5,6 +5,7 @@
 import { sha256Hex } from '../../engine/signing.js';
 import { type Agent, dismiss, enlist } from './agents.js';
 import { Asker } from './ask.js';
+import { LoadError } from './error.js';
 import { SignedRecord } from './prepare/record.js';
 import { Signers } from './prepare/signers.js';
 import { lookAround, type Surroundings } from './server.js';
@@ -15,41 +16,41 @@ const CONNECTIONS = 64;
 
 export class Crew {
   readonly context: RunContext;
-  readonly asker: Asker;
-  readonly signers: Signers;
-  readonly surroundings: Surroundings;
-  readonly record = new SignedRecord();
   readonly progress: (line: string) => void;
+  readonly asker: Asker;
+  readonly record = new SignedRecord();
   /** Names this run in what it writes. */
   readonly run: string;
   readonly agents: Agent[] = [];
+  #found: { surroundings: Surroundings; signers: Signers } | null = null;
   readonly #stamps = new Map<number, number>();
+  readonly #ends: (() => void)[] = [];
+  #closed = false;
 
-  private constructor(
-    context: RunContext,
-    progress: (line: string) => void,
-    found: { asker: Asker; surroundings: Surroundings },
-  ) {
-    const { seed } = context.options;
+  constructor(context: RunContext, progress: (line: string) => void) {
+    const { seed, url } = context.options;
     this.context = context;
     this.progress = progress;
-    this.asker = found.asker;
-    this.surroundings = found.surroundings;
+    this.asker = new Asker(url, CONNECTIONS);
     // By the time as well: a seed that is given again must not make the same transactions again.
     this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}`).slice(0, 16);
-    const networkId = found.surroundings.networkId ?? '';
-    this.signers = new Signers({ seed, run: this.run, networkId });
   }
 
-  /** @throws {LoadError} when the server does not answer as the interface says. */
-  static async gather(context: RunContext, progress: (line: string) => void): Promise<Crew> {
-    const asker = new Asker(context.options.url, CONNECTIONS);
-    try {
-      return new Crew(context, progress, { asker, surroundings: await lookAround(asker) });
-    } catch (error) {
-      await asker.close();
-      throw error;
-    }
+  /** Looks at the server first of all. @throws {LoadError} when it is not as it should be. */
+  async gather(): Promise<void> {
+    const surroundings = await lookAround(this.asker);
+    if (this.#closed) throw new LoadError('the run is over');
+    const { seed } = this.context.options;
+    const networkId = surroundings.networkId ?? '';
+    this.#found = { surroundings, signers: new Signers({ seed, run: this.run, networkId }) };
+  }
+
+  get surroundings(): Surroundings {
+    return this.#found!.surroundings;
+  }
+
+  get signers(): Signers {
+    return this.#found!.signers;
   }
 
   /** The server's time. */
@@ -80,9 +81,18 @@ export class Crew {
     record.measuredFromMs = context.now() + context.options.warmupMs;
   }
 
+  /** To be done when the run is over; at once, when it is over already. */
+  atEnd(end: () => void): void {
+    if (this.#closed) end();
+    else this.#ends.push(end);
+  }
+
+  /** Whatever it was doing, it does no more. */
   async close(): Promise<void> {
-    if (!this.context.options.keepAgents) await dismiss(this.agents, this.#means);
-    await Promise.all([this.signers.close(), this.asker.close()]);
+    this.#closed = true;
+    for (const end of this.#ends) end();
+    if (this.#found && !this.context.options.keepAgents) await dismiss(this.agents, this.#means);
+    await Promise.all([this.#found?.signers.close(), this.asker.close()]);
   }
 
   get #means() {

@@ -1,6 +1,6 @@
 /**
- * Who has received what: each update shall reach each subscriber once. It is held until all have it,
- * with a bit for each of them.
+ * Who has received what: each update shall reach each subscriber once. It is held until all have
+ * it, with a bit for each of them.
  */
 import type { RunContext } from './workload.js';
 
@@ -100,7 +100,7 @@ export class Deliveries {
     }
   }
 
-  /** What is still missing will not come. Numbers left out are what is missing, and perhaps more. */
+  /** What is missing will not come. Numbers left out are what is missing, and perhaps more. */
   finish(): void {
     const missing = new Uint32Array(this.#subscribers.length);
     for (const update of this.#updates.values()) {

@@ -89,8 +89,8 @@ export function met(condition: Condition, result: LoadResult, base?: LoadResult)
   const change = base ? changeOf(figure, base, result) : null;
   if (change === null) return `${text}: there is nothing to compare ${figure.name} with`;
   if (!exceeds(change, condition)) return null;
-  const before = valueText(figure, figure.of(base!)!);
-  return `${text}: it went from ${before} to ${valueText(figure, value)}, ${percentText(figure, change)}`;
+  const [before, after] = [figure.of(base!), value].map((one) => valueText(figure, one));
+  return `${text}: it went from ${before} to ${after}, ${percentText(figure, change)}`;
 }
 
 function exceeds(value: number, { operator, bound }: Condition): boolean {

@@ -92,7 +92,7 @@ function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure
 }
 
 /** Without what was sent beside the schedule, such as `vote (beside)`. */
-const scheduled = ({ operations: all }: LoadResult): Operation[] =>
+export const scheduled = ({ operations: all }: LoadResult): Operation[] =>
   all.filter(({ operation }) => operations.some((name) => name === operation));
 
 const named = ({ operations: all }: LoadResult, name: string): Operation[] =>

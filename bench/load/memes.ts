@@ -36,6 +36,7 @@ export class Memes {
       onReady,
       onFailed: (error) => crew.context.fail(`signing failed: ${error.message}`),
     });
+    crew.atEnd(() => this.#supply.close());
   }
 
   prepare(): Promise<void> {
@@ -54,10 +55,6 @@ export class Memes {
     const target = '/api/v1/social/memes';
     const call = { operation: 'meme', method: 'POST', target, headers, body } as const;
     return { ...call, holds: memeHolds, settled: () => {} };
-  }
-
-  close(): void {
-    this.#supply.close();
   }
 
   async #make(count: number, position: number): Promise<Meme[]> {

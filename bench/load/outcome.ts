@@ -40,6 +40,8 @@ export function resultOf(finding: Finding): LoadResult {
     lagP99: lag.p99,
     responseP99: recorder.responseAt(99),
     utilization: finding.utilization,
+    transactions: recorded.transactions,
+    delivery: { subscribers: finding.subscribers, ...delivery },
     halves: finding.ended === 'complete' ? recorder.halves : null,
   });
   return {

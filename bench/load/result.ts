@@ -97,8 +97,8 @@ export const Probe = Type.Object(
     accepted_per_s: rate('what was accepted of it'),
     p99: orNull(milliseconds('of the response time')),
     holds: Type.Boolean(about('it kept 99 % of its rate, and the service level objective')),
-    verdict: Type.Enum([...verdicts]),
-    reasons: Type.Array(Type.String()),
+    verdict: Type.Enum([...verdicts], { description: 'of the probe as a run' }),
+    reasons: Type.Array(Type.String(), about('why it is not VALID, or does not hold')),
     r_before: rate('R before it'),
     r_after: rate('R after it'),
   },
@@ -167,9 +167,9 @@ export const LoadResult = Type.Object(
     measured_s: Type.Number(about('measured time, without warm-up and waiting at the end')),
     arrivals: Type.Object(
       {
-        intended: count('by the schedule'),
-        accepted: count('accepted'),
-        accepted_per_s: rate('a second of the measured time'),
+        intended: count('arrivals by the schedule'),
+        accepted: count('arrivals accepted'),
+        accepted_per_s: rate('accepted a second of the measured time'),
         of_target: orNull(Type.Number(about('accepted_per_s as a share of what was asked for'))),
       },
       strictly,
@@ -190,10 +190,10 @@ export const LoadResult = Type.Object(
       {
         subscribers: count('connections'),
         expected: count('deliveries: events caused, times subscribers'),
-        delivered: count('of these'),
+        delivered: count('deliveries seen'),
         holes: count('deliveries missing, or numbers left out, that nobody announced'),
         disconnects: count('connections that the server closed'),
-        deliveries_per_s: rate('a second of the measured time'),
+        deliveries_per_s: rate('seen a second of the measured time'),
         latency: latency('from when the cause was to be sent to its event at a subscriber'),
       },
       strictly,
@@ -225,7 +225,11 @@ export const LoadResult = Type.Object(
     ),
     tiers: Type.Array(
       Type.Object(
-        { name: Type.String(), per_s: rate('a second'), of_r: Type.Number() },
+        {
+          name: Type.String(about('of the tier')),
+          per_s: rate('votes and proposals a second'),
+          of_r: Type.Number(about('as a share of R')),
+        },
         { ...strictly, ...about('of `npm run bench`, where they were measured together') },
       ),
     ),

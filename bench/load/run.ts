@@ -75,7 +75,7 @@ class Run {
     this.#workload = workload;
     this.#measurement = new Measurement(options, (forMs) => {
       const seconds = (forMs / 1000).toFixed(1);
-      this.#fail(`the server is gone: every connection failed for ${seconds} s`);
+      this.#fail(`the server is gone: nobody listened for ${seconds} s`);
     });
     if (hooks.signal?.aborted) this.#interrupt();
     hooks.signal?.addEventListener('abort', this.#interrupt);

@@ -119,7 +119,8 @@ class Search {
     }
     this.#r = rawVerifications();
     const missed = this.#objectives.flatMap((objective) => objective.missed(result) ?? []);
-    const holds = (result.arrivals.of_target ?? 0) >= LEAST_SHARE && missed.length === 0;
+    const kept = (result.arrivals.of_target ?? 0) >= LEAST_SHARE && result.verdict !== 'INVALID';
+    const holds = kept && missed.length === 0;
     if (holds) this.#held = result;
     const probe: Probe = {
       rate,

@@ -25,7 +25,7 @@ export class Seconds {
 
   lag(lagMs: number, atMs: number): void {
     const row = this.#row(atMs);
-    row.lag_max = Math.max(row.lag_max ?? 0, rounded(lagMs));
+    if (lagMs > (row.lag_max ?? -1)) row.lag_max = rounded(lagMs);
   }
 
   /** The last row that is over, or null. */

@@ -16,7 +16,7 @@ export interface SenderOptions {
   settled(exchange: Exchange, fate: Fate, atMs: number): void;
   /** A connection is free, and nothing beside the schedule wants it. */
   free(): void;
-  /** For so long nothing but broken connections. */
+  /** For so long nobody has listened. */
   gone(forMs: number): void;
 }
 
@@ -24,7 +24,7 @@ export interface SenderOptions {
 const SWEEP_MS = 20;
 /** After two broken connections in a row, a place is empty for as long: refusals come at once. */
 const REST_MS = 100;
-/** A server that only refuses connections for as long has gone. */
+/** A server that is started anew may be away for less. */
 const GONE_MS = 2_000;
 
 export class Sender {
@@ -38,7 +38,7 @@ export class Sender {
   readonly #beside = new Fifo<{ call: Call; intendedMs: number }>();
   readonly #sweep: NodeJS.Timeout;
   #brokenInRow = 0;
-  #brokenSinceMs: number | null = null;
+  #awaySinceMs: number | null = null;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -88,13 +88,13 @@ export class Sender {
 
   #ended(connection: Connection, exchange: Exchange, ending: Ending): void {
     this.#busy.delete(connection);
-    if (ending === 'broken') {
+    if (typeof ending === 'string') {
       connection.giveUp();
-      this.#broke();
+      this.#broke(ending === 'nobody');
       this.#settle(exchange, { kind: 'broken' });
     } else {
       this.#brokenInRow = 0;
-      this.#brokenSinceMs = null;
+      this.#awaySinceMs = null;
       this.#free.push(connection);
       this.#settle(exchange, fateOf(exchange.call, ending.status, ending.body));
     }
@@ -106,12 +106,13 @@ export class Sender {
     exchange.call.settled(fate);
   }
 
-  #broke(): void {
+  #broke(away: boolean): void {
     const now = this.#options.now();
     this.#brokenInRow += 1;
-    this.#brokenSinceMs ??= now;
     if (this.#brokenInRow > 1) this.#resting.push(now + REST_MS);
-    if (now - this.#brokenSinceMs > GONE_MS) this.#options.gone(now - this.#brokenSinceMs);
+    this.#awaySinceMs = away ? (this.#awaySinceMs ?? now) : null;
+    const awayMs = now - (this.#awaySinceMs ?? now);
+    if (awayMs > GONE_MS) this.#options.gone(awayMs);
   }
 
   #giveUp(connection: Connection, fate: Fate): void {

@@ -9,14 +9,13 @@ export interface Head {
 }
 
 export interface Surroundings {
-  head: Head;
   /** In what transactions are signed for; null when the server does not tell it. */
   networkId: string | null;
   /** By how much the server's clock is ahead of this machine's. */
   offsetMs: number;
 }
 
-export const genesisHash = '0'.repeat(64);
+const genesisHash = '0'.repeat(64);
 const isHash = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/i.test(value);
 
@@ -25,15 +24,22 @@ export async function lookAround(asker: Asker): Promise<Surroundings> {
   const state = await asker.read('/api/v1/network/state');
   const { network_id = (await metaOf(asker)).network_id, server_time } = state.data;
   return {
-    head: await headOf(asker, state.data),
     networkId: typeof network_id === 'string' ? network_id : null,
     offsetMs: offsetOf(server_time, state.date),
   };
 }
 
-/** Where the chain is now. */
+/** Where the chain is now. @throws {LoadError} when the server does not say its height. */
 export async function lookAtHead(asker: Asker): Promise<Head> {
-  return headOf(asker, (await asker.read('/api/v1/network/state')).data);
+  const { data } = await asker.read('/api/v1/network/state');
+  const height = Number(data.block_height);
+  if (!Number.isInteger(height) || height < 0) {
+    const came = JSON.stringify(data.block_height);
+    throw new LoadError(`${asker.url}: block_height is ${came}; expected an integer of 0 or more`);
+  }
+  if (isHash(data.head_hash)) return { hash: data.head_hash, height };
+  if (height === 0) return { hash: genesisHash, height };
+  return { hash: await newestFinalized(asker), height };
 }
 
 /** Keys of the active validators. */
@@ -44,17 +50,6 @@ export async function validatorKeys(asker: Asker): Promise<string[]> {
     throw new LoadError(`${asker.url} answered GET ${target} without a list of validators`);
   }
   return validators.filter(isRecord).map(({ public_key }) => String(public_key).toLowerCase());
-}
-
-async function headOf(asker: Asker, state: Record<string, unknown>): Promise<Head> {
-  const height = Number(state.block_height);
-  if (!Number.isInteger(height) || height < 0) {
-    const came = JSON.stringify(state.block_height);
-    throw new LoadError(`${asker.url}: block_height is ${came}; expected an integer of 0 or more`);
-  }
-  if (isHash(state.head_hash)) return { hash: state.head_hash, height };
-  if (height === 0) return { hash: genesisHash, height };
-  return { hash: await newestFinalized(asker), height };
 }
 
 /** By an added read; null where it is not known. */

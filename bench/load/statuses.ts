@@ -38,6 +38,7 @@ export class Statuses {
       onReady: plan.onReady,
       onFailed: (error) => crew.context.fail(`signing failed: ${error.message}`),
     });
+    crew.atEnd(() => this.#supply.close());
   }
 
   /** What the reason of each update begins with; its number follows. */
@@ -76,10 +77,6 @@ export class Statuses {
       },
     };
     return { call, number };
-  }
-
-  close(): void {
-    this.#supply.close();
   }
 
   async #make(count: number, position: number): Promise<Update[]> {

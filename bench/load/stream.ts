@@ -3,6 +3,7 @@
  * A server may acknowledge or not: silence for a second counts as consent.
  */
 import { WebSocket } from 'ws';
+import { parsed } from './ask.js';
 import { LoadError } from './error.js';
 
 export interface StreamOptions {
@@ -108,11 +109,11 @@ export class Stream {
   }
 
   #isAnswer(text: Buffer): boolean {
-    const { type, error } = JSON.parse(text.toString()) as { type: string; error?: unknown };
+    const { type, error } = parsed(text.toString());
     if (type === 'error') {
       this.#error = JSON.stringify(error);
       this.#waiting?.answered('refused');
-    } else if (type === this.#waiting?.type) this.#waiting.answered('acknowledged');
+    } else if (this.#waiting && type === this.#waiting.type) this.#waiting.answered('acknowledged');
     else return false;
     return true;
   }

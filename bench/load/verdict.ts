@@ -1,14 +1,16 @@
 /**
  * Whether a run's figures can be trusted, and why not. The rule is this file:
  *
- * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for.
- * - CLIENT_BOUND: it was the generator that fell short. It is late when one in a hundred arrivals
- *   was taken up more than 10 ms after it was due, and that is more than half of what response times
- *   are at the same percentile; it is busy when its event loop was in use for more than 90 % of the
- *   time. Open loop: it is to blame when it is late, or when it is busy and less than 99 % of the
- *   schedule was sent at all. Closed loop, whose response times hold no lag: when it is busy, or more
- *   than 10 ms late for a tenth of the time. What was sent and not accepted, and waiting for a free
- *   connection, is the server's.
+ * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for; or
+ *   more than 1 % of transactions, deliveries or subscribers' connections were lost.
+ * - CLIENT_BOUND: it was the generator that fell short. It is late when one arrival in a hundred
+ *   was taken up more than 10 ms after it was due, and that is more than half of the 99th
+ *   percentile of response times; or when one in ten was, and that is more than a tenth of it: who
+ *   is late so often sees answers as late as it sends. It is busy when its event loop was in use
+ *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
+ *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
+ *   lag: when it is busy, or more than 10 ms late for a tenth of the time. What was sent and not
+ *   accepted, and waiting for a free connection, is the server's.
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
@@ -32,6 +34,8 @@ export interface Evidence {
   responseP99: number | null;
   /** Of the event loop, 0 to 1. */
   utilization: number;
+  transactions: Pick<LoadResult['transactions'], 'proposed' | 'timed_out'>;
+  delivery: Pick<LoadResult['delivery'], 'subscribers' | 'expected' | 'holes' | 'disconnects'>;
   /** Null where the run ended early. */
   halves: readonly [Half, Half] | null;
 }
@@ -53,7 +57,8 @@ export function verdictOf(evidence: Evidence): Verdict {
     return { verdict: 'CLIENT_BOUND', reasons };
   }
   if (acceptedPerS === 0) return { verdict: 'INVALID', reasons: ['nothing was accepted'] };
-  if (short) return { verdict: 'INVALID', reasons: short };
+  const missing = [...(short ?? []), ...lossesOf(evidence)];
+  if (missing.length > 0) return { verdict: 'INVALID', reasons: missing };
   const differences = differencesOf(evidence);
   const known = lateness.map((fact) => `response times hold that of the generator: ${fact}`);
   const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
@@ -66,7 +71,9 @@ function isBound(evidence: Evidence): boolean {
   const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
   const busy = utilization > BUSY;
   if (targetPerS === null) return busy || lagP90 > LATE_MS;
-  const late = responseP99 !== null && lagP99 > Math.max(LATE_MS, responseP99 / 2);
+  const beyond = (lag: number, share: number) =>
+    responseP99 !== null && lag > Math.max(LATE_MS, share * responseP99);
+  const late = beyond(lagP99, 0.5) || beyond(lagP90, 0.1);
   const unsent = sentPerS < LEAST_SHARE * targetPerS;
   return shortBy(evidence) ? unsent && (late || busy) : late;
 }
@@ -89,6 +96,20 @@ function shortBy({ targetPerS, acceptedPerS }: Evidence): string[] | null {
   const share = (100 * acceptedPerS) / targetPerS;
   const found = `${figure(acceptedPerS)} of ${figure(targetPerS)} arrivals a second were accepted`;
   return [`${found}, ${figure(share)} %; expected at least ${100 * LEAST_SHARE} %`];
+}
+
+/** What was accepted, and yet did not come of it. */
+function lossesOf({ transactions, delivery }: Evidence): string[] {
+  const { proposed, timed_out } = transactions;
+  const { subscribers, expected, holes, disconnects } = delivery;
+  const losses: [part: number, whole: number, text: string][] = [
+    [timed_out, proposed, 'transactions were not seen final by their deadline'],
+    [disconnects, subscribers, "subscribers' connections were closed by the server"],
+    [holes, expected, 'deliveries were missing, or came twice or out of order'],
+  ];
+  return losses
+    .filter(([part, whole]) => part > (1 - LEAST_SHARE) * whole)
+    .map(([part, whole, text]) => `${part} of ${whole} ${text}`);
 }
 
 function differencesOf({ halves }: Evidence): string[] {

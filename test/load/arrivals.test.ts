@@ -43,7 +43,7 @@ test('schedule: what is due is sent, at its intended times', async () => {
   expect(sent).toEqual(every100);
 });
 
-test('schedule: arrivals wait in line for the workload, in order, and keep their times', async () => {
+test('schedule: arrivals wait in line for the workload, and keep their times', async () => {
   let open = false;
   const { schedule, sent, due, ended } = scheduled({ next: () => (open ? call : null) });
   vi.advanceTimersByTime(550);

@@ -19,14 +19,17 @@ async function finalOn(server: KnownServer): Promise<number> {
 test('chain: votes are signed as they must, none comes twice, and all are accepted', async () => {
   const server = await knownServer({ checks: true });
   const result = await load(server, votes);
-  const { wrong, finalized } = await server.record();
+  const { wrong, finalized, signatures, keys } = await server.record();
   expect(wrong).toEqual([]);
-  expect(finalized.length).toBeGreaterThan(20);
+  expect(finalized.length).toBeGreaterThan(5);
+  // All but registrations, farewells, and the one who listens.
+  const messages = signatures - 2 * votes.agents - 1;
+  expect(result.generator).toMatchObject({ messages, keys });
   const { accepted, refused } = operation(result, 'vote');
-  // Those that finish the last block are after the schedule: six of eight are needed.
+  // Those that finish the last block come after the schedule: six of eight are needed.
   const after = (await voteAnswers(server)) - accepted;
   expect(after).toBeGreaterThanOrEqual(0);
-  expect(after).toBeLessThan(6);
+  expect(after).toBeLessThanOrEqual(6);
   expect(refused).toEqual([]);
   expect(result.ended).toBe('complete');
 });
@@ -35,8 +38,9 @@ test('chain: transactions are final when the stream says so, as many as on the s
   const behaviours = [{ on: ['vote'], does: 'delay', fromMs: 50, toMs: 50 }] as const;
   const server = await knownServer({ checks: true, behaviours });
   const result = await load(server, transactions);
-  const { wrong } = await server.record();
+  const { wrong, signatures, keys } = await server.record();
   expect(wrong).toEqual([]);
+  expect(result.generator).toMatchObject({ messages: signatures - 2 * 4 - 1, keys });
   const { proposed, accepted, finalized, tps } = result.transactions;
   expect([accepted, finalized]).toEqual([proposed, proposed]);
   expect(finalized).toBe(await finalOn(server));
@@ -52,17 +56,27 @@ test('chain: a server that never finalizes: every transaction is late, none is c
   expect(proposed).toBeGreaterThan(0);
   expect([timed_out, finalized, tps]).toEqual([proposed, 0, 0]);
   expect(result.finality.p50).toBe(null);
-  expect(result.verdict).toBe('INVALID');
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
+});
+
+test('chain: what is only said in answers, and in no event, is not final', async () => {
+  const types = ['block_status', 'network_metrics'];
+  const server = await knownServer({ misdelivers: { types, every: 1, does: 'withhold' } });
+  const result = await load(server, { ...transactions, durationMs: 1_000, finalityTimeoutMs: 800 });
+  expect(await finalOn(server)).toBeGreaterThan(0);
+  expect(result.transactions).toMatchObject({ finalized: 0, tps: 0 });
+  expect(result.transactions.timed_out).toBe(result.transactions.proposed);
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });
 
 test('chain: votes need nothing but the interface', async () => {
   const server = await knownServer({ shows: 'interface', checks: true });
   const result = await load(server, votes);
   expect(result.server).toMatchObject({ version: null, limits_profile: null, epoch: null });
-  expect(operation(result, 'vote').accepted).toBeGreaterThan(100);
+  expect(operation(result, 'vote').accepted).toBeGreaterThan(30);
   const { wrong, finalized } = await server.record();
   expect(wrong).toEqual([]);
-  expect(finalized.length).toBeGreaterThan(10);
+  expect(finalized.length).toBeGreaterThan(5);
 });
 
 test('chain: finality by network_metrics alone; without a network_id nothing is sent', async () => {
@@ -76,6 +90,47 @@ test('chain: finality by network_metrics alone; without a network_id nothing is 
   expect((await bare.record()).requests.map(({ route }) => route)).not.toContain('register');
 });
 
+test('chain: events that are none are passed over', async () => {
+  const types = ['block_status', 'network_metrics', 'block_proposal', 'block_validation'];
+  const server = await knownServer({ misdelivers: { types, every: 5, does: 'garble' } });
+  const result = await load(server, transactions);
+  expect((await server.record()).misdelivered).toBeGreaterThan(10);
+  expect(result.ended).toBe('complete');
+  expect(result.transactions.finalized).toBeGreaterThan(20);
+  expect(result.transactions.finalized).toBeLessThanOrEqual(await finalOn(server));
+});
+
+test('chain: a disk that is full from some moment on: refused as it says, and the run ends', async () => {
+  const full = { status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' } as const;
+  const on = ['vote', 'propose', 'status'] as const;
+  const behaviours = [{ ...full, on, after: 10, startMs: 400, does: 'refuse' }] as const;
+  const server = await knownServer({ behaviours });
+  const result = await load(server, { ...votes, keepAgents: true });
+  const hit = deeds(await server.record(), 'refuse', on);
+  const found = result.operations.flatMap(({ refused }) => refused);
+  expect(found.every((one) => one.reason === 'DISK_FULL')).toBe(true);
+  // After the schedule no more than the votes of a block are tried, and they are not counted.
+  expect(hit.length - sum(found.map(({ count }) => count))).toBeLessThanOrEqual(votes.agents);
+  expect(operation(result, 'vote').accepted).toBeGreaterThan(20);
+  expect(result).toMatchObject({ ended: 'complete' });
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
+});
+
+test('chain: mixed operations are what the interface says, and agree with the server', async () => {
+  const server = await knownServer({ checks: true });
+  const result = await load(server, { workload: 'mixed', agents: 10, batch: 2, rate: 200 });
+  const { wrong, requests } = await server.record();
+  expect(wrong).toEqual([]);
+  for (const route of ['vote', 'meme', 'status'] as const) {
+    const answered = requests.filter((one) => one.route === route && one.status < 300);
+    const { accepted, refused } = operation(result, route);
+    expect(refused).toEqual([]);
+    expect(accepted, route).toBeGreaterThan(0);
+    expect(accepted, route).toBeLessThanOrEqual(answered.length);
+  }
+  expect(operation(result, 'read').accepted).toBeGreaterThan(30);
+});
+
 /** What is hit in the measured time only can be counted exactly. */
 const hits = { after: 10, endMs: 1_000 } as const;
 
@@ -84,7 +139,7 @@ async function lost(route: 'vote' | 'propose', behaviours: readonly Behaviour[])
   const result = await load(server, { ...votes, rate: 150, timeoutMs: 500 });
   const record = await server.record();
   expect(record.wrong).toEqual([]);
-  expect(record.finalized.length).toBeGreaterThan(8);
+  expect(record.finalized.length).toBeGreaterThan(5);
   expect(result.ended).toBe('complete');
   const found = result.operations.filter(({ operation: name }) => name.startsWith(route));
   const count = (deed: 'drop' | 'cut' | 'lie') => deeds(record, deed, [route]).length;

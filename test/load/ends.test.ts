@@ -71,3 +71,11 @@ test('ends: a chain on a server that begins anew: failed, whatever it is told fi
     deeds(await server.record(), 'answer', ['vote']).filter(({ status }) => status === 201).length,
   );
 });
+
+test('ends: agents that are refused: nothing is measured, and it says why', async () => {
+  const quota = { status: 429, code: 'RATE_LIMITED', reason: 'QUOTA_USED' } as const;
+  const behaviours = [{ ...quota, on: ['register'], after: 3, does: 'refuse' }] as const;
+  const server = await knownServer({ behaviours });
+  const run = load(server, { workload: 'votes', agents: 6 });
+  await expect(run).rejects.toThrow(/not registered.*429 RATE_LIMITED.*--limits off/);
+});

@@ -167,7 +167,7 @@ test('files: where a file is in the way of the folder, that is told', async () =
   await expect(prepareLoad(file)).rejects.toMatchObject({ code: 'UNREADABLE' });
 });
 
-test('files: a result that breaks its own schema is our fault, and nothing is written', async () => {
+test('files: of a result that breaks its own schema nothing is written', async () => {
   const folder = temporaryFolder();
   const wrong = loadResult({}, { measured_s: Number.NaN });
   await expect(writeLoad(wrong, folder)).rejects.toThrow('schema: /measured_s must be number');

@@ -209,7 +209,8 @@ test.skipIf(!hasBrowser).each(Object.entries(results))(
   },
 );
 
-const hostile = `</title></style><script>alert(1)</script><img src=x onerror="alert(2)">'&amp;\u0000`;
+const hostile =
+  `</title></style><script>alert(1)</script><img src=x onerror="alert(2)">` + `'&amp;\u0000`;
 
 test.skipIf(!hasBrowser)(`hostile: what a server says stays text ${needs}`, async () => {
   const result = loadResult({}, { reasons: [hostile], machine: hostile, seed: hostile });

@@ -56,7 +56,7 @@ function consistent(result: LoadResult): void {
   }
 }
 
-test('run: the open loop sends what its schedule says, and counts without the warm-up', async () => {
+test('run: the open loop sends what its schedule says, the warm-up is not counted', async () => {
   let asked = 0;
   const url = await server((_, response) => {
     asked += 1;
@@ -126,6 +126,16 @@ test('run: answers are told apart, and only what holds its data is accepted', as
   ]);
   expect(only!.response.count).toBe(10);
   expect(result.verdict).toBe('INVALID');
+});
+
+test('run: a server that closes each connection after its answer breaks nothing', async () => {
+  const url = await server((_, response) => {
+    response.setHeader('Connection', 'close').end(state);
+  });
+  const result = await run(url, { rate: null, concurrency: 3, durationMs: 300 });
+  consistent(result);
+  expect(result.operations[0]!.accepted).toBe(result.operations[0]!.sent);
+  expect(result.arrivals.accepted).toBeGreaterThan(10);
 });
 
 test('run: an interruption ends it early, with what was measured by then', async () => {

@@ -38,7 +38,7 @@ const wrongs = [
 test.each(
   full ? wrongs : wrongs.slice(0, 2),
 )('subscribers: each event that a server %ss is a hole (%s)', async (does, shows) => {
-  const misdelivers = { type: 'agent_status', every: 50, does } as const;
+  const misdelivers = { types: ['agent_status'], every: 50, does } as const;
   const server = await knownServer({ shows, misdelivers });
   const { delivery } = await load(server, asked);
   const { misdelivered } = await server.record();
@@ -46,6 +46,15 @@ test.each(
   expect(delivery.holes).toBe(misdelivered);
   const missing = does === 'withhold' ? misdelivered : 0;
   expect(delivery.delivered).toBe(delivery.expected - missing);
+});
+
+test('subscribers: events that are none are passed over', async () => {
+  const misdelivers = { types: ['agent_status'], every: 50, does: 'garble' } as const;
+  const server = await knownServer({ misdelivers });
+  const { delivery, ended } = await load(server, asked);
+  expect((await server.record()).misdelivered).toBeGreaterThan(5);
+  expect(ended).toBe('complete');
+  expect(delivery.delivered).toBeGreaterThan(0);
 });
 
 test('subscribers: closed connections are disconnects, and nothing is counted after them', async () => {
@@ -58,4 +67,5 @@ test('subscribers: closed connections are disconnects, and nothing is counted af
   expect(delivery.disconnects).toBe(20);
   expect(delivery.delivered).toBe(delivered.agent_status);
   expect(delivery.delivered).toBeLessThan(20 * operation(result, 'status').accepted);
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });

@@ -173,6 +173,17 @@ test('others: the run goes on from a block that is not its own', async () => {
   expect(blocks.slice(0, theirs).filter(isFinal).length).toBeGreaterThan(1);
 });
 
+test('interrupted: before anything is measured, its agents are taken out again', async () => {
+  const server = await world({ limits: 'off' });
+  const interruption = new AbortController();
+  const running = runLoad(asked(server.url, { agents: 20, rate: 20_000, durationMs: 20_000 }), {
+    signal: interruption.signal,
+    onPreparing: () => interruption.abort(),
+  });
+  await expect(running).rejects.toThrow('it was interrupted');
+  expect(await validatorsOf(server)).toEqual([]);
+});
+
 const isFinal = ({ status }: Block) => status === 'finalized';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

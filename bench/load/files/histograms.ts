@@ -1,4 +1,4 @@
-/** The histograms of a result: read by percentile, and written as a log for HdrHistogram's tools. */
+/** The histograms of a result: by percentile, and as a log that HdrHistogram's tools read. */
 import { decodeFromCompressedBase64, HistogramLogWriter } from 'hdr-histogram-js';
 import type { LoadResult, Percentiles } from '../result.js';
 

@@ -1,6 +1,6 @@
 /**
- * Blocks made ahead: each one's hash is foretold from its content, so the next can be proposed on it
- * and the votes for it be signed before it exists. When the server's chain goes another way, it
+ * Blocks made ahead: each one's hash is foretold from its content, so the next can be proposed on
+ * it and the votes for it be signed before it exists. When the server's chain goes another way, it
  * begins anew from there.
  */
 import { Ballots } from './ballots.js';

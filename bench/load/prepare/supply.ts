@@ -1,4 +1,4 @@
-/** Signed requests that wait to be sent: as many as the run is expected to need, then a few more. */
+/** Signed requests that wait to be sent: as many as the run should need, then a few more. */
 
 export interface SupplyPlan<T> {
   /** Makes so many; `position` counts those that will be sent before the first of them. */

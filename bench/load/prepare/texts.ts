@@ -1,7 +1,7 @@
 /**
  * The texts of a load run's blocks and votes, put together by hand. Members are in canonical order
- * (RFC 8785), so that the text that is signed is the text that is sent, and nothing is encoded twice.
- * A test compares them with `engine/signing.ts`. Every field of the interface is sent, for another
+ * (RFC 8785), so that the text that is signed is the text that is sent: nothing is encoded twice. A
+ * test compares them with `engine/signing.ts`. Every field of the interface is sent, for another
  * server may require it.
  */
 

@@ -3,15 +3,14 @@ import type { Html } from '../../../sim/report/html.js';
 import { shown, time } from '../../../sim/report/numbers.js';
 import { code, type Fact, facts } from '../../../sim/report/page.js';
 import { valueText } from '../compare.js';
-import { figureOf } from '../figures.js';
+import { figureOf, scheduled } from '../figures.js';
 import type { LoadResult } from '../result.js';
 
 /** What cannot be said is left out. */
 export function keyFacts(result: LoadResult): Html {
   const { arrivals, saturation, r } = result;
   const { accepted_per_s: rate, of_target: share } = arrivals;
-  const slowest =
-    result.operations.filter(({ sent }) => sent > 0).length > 1 ? ' (slowest operation)' : '';
+  const slowest = scheduled(result).length > 1 ? ' (slowest operation)' : '';
   return facts([
     ...(saturation ? [{ name: 'rates that held', value: held(saturation) }] : []),
     ...figure(result, 'tps', 'finalized transactions'),
@@ -24,13 +23,18 @@ export function keyFacts(result: LoadResult): Html {
     ...figure(result, 'finality.p99', 'p99 finality'),
     ...figure(result, 'delivery.p99', 'p99 delivery'),
     ...figure(result, 'errors', 'not accepted'),
-    ...(r === null
-      ? []
-      : [
-          { name: 'R, one core verifies', value: perSecond(r) },
-          { name: 'accepted of R', value: shown(Math.round((rate / r) * 1_000) / 1_000) },
-        ]),
+    ...(r === null ? [] : [{ name: 'R, one core verifies', value: perSecond(r) }]),
+    ...shareOfR(result),
   ]);
+}
+
+/** Of what is signed: each vote, and each transaction. */
+function shareOfR({ asked, arrivals, transactions, r }: LoadResult): Fact[] {
+  const rates = { votes: arrivals.accepted_per_s, transactions: transactions.tps };
+  const signed = Object.entries(rates).find(([workload]) => workload === asked.workload);
+  if (!signed || !r) return [];
+  const [what, rate] = signed;
+  return [{ name: `${what}, as a share of R`, value: shown(Math.round((rate / r) * 1e3) / 1e3) }];
 }
 
 function figure(result: LoadResult, name: string, title: string): Fact[] {

@@ -45,15 +45,17 @@ export function loadReport(result: LoadResult): string {
 const figures = (...charts: readonly (Chart | null)[]): Html[] =>
   charts.filter((chart) => chart !== null).map(figure);
 
-const TWO_TIMES =
-  'Response time runs from when the schedule meant to send, service time from when it was sent: ' +
-  'what lies between them is waiting that a user has too.';
+const meaningOf = (operation: string): string =>
+  operation.endsWith('(beside)')
+    ? 'Of what the load needed beside its schedule, sent as soon as it was needed.'
+    : 'Response time runs from when the schedule meant to send, service time from when it was ' +
+      'sent: what lies between them is waiting that a user has too.';
 
 /** One for each operation, response beside service; then what is of no operation. */
 function latencyCharts({ operations, finality, delivery, generator }: LoadResult) {
   return [
     ...operations.map(({ operation, response, service }) =>
-      percentileChart(`Latency of ${operation}`, TWO_TIMES, [
+      percentileChart(`Latency of ${operation}`, meaningOf(operation), [
         { name: 'response', color: 'var(--c1)', percentiles: response },
         { name: 'service', color: 'var(--c2)', percentiles: service },
       ]),

@@ -1,10 +1,11 @@
 /**
- * The workload `mixed`: what the agents of a network do all day, by a table of weights. An operation
- * that cannot be sent now gets its turn later, so that the shares hold over the run.
+ * The workload `mixed`: what the agents of a network do all day, by a table of weights. An
+ * operation that cannot be sent now gets its turn later, so that the shares hold over the run.
  */
 
 import { isRecord } from '../ask.js';
-import { type Assembly, assemble } from '../assembly.js';
+import { assemble } from '../assembly.js';
+import type { Chain } from '../chain.js';
 import { Crew } from '../crew.js';
 import { Memes } from '../memes.js';
 import type { LoadOptions } from '../options.js';
@@ -31,42 +32,37 @@ type Means = Record<Kind, (intendedMs: number) => Call | null>;
 export function mixed({ rate, batch }: LoadOptions): Workload {
   const perS = (kind: Kind) => ((rate ?? GUESS_PER_S) * weights[kind]) / 100;
   let crew: Crew | null = null;
-  let parts: { assembly: Assembly; statuses: Statuses; memes: Memes } | null = null;
+  let chain: Chain | null = null;
   let draw: ((intendedMs: number) => Call | null) | null = null;
   return {
     async prepare(context, progress) {
-      crew = await Crew.gather(context, progress);
+      crew = new Crew(context, progress);
+      await crew.gather();
       const blocksPerS = (needed: number) => perS('vote') / needed;
-      const assembly = await assemble(crew, { arrivals: 'votes', batch, blocksPerS });
-      const onReady = () => context.wake();
-      const { agents } = crew;
-      const statuses = new Statuses(crew, {
-        agents,
-        perS: perS('status'),
-        onReady,
-        onSettled: () => {},
-      });
-      const memes = new Memes(crew, { perS: perS('meme'), onReady });
-      parts = { assembly, statuses, memes };
-      await Promise.all([statuses.prepare(), memes.prepare()]);
-      draw = shares({
-        vote: (intendedMs) => assembly.chain.next(intendedMs),
-        ...readsOf(agents.map(({ id }) => id)),
-        status: () => statuses.next()?.call ?? null,
-        meme: () => memes.next(),
-      });
+      chain = await assemble(crew, { arrivals: 'votes', batch, blocksPerS });
+      draw = shares(await meansOf(crew, chain, perS));
       crew.ready();
       return { subscribers: 0 };
     },
     next: (intendedMs) => draw!(intendedMs),
-    drain: async (signal) => parts?.assembly.chain.drain(signal),
-    async close() {
-      parts?.assembly.close();
-      parts?.statuses.close();
-      parts?.memes.close();
-      await crew?.close();
-    },
+    drain: async (signal) => chain?.drain(signal),
+    close: async () => crew?.close(),
     signed: () => crew!.record.signed,
+  };
+}
+
+async function meansOf(crew: Crew, chain: Chain, perS: (kind: Kind) => number): Promise<Means> {
+  const { agents, context } = crew;
+  const onReady = () => context.wake();
+  const onSettled = () => {};
+  const statuses = new Statuses(crew, { agents, perS: perS('status'), onReady, onSettled });
+  const memes = new Memes(crew, { perS: perS('meme'), onReady });
+  await Promise.all([statuses.prepare(), memes.prepare()]);
+  return {
+    vote: (intendedMs) => chain.next(intendedMs),
+    ...readsOf(agents.map(({ id }) => id)),
+    status: () => statuses.next()?.call ?? null,
+    meme: () => memes.next(),
   };
 }
 

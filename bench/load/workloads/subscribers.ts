@@ -25,11 +25,11 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
   const updaters = Math.max(8, concurrency ?? 0, Math.min(256, Math.ceil(perS / 5)));
   let crew: Crew | null = null;
   let statuses: Statuses | null = null;
-  let streams: Stream[] = [];
   let deliveries: Deliveries | null = null;
   return {
     async prepare(context, progress) {
-      crew = await Crew.gather(context, progress);
+      crew = new Crew(context, progress);
+      await crew.gather();
       // Producers: validators who never vote would be in others' way.
       await crew.enlist(await crew.keys(agents + updaters), () => ['producer']);
       statuses = new Statuses(crew, {
@@ -39,7 +39,7 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
         onSettled: (number, { kind }) => deliveries?.settled(number, kind === 'accepted'),
       });
       deliveries = new Deliveries(agents, context);
-      streams = await follow(crew, { count: agents, mark: statuses.mark, deliveries });
+      await follow(crew, { count: agents, mark: statuses.mark, deliveries });
       progress(`${agents} subscribers are connected`);
       await statuses.prepare();
       crew.ready();
@@ -59,11 +59,7 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
       // After less time, what is missing may be under way.
       if (!signal.aborted) deliveries.finish();
     },
-    async close() {
-      for (const stream of streams) stream.cut();
-      statuses?.close();
-      await crew?.close();
-    },
+    close: async () => crew?.close(),
     signed: () => crew!.record.signed,
   };
 }
@@ -76,10 +72,9 @@ interface Following {
 }
 
 /** Opens a connection for each of the first agents. @throws {LoadError} when one is refused. */
-async function follow(crew: Crew, { count, mark, deliveries }: Following): Promise<Stream[]> {
+async function follow(crew: Crew, { count, mark, deliveries }: Following): Promise<void> {
   const auths = await authsOf(crew, count);
   const { url } = crew.context.options;
-  const streams: Stream[] = [];
   const waiting = auths.entries();
   const read = readerOf(mark);
   const lane = async () => {
@@ -87,7 +82,7 @@ async function follow(crew: Crew, { count, mark, deliveries }: Following): Promi
       let hear = (_: Buffer) => {};
       const onClosed = () => deliveries.disconnected(index);
       const stream = await Stream.open({ url, auth, hear: (text) => hear(text), onClosed });
-      streams.push(stream);
+      crew.atEnd(() => stream.cut());
       await stream.expect(topics);
       // With it a subscriber gets all there is, and can tell by the numbers when one is left out.
       const numbered = (await stream.subscribe(['outcomes'])) === 'acknowledged';
@@ -97,13 +92,7 @@ async function follow(crew: Crew, { count, mark, deliveries }: Following): Promi
       };
     }
   };
-  try {
-    await Promise.all(Array.from({ length: AT_A_TIME }, lane));
-  } catch (error) {
-    for (const stream of streams) stream.cut();
-    throw error;
-  }
-  return streams;
+  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
 }
 
 async function authsOf({ agents, now, signers }: Crew, count: number): Promise<string[]> {

@@ -34,7 +34,7 @@ export type Behaviour = Hits &
     | { does: 'stall' }
     /** Answers one at a time, each after so long. */
     | { does: 'queue'; eachMs: number }
-    /** Answers 503 to what comes faster than this, after a burst of a twentieth of a second. */
+    /** Answers 503 to what comes faster than this, after a burst of a fifth of a second. */
     | { does: 'limit'; perSecond: number }
     | { does: 'refuse'; status: number; code: string; reason: string }
     /** Answers 200 without the data; nothing is done. */
@@ -96,6 +96,8 @@ const isWhole = (behaviour: Behaviour): behaviour is Whole =>
 
 const tooFast: Refusal = { status: 503, code: 'NETWORK_ERROR', reason: 'QUEUE_FULL' };
 
+const BURST_MS = 200;
+
 /** A behaviour with its own count and clock. */
 function rule(behaviour: Behaviour) {
   const { on, after = 0, every = 1, startMs = 0, endMs = Number.POSITIVE_INFINITY } = behaviour;
@@ -130,8 +132,8 @@ function rule(behaviour: Behaviour) {
           plan.dueMs = freeMs;
           break;
         case 'limit':
-          // Each accepted request spends its share of a second; 50 ms may be spent in advance.
-          spentMs = Math.max(spentMs, nowMs - 50);
+          // Each accepted request spends its share of a second; what is unspent is kept for 200 ms.
+          spentMs = Math.max(spentMs, nowMs - BURST_MS);
           if (spentMs + 1_000 / behaviour.perSecond > nowMs) refuse(plan, tooFast);
           else spentMs += 1_000 / behaviour.perSecond;
           break;

@@ -1,6 +1,8 @@
 /** What a server of known behaviour wrote down: the truth that a load run is compared with. */
 import type { Behaviour, Deed, Route } from './behaviour.js';
 
+export type Misdelivery = 'withhold' | 'repeat' | 'garble';
+
 /** How a server of known behaviour is made. */
 export interface Made {
   behaviours: readonly Behaviour[];
@@ -13,8 +15,8 @@ export interface Made {
   shows: 'everything' | 'interface' | 'interface and network_id';
   /** Whether two thirds of the votes finalize a block. */
   finalizes: boolean;
-  /** What it does to every so-manieth delivery of an event of this type. */
-  misdelivers: { type: string; every: number; does: 'withhold' | 'repeat' } | null;
+  /** What it does to every so-manieth delivery of events of these types. */
+  misdelivers: { types: readonly string[]; every: number; does: Misdelivery } | null;
   /** Verifies each signature, and keeps what is wrong in `Record.wrong`. */
   checks: boolean;
 }

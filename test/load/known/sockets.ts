@@ -63,10 +63,10 @@ export class KnownSockets {
     const text = JSON.stringify(event);
     for (const one of this.#connections) {
       if (!topicsOf[type]!.some((topic) => one.topics.has(topic))) continue;
-      const times = this.#timesOf(type);
-      if (times !== 1) this.#record.misdelivered += 1;
+      const texts = this.#textsOf(type, text);
+      for (const sent of texts) one.socket.send(sent);
+      const times = texts.filter((sent) => sent === text).length;
       this.#record.delivered[type] = (this.#record.delivered[type] ?? 0) + times;
-      for (let time = 0; time < times; time += 1) one.socket.send(text);
     }
   }
 
@@ -79,13 +79,15 @@ export class KnownSockets {
     this.#connections.clear();
   }
 
-  /** How often the next delivery is sent. */
-  #timesOf(type: string): 0 | 1 | 2 {
+  /** What the next delivery is. */
+  #textsOf(type: string, text: string): string[] {
     const { misdelivers } = this.#made;
-    if (misdelivers?.type !== type) return 1;
+    if (!misdelivers?.types.includes(type)) return [text];
     this.#chosen += 1;
-    if (this.#chosen % misdelivers.every !== 0) return 1;
-    return misdelivers.does === 'withhold' ? 0 : 2;
+    if (this.#chosen % misdelivers.every !== 0) return [text];
+    this.#record.misdelivered += 1;
+    if (misdelivers.does === 'withhold') return [];
+    return misdelivers.does === 'repeat' ? [text, text] : garbled(text);
   }
 
   #opened(socket: WebSocket): void {
@@ -130,6 +132,17 @@ export class KnownSockets {
     say(connection, 'subscribed', { ...now, last_seq: this.#seq, replay: 0, gap: false });
   }
 }
+
+/** Texts that are no event of the interface. */
+const garbled = (text: string): string[] => [
+  text.slice(0, -9),
+  'null',
+  '[]',
+  '"block_status"',
+  '{"type":"block_status","data":null}',
+  '{"type":"network_metrics","data":{"block_height":"high"}}',
+  '{"type":"block_proposal","data":{"producer":null,"height":{}}}',
+];
 
 function say({ socket }: Connection, type: string, data: Fields): void {
   socket.send(JSON.stringify({ type, data }));

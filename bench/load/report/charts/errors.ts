@@ -30,8 +30,8 @@ export function errorsChart(operations: readonly Operation[]): Chart | null {
   return {
     title: 'What was not accepted',
     caption:
-      `Requests by what became of them: the code of the refusal and its reason, or how they ended ` +
-      `without an answer that counts. ${first}, the most frequent.` +
+      `Requests by what became of them: the code of the refusal and its reason, or how they ` +
+      `ended without an answer that counts. ${first}, the most frequent.` +
       (left > 0 ? ` ${left} rarer codes are in errors.csv.` : ''),
     legend: operations.flatMap((one, index) =>
       failing.includes(one) ? [{ color: colorOf(index), text: one.operation }] : [],

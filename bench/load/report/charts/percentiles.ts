@@ -14,6 +14,8 @@ export interface Curve {
 
 /** A range that is wider than this is drawn on a logarithmic axis. */
 const WIDE_RANGE = 60;
+/** So far down as anybody looks; what is shorter stands on the floor. */
+const WIDEST = 1_000;
 
 /** Null without a sample. */
 export function percentileChart(
@@ -77,7 +79,8 @@ const pointsOf = (percentiles: Percentiles): Point[] =>
 /** From nothing, or logarithmic where the longest would press all others to the floor. */
 function scaleOf(times: readonly number[]) {
   const most = times.reduce((a, b) => Math.max(a, b));
-  const shortest = times.filter((ms) => ms > 0).reduce((a, b) => Math.min(a, b), most);
+  const positive = times.filter((ms) => ms > 0).reduce((a, b) => Math.min(a, b), most);
+  const shortest = Math.max(positive, most / WIDEST);
   const wide = most / shortest > WIDE_RANGE;
   const unit = timeUnit(wide ? shortest * 3 : most);
   const domain: [number, number] = [wide ? shortest / unit.ms : 0, (most / unit.ms) * 1.04 || 1];

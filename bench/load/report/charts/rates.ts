@@ -18,9 +18,9 @@ export function saturationChart({ brackets, slo }: Saturation): Chart | null {
   return {
     title: 'The search for the rate that holds',
     caption:
-      `Each mark is a run at a fixed rate: full where it held, open where it did not` +
-      `${slo.length > 0 ? ` (${slo.join(', ')}, and 99 % of the rate)` : ' (99 % of the rate)'}. On ` +
-      `the dashed line all that was asked for was accepted. The highest rates that held: ${range}.`,
+      `Each mark is a run at a fixed rate: full where it held, open where it did not ` +
+      `(${['99 % of the rate', ...slo].join(', ')}). On the dashed line all that was asked for ` +
+      `was accepted. The highest rates that held: ${range}.`,
     legend: brackets.map((_, index) => ({ color: colorOf(index), text: `search ${index + 1}` })),
     draw: (_, narrow) => ({
       height: narrow ? 240 : 320,

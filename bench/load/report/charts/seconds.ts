@@ -22,8 +22,8 @@ export function throughputChart({ seconds, asked }: LoadResult): Chart | null {
     title: 'Arrivals over time',
     caption:
       `Arrivals a second that were accepted, and that were refused, timed out, broke or got a ` +
-      `lie${open ? '; the dashed line is what the schedule intended' : ''}. The least in a second: ` +
-      `${shown(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
+      `lie${open ? '; the dashed line is what the schedule intended' : ''}. The least in a ` +
+      `second: ${shown(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
     legend: curves.map(({ name, color }) => ({ color, text: name })),
     draw: (_, narrow) => ({
       ...frame(steps, narrow),
@@ -135,7 +135,13 @@ function frame(steps: readonly Step[], narrow: boolean) {
     height: narrow ? 220 : 260,
     marginLeft: 56,
     marginTop: 28,
-    x: { label, labelOffset: 42, domain: [0, last], ticks: narrow ? 5 : 10, tickFormat: tick },
+    x: {
+      label,
+      labelOffset: 42,
+      domain: [0, last],
+      ticks: Math.min(last, narrow ? 5 : 10),
+      tickFormat: tick,
+    },
   };
 }
 

@@ -1,0 +1,52 @@
+/** `--saturate` finds the capacity of a server whose capacity is known. */
+import { expect, test } from 'vitest';
+import { folkmoot } from '../cli/helpers.js';
+import { full } from '../counts.js';
+import { expectSound, type LoadResult } from './generator.js';
+import { type Behaviour, knownServer, reads } from './known-server.js';
+
+const CAPACITY = 400;
+const DURATION_S = 4;
+const REPEAT = 3;
+/** What holds gets 99 % of its rate, and a fifth of a second is had at once. */
+const MOST = (CAPACITY * (1 + 0.2 / DURATION_S)) / 0.99;
+
+const limited: [string, Behaviour, string[]][] = [
+  ['refuses more than it can', { on: reads, does: 'limit', perSecond: CAPACITY }, []],
+  [
+    'serves one after the other',
+    { on: reads, does: 'queue', eachMs: 1_000 / CAPACITY },
+    ['--slo', 'p99=300ms'],
+  ],
+];
+
+async function search(url: string, slo: readonly string[]): Promise<LoadResult> {
+  const probes = ['--rate', '300', '--duration', `${DURATION_S}s`, '--warmup', '0s'];
+  const args = ['load', '--url', url, '--workload', 'reads', '--json', '--saturate', ...probes];
+  const ended = await folkmoot([...args, '--repeat', `${REPEAT}`, ...slo], { mostMs: 500_000 });
+  expect([0, 14], ended.stderr).toContain(ended.code);
+  const result = JSON.parse(ended.stdout) as LoadResult;
+  expectSound(result);
+  expect(ended.code).toBe(['VALID', 'UNSTABLE'].includes(result.verdict) ? 0 : 14);
+  return result;
+}
+
+// Three brackets take two minutes: only the full tests have the time.
+test.runIf(full).each(limited)(
+  'saturate: the brackets of a server that %s are around its capacity',
+  async (_, behaviour, slo) => {
+    const server = await knownServer({ behaviours: [behaviour] });
+    const { brackets } = (await search(server.url, slo)).saturation!;
+    expect(brackets).toHaveLength(REPEAT);
+    for (const { holds, fails, probes } of brackets) {
+      expect(holds, JSON.stringify(probes)).toBeLessThanOrEqual(MOST);
+      expect(holds).toBeGreaterThan(0);
+      expect(fails).toBeGreaterThan(holds);
+      for (const probe of probes) expect(probe.accepted_per_s).toBeLessThanOrEqual(MOST);
+    }
+    // Other work on the machine may spoil a probe, and only ever downwards.
+    const failed = brackets.map(({ fails }) => fails ?? 0);
+    expect(Math.max(...failed)).toBeGreaterThan(0.95 * CAPACITY);
+  },
+  500_000,
+);
