@@ -12,6 +12,7 @@ export function clientAddress(
   forwarded: string | undefined,
   trusted: ReadonlySet<string>,
 ): string {
+  if (trusted.size === 0) return plain(peer);
   const hops = [...(forwarded?.split(',') ?? []).map(plain), plain(peer)];
   let address = hops.pop()!;
   while (trusted.has(address) && hops.length > 0) address = hops.pop()!;

@@ -49,9 +49,10 @@ export interface App extends Application {
 }
 
 export function createApplication(options: ApplicationOptions): App {
-  const { network, profile, now } = options;
+  const { network, profile, now, responseKeys } = options;
   const trusted = new Set(options.trustedProxies);
   const gate: Gate = { network, limits: new Limits(profile, now), now };
+  const cors = corsHeaders(options.cors);
   const connections = new Connections(network, now);
   const app: App = {
     ready: true,
@@ -81,19 +82,19 @@ export function createApplication(options: ApplicationOptions): App {
         );
       }
       app.metrics.answered(request, response.status);
-      const { responseKeys } = options;
-      const chosen = responseKeys && match(request.method, request.path)?.route;
-      const kind = chosen && 'write' in chosen ? chosen.write : null;
-      const headers = {
-        ...response.headers,
-        ...corsHeaders(options.cors),
-        ...(responseKeys && (await signedHeaders(responseKeys, now(), kind, request, response))),
-        'X-Request-Id': requestId,
-      };
-      return { ...response, headers };
+      const { status, body } = response;
+      const signed = responseKeys && (await signedAnswer(responseKeys, now(), request, response));
+      const headers = { ...response.headers, ...cors, ...signed, 'X-Request-Id': requestId };
+      return { status, headers, body };
     },
   };
   return app;
+}
+
+function signedAnswer(keys: KeyPair, now: number, request: HttpRequest, response: HttpResponse) {
+  const chosen = match(request.method, request.path)?.route;
+  const kind = chosen && 'write' in chosen ? chosen.write : null;
+  return signedHeaders(keys, now, kind, request, response);
 }
 
 function writeLimit(kind: CommandKind): number {

@@ -63,11 +63,11 @@ export async function debugVerify(
   const refusal = await network.verifyOwn(admitted);
   // Whether a key is known may rest on a registration that is not durable yet.
   await network.durable;
-  const [own] = admitted.jobs();
+  const own = admitted.ownJob();
   return success(200, {
     valid: refusal === null,
     kind: route.write,
-    signing_input: Buffer.from(own!.message).toString(),
+    signing_input: Buffer.from(own.message).toString(),
     expected_input_sha256: admitted.inputSha256(),
     body_sha256: sha256Hex(received.body),
     request_target: target,

@@ -64,26 +64,18 @@ export async function pass(
         (await gate.network.verifyOwn(admitted)));
   if ('refusal' in admitted || refusal) return refuseAt(gate, refusal!, request, admitted, caller);
 
-  const look = gate.network.check(admitted);
-  if (look?.result === 'duplicate') {
-    // A repeat changes nothing: it counts against the address, never against the agent.
-    const reads = gate.limits.look('read', address);
-    if (reads?.remaining === 0) return withQuota(failure(tooMany(reads), caller.requestId), reads);
-    gate.limits.use('read', address);
-    return answer(kind, await toldWhenDurable(gate, look), caller, null);
-  }
   const whom = kind === 'register' ? address : `agent:${admitted.command.public_key}`;
   const quota = gate.limits.look(kind, whom);
-  if (quota?.remaining === 0) {
+  const empty = quota?.remaining === 0;
+  // A look ahead where it spares a repeat its quota, or us the signatures of transactions.
+  const look = empty || kind === 'propose' ? gate.network.check(admitted) : null;
+  if (empty && look?.result !== 'duplicate') {
     return withQuota(failure(tooMany(quota), caller.requestId), quota);
   }
   gate.limits.use(kind, whom);
   const outcome = look ? await toldWhenDurable(gate, look) : await submit(gate, admitted);
-  // Our own fault costs nobody anything; a registration is charged only when it is accepted.
-  const failed = 'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
-  if (failed || (kind === 'register' && outcome.result !== 'accepted')) {
-    gate.limits.giveBack(kind, whom);
-  }
+  if (!costs(kind, outcome)) gate.limits.giveBack(kind, whom);
+  if (outcome.result === 'duplicate') return repeated(gate, kind, outcome, address, caller);
   const left = gate.limits.look(kind, whom);
   if (!('refusal' in outcome) || outcome.refusal.code !== 'INVALID_SIGNATURE') {
     return answer(kind, outcome, caller, left);
@@ -94,6 +86,27 @@ export async function pass(
 
 async function submit(gate: Gate, admitted: Admitted): Promise<Outcome> {
   return gate.network.submit(await gate.network.verifyInner(admitted));
+}
+
+/** Whether it is charged: our own fault, a repeat, and a refused registration are not. */
+function costs(kind: CommandKind, outcome: Outcome): boolean {
+  if ('refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR') return false;
+  if (kind === 'register') return outcome.result === 'accepted';
+  return outcome.result !== 'duplicate';
+}
+
+/** A repeat changes nothing: it counts against the address, never against the agent. */
+function repeated(
+  gate: Gate,
+  kind: CommandKind,
+  outcome: Outcome,
+  address: string,
+  caller: Caller,
+): HttpResponse {
+  const reads = gate.limits.look('read', address);
+  if (reads?.remaining === 0) return withQuota(failure(tooMany(reads), caller.requestId), reads);
+  gate.limits.use('read', address);
+  return answer(kind, outcome, caller, null);
 }
 
 /** The address's own quota that is used up, if one is. */

@@ -53,9 +53,8 @@ export class BodyCollector {
 }
 
 /** Header values may not carry line ends: no transport filters them all. */
-export function safeHeaders(response: HttpResponse): [string, string][] {
-  return Object.entries(response.headers).map(([name, value]) => [
-    name,
-    value.replaceAll(/[\r\n]/g, ' '),
-  ]);
-}
+export const safeValue = (value: string): string =>
+  value.includes('\r') || value.includes('\n') ? value.replaceAll(/[\r\n]/g, ' ') : value;
+
+export const safeHeaders = ({ headers }: HttpResponse): [string, string][] =>
+  Object.entries(headers).map(([name, value]) => [name, safeValue(value)]);

@@ -1,5 +1,6 @@
 /** Rate limits: an exact sliding window of 60 s for each (operation, agent or address). */
 import type { CommandKind } from '../engine/index.js';
+import { SlidingWindow } from './sliding-window.js';
 
 export type LimitName = CommandKind | 'read' | 'failed_signature';
 export type Profile = 'spec' | 'bench' | 'off';
@@ -36,8 +37,8 @@ export interface Quota {
 export class Limits {
   readonly #profile: Profile;
   readonly #now: () => number;
-  /** Times of use, ascending, by name and whom. */
-  readonly #uses = new Map<string, number[]>();
+  /** By name and whom. */
+  readonly #uses = new Map<string, SlidingWindow>();
   #sweepAt = 0;
 
   constructor(profile: Profile, now: () => number) {
@@ -51,8 +52,8 @@ export class Limits {
     const quota = perMinute[name] * factor[this.#profile];
     const now = this.#now();
     const uses = this.#live(`${name} ${whom}`, now);
-    const remaining = Math.max(0, quota - uses.length);
-    const oldest = uses[0] ?? now - WINDOW_MS;
+    const remaining = Math.max(0, quota - (uses?.total ?? 0));
+    const oldest = uses?.oldest ?? now - WINDOW_MS;
     const resetSeconds = Math.max(
       remaining > 0 ? 0 : 1,
       Math.ceil((oldest + WINDOW_MS - now) / 1000),
@@ -66,26 +67,23 @@ export class Limits {
     const now = this.#now();
     this.#sweep(now);
     const key = `${name} ${whom}`;
-    const uses = this.#uses.get(key);
-    if (uses) uses.push(now);
-    else this.#uses.set(key, [now]);
+    let uses = this.#uses.get(key);
+    if (!uses) {
+      uses = new SlidingWindow();
+      this.#uses.set(key, uses);
+    }
+    uses.use(now);
   }
 
   /** Gives back the unit used last: what it was for did not happen. */
   giveBack(name: LimitName, whom: string): void {
-    this.#uses.get(`${name} ${whom}`)?.pop();
+    this.#uses.get(`${name} ${whom}`)?.giveBack();
   }
 
-  #live(key: string, now: number): number[] {
+  #live(key: string, now: number): SlidingWindow | undefined {
     const uses = this.#uses.get(key);
-    if (!uses) return [];
-    const first = uses.findIndex((at) => at > now - WINDOW_MS);
-    if (first === 0) return uses;
-    if (first < 0) {
-      this.#uses.delete(key);
-      return [];
-    }
-    uses.splice(0, first);
+    uses?.forget(now - WINDOW_MS);
+    if (uses?.total === 0) this.#uses.delete(key);
     return uses;
   }
 

@@ -64,40 +64,45 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: '/docs/rapidoc-min.js', special: 'docs_viewer' },
 ];
 
-interface Compiled {
-  pattern: RegExp;
-  byMethod: Map<string, Route>;
-}
-
-const compiled: Compiled[] = [];
-const fixed = new Map<string, Compiled>();
-for (const route of routes) {
-  const pattern = new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`);
-  const known = compiled.find((one) => one.pattern.source === pattern.source);
-  const entry = known ?? { pattern, byMethod: new Map<string, Route>() };
-  entry.byMethod.set(route.method, route);
-  if (!known) compiled.push(entry);
-  if (!route.path.includes('{')) fixed.set(route.path, entry);
-}
-
 export interface Match {
   /** Null where the path has other methods. */
   route: Route | null;
   /** Methods of this path. */
   allowed: readonly string[];
   /** Path parameters, decoded. */
-  params: string[];
+  params: readonly string[];
+}
+
+interface Compiled {
+  pattern: RegExp;
+  byMethod: Map<string, Route>;
+  allowed: readonly string[];
+}
+
+const compiled: Compiled[] = [];
+/** Paths without parameters: their matches are made once. */
+const fixed = new Map<string, { other: Match; byMethod: Map<string, Match> }>();
+const shapeOf = (path: string) => path.replaceAll(/\{\w+\}/g, '([^/]+)');
+for (const shape of new Set(routes.map(({ path }) => shapeOf(path)))) {
+  const here = routes.filter(({ path }) => shapeOf(path) === shape);
+  const byMethod = new Map(here.map((route) => [route.method, route]));
+  const named = [...byMethod.keys()];
+  const allowed = [...named, ...(byMethod.has('GET') ? ['HEAD'] : []), 'OPTIONS'];
+  compiled.push({ pattern: new RegExp(`^${shape}$`), byMethod, allowed });
+  const to = (route: Route | null): Match => ({ route, allowed, params: [] });
+  const matches = new Map(here.map((route) => [route.method, to(route)]));
+  if (!shape.includes('(')) fixed.set(shape, { other: to(null), byMethod: matches });
 }
 
 /** The route of a request; null when nothing answers at this path. HEAD is answered as GET. */
 export function match(method: string, path: string): Match | null {
-  const entry = fixed.get(path) ?? compiled.find(({ pattern }) => pattern.test(path));
+  const name = method === 'HEAD' ? 'GET' : method;
+  const known = fixed.get(path);
+  if (known) return known.byMethod.get(name) ?? known.other;
+  const entry = compiled.find(({ pattern }) => pattern.test(path));
   if (!entry) return null;
   const params = (entry.pattern.exec(path) ?? []).slice(1).map(decoded);
-  const route = entry.byMethod.get(method === 'HEAD' ? 'GET' : method) ?? null;
-  const named = [...entry.byMethod.keys()];
-  const allowed = [...named, ...(named.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
-  return { route, allowed, params };
+  return { route: entry.byMethod.get(name) ?? null, allowed: entry.allowed, params };
 }
 
 function decoded(text: string): string {

@@ -9,7 +9,7 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import { BodyCollector, Head, safeHeaders } from './head.js';
+import { BodyCollector, Head, safeValue } from './head.js';
 import type {
   Application,
   HttpRequest,
@@ -199,11 +199,12 @@ class Exchange {
 
   #read(head: Head, request: Omit<HttpRequest, 'body'>): void {
     const { method, path } = request;
-    const collector = new BodyCollector(this.#application.bodyLimit(method, path));
+    const limit = this.#application.bodyLimit(method, path);
+    const collector = new BodyCollector(limit);
     const declared = head.contentLength;
     if (head.ambiguous)
       return void this.#answer({ ...request, method: '', body: new Uint8Array() }, true);
-    if (declared !== null && declared > this.#application.bodyLimit(method, path)) {
+    if (declared !== null && declared > limit) {
       return void this.#answer({ ...request, body: 'tooLarge' }, true);
     }
     let done = false;
@@ -225,7 +226,8 @@ class Exchange {
   #write(response: HttpResponse, headOnly: boolean, close: boolean): void {
     const res = this.#res;
     res.writeStatus(`${response.status} ${STATUS_CODES[response.status] ?? ''}`);
-    for (const [name, value] of safeHeaders(response)) res.writeHeader(name, value);
+    const { headers } = response;
+    for (const name in headers) res.writeHeader(name, safeValue(headers[name]!));
     if (headOnly) res.endWithoutBody(Buffer.byteLength(response.body), close);
     else res.end(response.body, close);
   }

@@ -1,5 +1,4 @@
 /** `npm run bench`: how fast each part is on this machine, beside R, which is libsodium alone. */
-import '../cli/heap.js';
 import { writeFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Size, sizes } from './case.js';

@@ -1,5 +1,6 @@
 /** The public list of the engine: what embedding programs, the simulator and tests may use. */
 export { type Admission, type Admitted, admit, admitNow } from './admit/index.js';
+export { canonical } from './canonical.js';
 export { type Clock, systemClock, type VirtualClock, virtualClock } from './clock.js';
 export * from './compose.js';
 export {
@@ -13,7 +14,7 @@ export {
 } from './core/index.js';
 export { type CrashPoint, crashPoint, crashPoints } from './crash.js';
 export * from './crypto/index.js';
-export { canonical, type EncodedStep, encodeStep, type ToldEvent } from './encode.js';
+export { type EncodedStep, encodeStep, type ToldEvent } from './encode.js';
 export { type JsonResult, parseJson } from './json.js';
 export { limits } from './limits.js';
 export { Digests, decodeEntry, frame, splitStored } from './log.js';

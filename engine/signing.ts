@@ -3,31 +3,24 @@
  * network build the same text from here. Inputs are UTF-8; LF is one line feed.
  */
 
-import canonicalize from 'canonicalize';
 import { sha256Hex } from '#sha256';
-
-/** RFC 8785 canonical JSON. */
-export function jcs(value: unknown): string {
-  const text = canonicalize(value);
-  if (text === undefined) throw new TypeError('only JSON values have a canonical form');
-  return text;
-}
+import { canonical } from './canonical.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
-function without(body: Body, member: string): Body {
-  const { [member]: _, ...rest } = body;
+function withoutSignature(body: Body): Body {
+  const { signature: _, ...rest } = body;
   return rest;
 }
 
 /** A vote, from its body; `signature` is left out, unknown members are covered. */
 export function voteInput(body: Body): string {
-  return `agentnet-v1-vote\n${jcs(without(body, 'signature'))}`;
+  return `agentnet-v1-vote\n${canonical(withoutSignature(body))}`;
 }
 
 /** A block proposal, from its body. */
 export function proposalInput(body: Body): string {
-  return `agentnet-v1-block\n${jcs(without(body, 'signature'))}`;
+  return `agentnet-v1-block\n${canonical(withoutSignature(body))}`;
 }
 
 /** A transaction of one network, by its hash. */
@@ -49,7 +42,7 @@ export function memeInput(meme: SignedMeme): string {
 }
 
 function memeObject({ caption, content_sha256, tags, timestamp }: SignedMeme): string {
-  return jcs({ caption, content_sha256, tags, timestamp });
+  return canonical({ caption, content_sha256, tags, timestamp });
 }
 
 /** Every request whose signature is in a header. `bodySha256` is that of the raw body, hex. */
@@ -87,8 +80,8 @@ export function agentId(publicKey: string): string {
 
 /** Leaves the signature out: a second valid signature must not make a second block. */
 export function blockHash(body: Body, producer: string, networkId: string): string {
-  const object = { ...without(body, 'signature'), producer, network_id: networkId };
-  return sha256Hex(`agentnet-v1-blockhash\n${jcs(object)}`);
+  const object = { ...withoutSignature(body), producer, network_id: networkId };
+  return sha256Hex(`agentnet-v1-blockhash\n${canonical(object)}`);
 }
 
 export function memeId(publicKey: string, meme: SignedMeme): string {
@@ -105,5 +98,6 @@ export function requestId(publicKey: string, inputSha256: string): string {
   return sha256Hex(`agentnet-v1-requestid\n${publicKey}\n${inputSha256}`);
 }
 
+/** RFC 8785 canonical JSON. */
 /** hex sha256 of a text (as UTF-8) or of bytes. */
-export { sha256Hex };
+export { canonical as jcs, sha256Hex };

@@ -9,18 +9,21 @@ const instant =
  * `new Date` would take 30 February, and a bare `1`.
  */
 export function parseInstant(text: string): number | null {
+  if (text === latest.text) return latest.instant;
+  latest = { text, instant: readInstant(text) };
+  return latest.instant;
+}
+
+/** A request's time is asked for more than once, and those who sign together share it. */
+let latest: { text: string; instant: number | null } = { text: '', instant: null };
+
+function readInstant(text: string): number | null {
   const found = instant.exec(text);
   if (!found) return null;
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const part = (index: number) => Number(found[index]);
+  const [month, day, hour, minute, second] = [part(2), part(3), part(4), part(5), part(6)];
   const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCFullYear(part(1), month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   const offsetHours = Number(found[9] ?? 0);
   const offsetMinutes = Number(found[10] ?? 0);

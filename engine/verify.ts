@@ -11,6 +11,9 @@ export interface Verified extends Admitted {
 
 type Knows = (publicKey: string) => boolean;
 
+/** The request's own signature first, then those inside it. */
+export const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
+
 /** The request's own signature and those inside it, in one go. */
 export async function verifyAll(
   admitted: Admitted,
@@ -19,7 +22,7 @@ export async function verifyAll(
 ): Promise<Verified | { refusal: Refusal }> {
   const refusal = knownKey(admitted, knows);
   if (refusal) return { refusal };
-  const verdicts = await verdictsOf(admitted.jobs(), verifier);
+  const verdicts = await verdictsOf(allJobs(admitted), verifier);
   if ('refusal' in verdicts) return verdicts;
   const [own, ...inner] = verdicts.valid;
   return own ? withInner(admitted, inner) : { refusal: mismatch(admitted) };
@@ -44,18 +47,21 @@ export async function verifyOwn(
 ): Promise<Refusal | null> {
   const refusal = knownKey(admitted, knows);
   if (refusal) return refusal;
-  const verdicts = await verdictsOf(admitted.jobs().slice(0, 1), verifier);
+  const verdicts = await verdictsOf([admitted.ownJob()], verifier);
   if ('refusal' in verdicts) return verdicts.refusal;
   return verdicts.valid[0] ? null : mismatch(admitted);
 }
 
-/** The signatures inside a request whose own one holds. */
-export async function verifyInner(
+/** The signatures inside a request whose own one holds; at once where there are none. */
+export function verifyInner(
   admitted: Admitted,
   verifier: Verifier,
-): Promise<Verified | { refusal: Refusal }> {
-  const verdicts = await verdictsOf(admitted.jobs().slice(1), verifier);
-  return 'refusal' in verdicts ? verdicts : withInner(admitted, verdicts.valid);
+): Verified | Promise<Verified | { refusal: Refusal }> {
+  const jobs = admitted.innerJobs();
+  if (jobs.length === 0) return withInner(admitted, []);
+  return verdictsOf(jobs, verifier).then((verdicts) =>
+    'refusal' in verdicts ? verdicts : withInner(admitted, verdicts.valid),
+  );
 }
 
 /**
@@ -74,16 +80,17 @@ function knownKey({ command }: Admitted, knows: Knows): Refusal | null {
   return refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
 }
 
-async function verdictsOf(
+function verdictsOf(
   jobs: readonly VerifyJob[],
   verifier: Verifier,
 ): Promise<{ valid: boolean[] } | { refusal: Refusal }> {
-  try {
-    return { valid: await verifier.verify(jobs) };
-  } catch (error) {
-    if (!(error instanceof VerifierBusy)) throw error;
-    return { refusal: refuse('QUEUE_FULL', error.message) };
-  }
+  return verifier.verify(jobs).then(
+    (valid) => ({ valid }),
+    (error) => {
+      if (!(error instanceof VerifierBusy)) throw error;
+      return { refusal: refuse('QUEUE_FULL', error.message) };
+    },
+  );
 }
 
 function mismatch({ request, inputSha256 }: Admitted): Refusal {

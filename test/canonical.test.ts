@@ -1,7 +1,7 @@
-/** The encoder of engine output against the RFC 8785 library that signing uses. */
+/** The canonical encoder against the library that is made for RFC 8785. */
+import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { canonical } from 'folkmoot';
-import { jcs } from 'folkmoot/signing';
 import { expect, test } from 'vitest';
 import { counts } from './counts.js';
 
@@ -9,8 +9,12 @@ test('canonical: the text of RFC 8785 for every JSON value without lone surrogat
   const value = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' });
   fc.assert(
     fc.property(value, (json) => {
-      expect(canonical(json)).toBe(jcs(json));
+      expect(canonical(json)).toBe(canonicalize(json));
     }),
     { numRuns: counts.canonicalValues },
   );
+});
+
+test('canonical: what is no JSON value has no canonical form', () => {
+  expect(() => canonical(undefined)).toThrow(TypeError);
 });

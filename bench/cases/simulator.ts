@@ -1,13 +1,12 @@
 /** The simulator: scripted agents in virtual time, without signatures, and starting up. */
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { simulate, usualScenario } from '../../sim/index.js';
 import { defineCase, type Round } from '../case.js';
 import type { Row } from '../result.js';
+import { folkmootArguments } from '../servers/cli.js';
 
 const execute = promisify(execFile);
-const cli = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
 interface Configuration {
   /** Of 100 agents, and of 10,000. */
@@ -58,14 +57,20 @@ const timed = async (args: readonly string[]): Promise<number> => {
 
 /** How many times as long as an empty process a process takes that runs 100 agents for a block. */
 async function startUp(): Promise<number> {
+  const flags = ['--agents', '100', '--blocks', '1', '--json'];
   const nothing = await timed(['-e', '0']);
-  return (await timed([cli, 'sim', '--agents', '100', '--blocks', '1', '--json'])) / nothing;
+  return (await timed([...folkmootArguments, 'sim', ...flags])) / nothing;
 }
 
 /** Of a process that runs so many agents for a block. */
 async function peakBytes(agents: number): Promise<number> {
   const flags = ['--agents', String(agents), '--blocks', '1', '--unsigned', '--store', 'memory'];
-  const { stdout } = await execute(process.execPath, [cli, 'sim', ...flags, '--json']);
+  const { stdout } = await execute(process.execPath, [
+    ...folkmootArguments,
+    'sim',
+    ...flags,
+    '--json',
+  ]);
   return (JSON.parse(stdout) as { peak_rss_bytes: number }).peak_rss_bytes;
 }
 

@@ -2,13 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { carriage, type Signatory, type SignedRequest } from '../../engine/index.js';
 import { registration } from '../fixtures/chain.js';
 import { withFolder } from '../fixtures/network.js';
+import { folkmootArguments } from './cli.js';
 import type { MeasuredServer } from './server.js';
-
-const cli = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
 export interface FolkmootServer extends MeasuredServer {
   /** Sends a signed request; throws unless it is accepted. */
@@ -31,7 +29,7 @@ export function withFolkmoot<T>(work: (server: FolkmootServer) => Promise<T>): P
 
 async function start(data: string): Promise<FolkmootServer> {
   const flags = ['--port', '0', '--limits', 'off', '--log-level', 'error', '--data', data];
-  const child = spawn(process.execPath, [cli, 'serve', ...flags], {
+  const child = spawn(process.execPath, [...folkmootArguments, 'serve', ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');

@@ -35,8 +35,10 @@ import {
 export interface Admitted {
   request: SignedRequest;
   command: Command;
-  /** The request's own signature first, then those of a proposal's transactions. */
-  jobs(): VerifyJob[];
+  /** The request's own signature. */
+  ownJob(): VerifyJob;
+  /** The signatures inside it, which a proposal's transactions have. */
+  innerJobs(): VerifyJob[];
   /** When the signer says it signed, milliseconds since 1970. */
   signedAt: number;
   /** sha256 of the text that the request's signature covers, for whoever must explain it. */
@@ -58,14 +60,14 @@ const drafters: { [K in CommandKind]: Drafter<K> } = {
 };
 
 /** Admits a request of any kind. Only a meme waits: its file is looked into. */
-export async function admit(request: SignedRequest, networkId: string): Promise<Admission> {
+export function admit(request: SignedRequest, networkId: string): Admission | Promise<Admission> {
   if (!Object.hasOwn(carriage, request.kind)) {
     return refused('UNKNOWN_ROUTE', `there are no requests of the kind ${request.kind}`);
   }
   const tooLarge = sizeProblem(request);
   if (tooLarge) return { refusal: tooLarge };
-  const media = request.file ? await sniff(request.file) : null;
-  return admitNow(request, networkId, media);
+  if (!request.file) return admitNow(request, networkId);
+  return sniff(request.file).then((media) => admitNow(request, networkId, media));
 }
 
 /** Admits a request whose file, if it has one, is known already. */
@@ -89,6 +91,8 @@ export function admitNow(
   return 'refusal' in drafted ? drafted : sign(request, raw, drafted);
 }
 
+const none: VerifyJob[] = [];
+
 function sign(
   request: SignedRequest,
   raw: Record<string, unknown>,
@@ -99,18 +103,16 @@ function sign(
   const { publicKey, signature } = credentials;
   const inputSha256 = () => sha256Hex(signingInput(request, raw));
   const signer: Signer = { publicKey, inputSha256 };
-  // Made when asked for: where nothing is verified, nobody asks.
-  const jobs = (): VerifyJob[] => {
-    const own: VerifyJob = {
-      publicKey: hexBytes(publicKey),
-      message: Buffer.from(signingInput(request, raw)),
-      signature: hexBytes(signature),
-    };
-    return drafted.jobs ? [own, ...drafted.jobs(signer)] : [own];
-  };
+  // Jobs are made when asked for: where nothing is verified, nobody asks.
+  const ownJob = (): VerifyJob => ({
+    publicKey: hexBytes(publicKey),
+    message: Buffer.from(signingInput(request, raw)),
+    signature: hexBytes(signature),
+  });
+  const innerJobs = () => drafted.jobs?.(signer) ?? none;
   // A body's timestamp was checked with the body, a header's with the credentials.
   const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
-  return { request, command: drafted.command(signer), jobs, signedAt, inputSha256 };
+  return { request, command: drafted.command(signer), ownJob, innerJobs, signedAt, inputSha256 };
 }
 
 function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): Drafted {

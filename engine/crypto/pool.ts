@@ -55,15 +55,15 @@ class Pool implements PoolVerifier {
     return this.#threads.workers;
   }
 
-  async verify(jobs: readonly VerifyJob[]): Promise<boolean[]> {
-    if (this.#closed !== null) throw new Error('verifier pool is closed');
-    for (const job of jobs) assertJob(job);
-    if (jobs.length === 0) return [];
-    const { waiting } = this.#queue;
-    if (waiting + jobs.length > limits.verifyQueue) {
-      throw new VerifierBusy(waiting, limits.verifyQueue);
-    }
+  verify(jobs: readonly VerifyJob[]): Promise<boolean[]> {
     return new Promise((resolve, reject) => {
+      if (this.#closed !== null) throw new Error('verifier pool is closed');
+      for (const job of jobs) assertJob(job);
+      if (jobs.length === 0) return resolve([]);
+      const { waiting } = this.#queue;
+      if (waiting + jobs.length > limits.verifyQueue) {
+        throw new VerifierBusy(waiting, limits.verifyQueue);
+      }
       const verdicts = new Array<boolean>(jobs.length);
       const request = { jobs, verdicts, taken: 0, missing: jobs.length, resolve, reject };
       this.#queue.add(request);
@@ -89,11 +89,14 @@ class Pool implements PoolVerifier {
     });
   }
 
-  /** At the end of this tick rather than at once: calls made together then share their batches. */
+  /**
+   * When this turn of the event loop has read all that came, rather than at once: requests of many
+   * connections then share a batch, where a microtask would run after each of them.
+   */
   #planPump(): void {
     if (this.#pumpPlanned || this.#freeSlots === 0) return;
     this.#pumpPlanned = true;
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#pumpPlanned = false;
       this.#pump();
     });

@@ -11,6 +11,7 @@ import { genesisIn } from '../open-store.js';
 import { Overlay } from '../overlay.js';
 import { carriage, type Entry, type Genesis, SCHEMA_VERSION } from '../schema/index.js';
 import { createMemoryStore, type Store, type StoreMeta } from '../store/index.js';
+import { allJobs } from '../verify.js';
 import { compareRecords, type Divergence, LastChanges } from './compare.js';
 import type { LogLine } from './lines.js';
 
@@ -168,7 +169,7 @@ class Replay {
       const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
       return { line, divergence: { seq, kind, what: 'entry', expected: 'a good request', found } };
     }
-    const verdicts = (await this.#options.verifier?.verify(admitted.jobs())) ?? [];
+    const verdicts = (await this.#options.verifier?.verify(allJobs(admitted))) ?? [];
     const failed = verdicts.indexOf(false);
     if (failed < 0) return { line, admitted };
     const which = failed === 0 ? 'of the request' : `of transaction ${failed - 1}`;
