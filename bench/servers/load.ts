@@ -39,7 +39,8 @@ export async function load(server: FolkmootServer, wanted: Wanted): Promise<Load
     rate: null,
     agents,
     batch,
-    warmupMs: 500,
+    // A server that has just begun spends half of its time on compiling.
+    warmupMs: 1_500,
     keepAgents: true,
     ...wanted,
   };
