@@ -23,6 +23,8 @@ export interface AssemblyPlan {
 const PRODUCERS = 8;
 /** Their keys need not be registered; far from those of the agents. */
 const senders = { first: 1_000_000_000, count: 1_024 };
+/** The usual voting period; a block that takes longer expires. */
+const VOTING_S = 30;
 /** For a server that does not tell its head to be heard proposing. */
 const HEAD_MS = 10_000;
 
@@ -41,6 +43,7 @@ export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Chain> {
   await listen(crew, (text) => ears.hear(text));
   const needed = neededOf(validators);
   const blocksPerS = plan.blocksPerS(needed);
+  if (blocksPerS < 1 / VOTING_S) progress(tooSlow(1 / blocksPerS));
   let chain: Chain | null = null;
   const blocks = new BlocksAhead({
     signers,
@@ -64,6 +67,10 @@ export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Chain> {
   ears.hear = (text) => chain?.hear(text);
   return chain;
 }
+
+const tooSlow = (seconds: number) =>
+  `a block takes ${Math.round(seconds)} s at this rate, and most networks let it expire after ` +
+  `${VOTING_S} s: for blocks that are decided, ask for a higher rate or fewer agents`;
 
 const noNetwork =
   'the server tells its network_id neither in GET /api/v1/network/state nor in /api/v1/meta: ' +

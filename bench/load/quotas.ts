@@ -54,5 +54,6 @@ function usesOf(options: LoadOptions): Use[] {
     ];
   }
   if (workload === 'subscribers') return [register];
-  return [register, { limit: 'read', whom: 'address', perMinute: fullest / 2 }];
+  // The workload mixed: three arrivals in ten read.
+  return [register, { limit: 'read', whom: 'address', perMinute: 0.3 * fullest }];
 }

@@ -31,6 +31,7 @@ export class Schedule {
   readonly #options: ScheduleOptions;
   #timer: NodeJS.Timeout | null = null;
   #running = false;
+  #pumping = false;
   #ended: () => void = () => {};
 
   constructor(options: ScheduleOptions) {
@@ -55,14 +56,23 @@ export class Schedule {
 
   /** Sends those in line, as far as workload and connections allow. */
   pump(): void {
-    const { arrivals, now, next, hasRoom, send } = this.#options;
-    while (this.#running && hasRoom()) {
-      const intendedMs = arrivals.first(now());
-      const call = intendedMs === null ? null : next(intendedMs);
-      if (intendedMs === null || call === null) return;
-      arrivals.take();
-      send(call, intendedMs);
-    }
+    // A workload that is asked for a call may wake us: the one that asked goes on.
+    if (this.#pumping) return;
+    this.#pumping = true;
+    while (this.#running && this.#options.hasRoom() && this.#sendFirst());
+    this.#pumping = false;
+  }
+
+  /** False when nobody is in line, or the first has to wait. */
+  #sendFirst(): boolean {
+    const { arrivals, now, next, send } = this.#options;
+    const intendedMs = arrivals.first(now());
+    if (intendedMs === null) return false;
+    const call = next(intendedMs);
+    if (call === null) return false;
+    arrivals.take();
+    send(call, intendedMs);
+    return true;
   }
 
   #tick(): void {

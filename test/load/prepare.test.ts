@@ -79,7 +79,7 @@ test('prepare: blocks stand one upon the other, signed as the protocol wants it'
   expect(seen.size).toBe(9);
 });
 
-test('prepare: from another head it begins anew, with the transactions that nobody saw', async () => {
+test('prepare: from another head it begins anew, with transactions that nobody saw', async () => {
   const blocks = blocksOf(signersOf(), 4);
   await blocks.prepare(genesis);
   const first = bodyOf(blocks.take()).transactions.map(({ data }) => data);

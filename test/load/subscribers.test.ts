@@ -17,7 +17,7 @@ const asked = {
 test.each([
   'everything',
   'interface',
-] as const)('subscribers: each update reaches each of them once, where a server shows %s', async (shows) => {
+] as const)('subscribers: each update reaches each of them once (%s)', async (shows) => {
   const server = await knownServer({ shows, checks: true });
   const { delivery, arrivals } = await load(server, asked);
   const { wrong, delivered, sockets } = await server.record();
@@ -57,7 +57,7 @@ test('subscribers: events that are none are passed over', async () => {
   expect(delivery.delivered).toBeGreaterThan(0);
 });
 
-test('subscribers: closed connections are disconnects, and nothing is counted after them', async () => {
+test('subscribers: closed connections are disconnects; nothing after them counts', async () => {
   const behaviours = [{ on: ['status'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
   const server = await knownServer({ behaviours });
   const result = await load(server, asked);

@@ -10,7 +10,7 @@ import type { LoadOptions } from '../options.js';
 import { signEach } from '../prepare/requests.js';
 import { Statuses } from '../statuses.js';
 import { Stream } from '../stream.js';
-import type { Workload } from '../workload.js';
+import type { RunContext, Workload } from '../workload.js';
 
 const topics = ['blocks', 'consensus', 'network', 'social', 'memes'];
 /** Connections being opened at a time. */
@@ -51,17 +51,22 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
       deliveries!.sent(update.number, intendedMs);
       return update.call;
     },
-    async drain(signal) {
-      if (!crew || !deliveries) return;
-      const { now, options } = crew.context;
-      const lateMs = now() + options.timeoutMs;
-      while (!signal.aborted && now() < lateMs && deliveries.waits) await delay(POLL_MS);
-      // After less time, what is missing may be under way.
-      if (!signal.aborted) deliveries.finish();
-    },
+    drain: (signal) => complete(crew!.context, deliveries!, signal),
     close: async () => crew?.close(),
     signed: () => crew!.record.signed,
   };
+}
+
+/** Resolves when everybody has everything, or what is missing is late. */
+async function complete(
+  { now, options }: RunContext,
+  deliveries: Deliveries,
+  signal: AbortSignal,
+): Promise<void> {
+  const lateMs = now() + options.timeoutMs;
+  while (!signal.aborted && now() < lateMs && deliveries.waits) await delay(POLL_MS);
+  // After less time, what is missing may be under way.
+  if (!signal.aborted) deliveries.finish();
 }
 
 interface Following {

@@ -9,8 +9,8 @@ export interface Made {
   /** Producers that are there from the start, so that there is somebody to read about. */
   citizens: number;
   /**
-   * Of `interface` only what the interface shows: no acknowledgements, seq, outcomes, /meta or added
-   * members, and nothing in answers that it does not show.
+   * Of `interface` only what the interface shows: no acknowledgements, seq, outcomes, /meta or
+   * added members, and nothing in answers that it does not show.
    */
   shows: 'everything' | 'interface' | 'interface and network_id';
   /** Whether two thirds of the votes finalize a block. */
