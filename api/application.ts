@@ -12,7 +12,7 @@ import { clientAddress } from './address.js';
 import { socketPath } from './channels.js';
 import { Connections } from './connections.js';
 import { debugSocket, debugVerify } from './debug.js';
-import { failure, success } from './errors.js';
+import { answerOf, failure, success } from './errors.js';
 import { type Gate, pass, tooMany, withQuota } from './gate.js';
 import { addressKey, Limits, type Profile, perMinute } from './limits.js';
 import { Metrics } from './metrics.js';
@@ -53,6 +53,12 @@ export function createApplication(options: ApplicationOptions): App {
   const trusted = new Set(options.trustedProxies);
   const gate: Gate = { network, limits: new Limits(profile, now), now };
   const cors = corsHeaders(options.cors);
+  /** With the headers of every answer, which is this request's own. */
+  const finished = (response: HttpResponse, requestId: string, request: HttpRequest) => {
+    response.headers['X-Request-Id'] = requestId;
+    if (cors) Object.assign(response.headers, cors);
+    return responseKeys ? signed(responseKeys, now(), request, response) : response;
+  };
   const connections = new Connections(network, now);
   const app: App = {
     ready: true,
@@ -66,35 +72,42 @@ export function createApplication(options: ApplicationOptions): App {
       if ('write' in route) return writeLimit(route.write);
       return 'special' in route && route.special === 'debug_verify' ? DEBUG_BYTES : 0;
     },
-    async handle(received) {
+    handle(received) {
       const requestId = randomUUID();
       const forwarded = received.headers.get('x-forwarded-for');
       const address = clientAddress(received.address, forwarded, trusted);
-      const request = { ...received, address };
-      let response: HttpResponse;
-      try {
-        response = await route(app, options, gate, request, requestId);
-      } catch (error) {
+      const request = address === received.address ? received : { ...received, address };
+      const finish = (response: HttpResponse) => {
+        app.metrics.answered(request, response.status);
+        return finished(response, requestId, request);
+      };
+      const fault = (error: unknown) => {
         options.onFault(error, requestId);
-        response = failure(
-          refuse('INTERNAL', 'a fault of the server, which was logged'),
-          requestId,
-        );
+        return finish(failure(refuse('INTERNAL', FAULT), requestId));
+      };
+      try {
+        const response = route(app, options, gate, request, requestId);
+        return response instanceof Promise ? response.then(finish).catch(fault) : finish(response);
+      } catch (error) {
+        return fault(error);
       }
-      app.metrics.answered(request, response.status);
-      const { status, body } = response;
-      const signed = responseKeys && (await signedAnswer(responseKeys, now(), request, response));
-      const headers = { ...response.headers, ...cors, ...signed, 'X-Request-Id': requestId };
-      return { status, headers, body };
     },
   };
   return app;
 }
 
-function signedAnswer(keys: KeyPair, now: number, request: HttpRequest, response: HttpResponse) {
+const FAULT = 'a fault of the server, which was logged';
+
+async function signed(
+  keys: KeyPair,
+  now: number,
+  request: HttpRequest,
+  response: HttpResponse,
+): Promise<HttpResponse> {
   const chosen = match(request.method, request.path)?.route;
   const kind = chosen && 'write' in chosen ? chosen.write : null;
-  return signedHeaders(keys, now, kind, request, response);
+  const own = await signedHeaders(keys, now, kind, request, response);
+  return { ...response, headers: { ...response.headers, ...own } };
 }
 
 function writeLimit(kind: CommandKind): number {
@@ -107,8 +120,8 @@ const EXPOSED =
   'Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ' +
   'X-Server-Public-Key, X-Server-Timestamp, X-Server-Signature';
 
-function corsHeaders(origin: string | undefined): Record<string, string> {
-  if (origin === undefined) return {};
+function corsHeaders(origin: string | undefined): Record<string, string> | null {
+  if (origin === undefined) return null;
   return {
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Expose-Headers': EXPOSED,
@@ -116,13 +129,13 @@ function corsHeaders(origin: string | undefined): Record<string, string> {
   };
 }
 
-async function route(
+function route(
   app: App,
   options: ApplicationOptions,
   gate: Gate,
   request: HttpRequest,
   requestId: string,
-): Promise<HttpResponse> {
+): HttpResponse | Promise<HttpResponse> {
   if (request.method === '') {
     const message = 'Content-Length or Host stands twice, with different values';
     return failure(refuse('SCHEMA', message), requestId);
@@ -143,20 +156,16 @@ async function route(
     return write(gate, chosen.write, request, request.body, requestId);
   }
   if ('special' in chosen) {
-    const answer = await operations(app, chosen.special, requestId);
-    if (answer) return answer;
+    if (chosen.special === 'live' || chosen.special === 'ready') {
+      return health(app, chosen.special, requestId);
+    }
+    if (chosen.special === 'metrics') return metrics(app);
   }
   return read(app, options, gate, { ...found, route: chosen }, request, requestId);
 }
 
-/** What an operator asks, who is not limited; null for all else. */
-async function operations(
-  app: App,
-  what: SpecialRoute,
-  requestId: string,
-): Promise<HttpResponse | null> {
-  if (what === 'live' || what === 'ready') return health(app, what, requestId);
-  if (what !== 'metrics') return null;
+/** What an operator asks, who is not limited. */
+async function metrics(app: App): Promise<HttpResponse> {
   const headers = { 'Content-Type': app.metrics.type };
   return { status: 200, headers, body: await app.metrics.text() };
 }
@@ -202,14 +211,14 @@ async function write(
 
 type ReadMatch = Match & { route: Exclude<Route, { write: CommandKind }> };
 
-async function read(
+function read(
   app: App,
   options: ApplicationOptions,
   gate: Gate,
   { route: chosen, params }: ReadMatch,
   request: HttpRequest,
   requestId: string,
-): Promise<HttpResponse> {
+): HttpResponse | Promise<HttpResponse> {
   const address = addressKey(request.address);
   const quota = gate.limits.look('read', address);
   if (quota?.remaining === 0) return withQuota(failure(tooMany(quota), requestId), quota);
@@ -217,14 +226,33 @@ async function read(
   const left = gate.limits.look('read', address);
   if ('special' in chosen) {
     const [id = ''] = params;
-    const { special } = chosen;
-    return withQuota(await specialRead(app, options, special, request, id, requestId), left);
+    return specialRead(app, options, chosen.special, request, id, requestId).then((response) =>
+      withQuota(response, left),
+    );
   }
-  const query = new URLSearchParams(request.target.split('?')[1] ?? '');
+  const query = queryOf(request.target);
   const result = chosen.read({ network: options.network, params, query });
-  const response =
-    'refusal' in result ? failure(result.refusal, requestId) : success(200, result.data);
+  const response = 'refusal' in result ? failure(result.refusal, requestId) : shown(result.data);
   return withQuota(response, left);
+}
+
+/** Views that are asked for again are the same object: its text is made once. */
+const texts = new WeakMap<object, string>();
+
+function shown(data: unknown): HttpResponse {
+  if (typeof data !== 'object' || data === null) return success(200, data);
+  const known = texts.get(data);
+  if (known !== undefined) return answerOf(200, known);
+  const response = success(200, data);
+  texts.set(data, String(response.body));
+  return response;
+}
+
+const noQuery = new URLSearchParams();
+
+function queryOf(target: string): URLSearchParams {
+  const from = target.indexOf('?');
+  return from < 0 ? noQuery : new URLSearchParams(target.slice(from + 1));
 }
 
 async function specialRead(

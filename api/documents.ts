@@ -52,5 +52,6 @@ export async function served(what: DocumentRoute): Promise<HttpResponse> {
     response = { status: 200, headers, body };
     made.set(what, response);
   }
-  return response;
+  // Its headers are the caller's: each answer gets more.
+  return { ...response, headers: { ...response.headers } };
 }

@@ -2,11 +2,21 @@
 import type { Refusal } from '../engine/index.js';
 import type { HttpResponse } from './transport.js';
 
-const json = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
+/** An object for each answer: it gets more headers. */
+const json = (): Record<string, string> => ({
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-store',
+});
 
-export function success(status: number, data: unknown): HttpResponse {
-  return { status, headers: { ...json }, body: JSON.stringify({ success: true, data }) };
-}
+export const success = (status: number, data: unknown): HttpResponse =>
+  answerOf(status, JSON.stringify({ success: true, data }));
+
+/** JSON that is a text already. */
+export const answerOf = (status: number, body: string): HttpResponse => ({
+  status,
+  headers: json(),
+  body,
+});
 
 /** `requestId` is in the header and in `details`: whoever reports a problem has it. */
 export function failure(refusal: Refusal, requestId: string): HttpResponse {
@@ -17,7 +27,7 @@ export function failure(refusal: Refusal, requestId: string): HttpResponse {
     ...refusal.details,
     request_id: requestId,
   };
-  const headers: Record<string, string> = { ...json };
+  const headers = json();
   if (status === 401) headers['WWW-Authenticate'] = 'AgentSig realm="agentnet"';
   if (status === 503) headers['Retry-After'] = '1';
   return {

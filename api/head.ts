@@ -15,6 +15,12 @@ export class Head {
     else this.headers.set(key, `${known}, ${value}`);
   }
 
+  /** Whether anything follows the head. */
+  get hasBody(): boolean {
+    const { headers } = this;
+    return headers.has('content-length') || headers.has('transfer-encoding');
+  }
+
   /** The body's declared length, or null. */
   get contentLength(): number | null {
     const text = this.headers.get('content-length');

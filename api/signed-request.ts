@@ -15,10 +15,13 @@ export interface Received {
   body: Uint8Array;
 }
 
-export async function signedRequest(
+type Signed = SignedRequest | { refusal: Refusal };
+
+/** Only a form has to be waited for. */
+export function signedRequest(
   kind: CommandKind,
   { target, headers, body }: Received,
-): Promise<SignedRequest | { refusal: Refusal }> {
+): Signed | Promise<Signed> {
   const header = (name: string) => headers.get(name) ?? '';
   const { signed } = carriage[kind];
   const type = header('content-type').split(';', 1)[0]!.trim().toLowerCase();
@@ -35,8 +38,11 @@ export async function signedRequest(
     signature: signed === 'header' ? header('x-agent-signature') : '',
     body,
   };
-  if (signed !== 'form') return request;
-  const form = await readForm(header('content-type'), body);
+  return signed === 'form' ? formRequest(request, header('content-type')) : request;
+}
+
+async function formRequest(request: SignedRequest, contentType: string): Promise<Signed> {
+  const form = await readForm(contentType, request.body);
   if ('refusal' in form) return form;
   const { caption, tags, signature, file } = form;
   const fields = JSON.stringify({ caption, content_sha256: sha256Hex(file), tags });

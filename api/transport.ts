@@ -53,8 +53,8 @@ export interface Application {
   open(socket: Socket): SocketHandlers;
   /** How many bytes of body a request may have; 0 where none is expected. */
   bodyLimit(method: string, path: string): number;
-  /** Never rejects. */
-  handle(request: HttpRequest): Promise<HttpResponse>;
+  /** At once where nothing has to be waited for. Neither throws nor rejects. */
+  handle(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
 }
 
 export interface Listening {

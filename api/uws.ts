@@ -167,6 +167,10 @@ class Flight {
   }
 }
 
+const nothing = new Uint8Array();
+
+const statusLine = (status: number) => `${status} ${STATUS_CODES[status] ?? ''}`;
+
 /** One request and its answer. `res` must not be touched once the peer has gone. */
 class Exchange {
   readonly #application: Application;
@@ -199,37 +203,40 @@ class Exchange {
 
   #read(head: Head, request: Omit<HttpRequest, 'body'>): void {
     const { method, path } = request;
+    if (head.ambiguous) return this.#answer({ ...request, method: '', body: nothing }, true);
+    if (!head.hasBody) return this.#answer({ ...request, body: nothing });
     const limit = this.#application.bodyLimit(method, path);
     const collector = new BodyCollector(limit);
     const declared = head.contentLength;
-    if (head.ambiguous)
-      return void this.#answer({ ...request, method: '', body: new Uint8Array() }, true);
     if (declared !== null && declared > limit) {
-      return void this.#answer({ ...request, body: 'tooLarge' }, true);
+      return this.#answer({ ...request, body: 'tooLarge' }, true);
     }
     let done = false;
     this.#res.onData((chunk, isLast) => {
       if (done || this.#over) return;
       collector.add(new Uint8Array(chunk.slice(0)));
       done = isLast || collector.tooLarge;
-      if (done) void this.#answer({ ...request, body: collector.take() }, collector.tooLarge);
+      if (done) this.#answer({ ...request, body: collector.take() }, collector.tooLarge);
     });
   }
 
-  async #answer(request: HttpRequest, close = false): Promise<void> {
-    const response = await this.#application.handle(request);
-    if (this.#over) return;
-    this.#end();
-    this.#res.cork(() => this.#write(response, request.method === 'HEAD', close));
+  #answer(request: HttpRequest, close = false): void {
+    const response = this.#application.handle(request);
+    const headOnly = request.method === 'HEAD';
+    if (!(response instanceof Promise)) this.#write(response, headOnly, close);
+    else void response.then((answer) => this.#write(answer, headOnly, close));
   }
 
-  #write(response: HttpResponse, headOnly: boolean, close: boolean): void {
+  #write({ status, headers, body }: HttpResponse, headOnly: boolean, close: boolean): void {
+    if (this.#over) return;
+    this.#end();
     const res = this.#res;
-    res.writeStatus(`${response.status} ${STATUS_CODES[response.status] ?? ''}`);
-    const { headers } = response;
-    for (const name in headers) res.writeHeader(name, safeValue(headers[name]!));
-    if (headOnly) res.endWithoutBody(Buffer.byteLength(response.body), close);
-    else res.end(response.body, close);
+    res.cork(() => {
+      res.writeStatus(statusLine(status));
+      for (const name in headers) res.writeHeader(name, safeValue(headers[name]!));
+      if (headOnly) res.endWithoutBody(Buffer.byteLength(body), close);
+      else res.end(body, close);
+    });
   }
 
   #end(): void {

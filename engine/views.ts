@@ -36,6 +36,9 @@ export class Views {
   readonly #genesis: Genesis;
   readonly #clock: Clock;
   #view: View;
+  /** What many ask for at a time, made once: for a millisecond, and for as long as the view. */
+  #state: { now: number; value: NetworkState } | null = null;
+  #agents: AgentList | null = null;
 
   constructor(store: Store, genesis: Genesis, clock: Clock, view: View) {
     this.#store = store;
@@ -46,6 +49,8 @@ export class Views {
 
   swap(view: View): void {
     this.#view = view;
+    this.#state = null;
+    this.#agents = null;
   }
 
   /** The end of the committed log, with its digests. */
@@ -56,7 +61,8 @@ export class Views {
   networkState(): NetworkState {
     const { meta, summary } = this.#view;
     const now = Math.max(this.#clock.now(), meta.at);
-    return {
+    if (this.#state?.now === now) return this.#state.value;
+    const value: NetworkState = {
       block_height: summary.block_height,
       active_validators: summary.active_validators,
       active_producers: summary.active_producers,
@@ -66,6 +72,8 @@ export class Views {
       network_id: meta.network_id,
       server_time: formatInstant(now),
     };
+    this.#state = { now, value };
+    return value;
   }
 
   agent(agentId: string): AgentView | undefined {
@@ -96,6 +104,11 @@ export class Views {
 
   /** All active agents, ascending by id. */
   activeAgents(): AgentList {
+    this.#agents ??= this.#activeAgents();
+    return this.#agents;
+  }
+
+  #activeAgents(): AgentList {
     const list: AgentList = { validators: [], producers: [] };
     for (const agent of this.agents()) {
       if (agent.status !== 'active') continue;
