@@ -52,6 +52,7 @@ export class Metrics {
     gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);
     gauge('ws_dropped_total', 'Subscribers cut for being slow', () => connections.feed.dropped);
     gauge('ws_resumed_total', 'Subscriptions that resumed', () => connections.resumed);
+    this.#sizes(network);
     this.#blocks(connections);
   }
 
@@ -75,6 +76,21 @@ export class Metrics {
       const labels = { route, method: known, status: String(status) };
       this.#requests.set(name, { labels, count: 1 });
     }
+  }
+
+  #sizes(network: Network): void {
+    const sizes = (name: string, help: string, counts: () => readonly number[]) =>
+      new Gauge({
+        name: `folkmoot_${name}`,
+        help: `${help}, by size: from this power of two to below the next`,
+        labelNames: ['from'],
+        registers: [this.#registry],
+        collect() {
+          for (const [slot, count] of counts().entries()) this.set({ from: 2 ** slot }, count);
+        },
+      });
+    sizes('verify_batch_sizes', 'Batches that a verifier ran', () => network.stats.batchSizes);
+    sizes('commit_sizes', 'Durable commits', () => network.stats.commitSizes);
   }
 
   #blocks({ feed }: Connections): void {

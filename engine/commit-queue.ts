@@ -5,6 +5,7 @@
 import { crashPoint } from './crash.js';
 import type { ToldEvent } from './encode.js';
 import { limits } from './limits.js';
+import { countSize } from './sizes.js';
 import type { Batch, Store, StoreMeta } from './store/store.js';
 
 type Content = Omit<Batch, 'meta' | 'events'> & { events: ToldEvent[] };
@@ -59,8 +60,8 @@ export class CommitQueue<V> {
   #next = newPending();
   #inFlight: Pending | null = null;
   #failure: Promise<void> | null = null;
-  /** Durable entries, and the time that their commits took. */
-  readonly committed = { entries: 0, milliseconds: 0 };
+  /** Durable entries, the time that their commits took, and the sizes of these. */
+  readonly committed = { entries: 0, milliseconds: 0, sizes: [] as number[] };
 
   constructor(store: Store, owner: Owner<V>) {
     this.#store = store;
@@ -119,6 +120,7 @@ export class CommitQueue<V> {
     const start = performance.now();
     await this.#store.commit({ entries, events, changes, blobs, meta });
     this.committed.entries += entries.length;
+    countSize(this.committed.sizes, entries.length);
     this.committed.milliseconds += performance.now() - start;
     this.#owner.committed(view, events);
     batch.resolve();

@@ -14,7 +14,7 @@ export {
 } from './core/index.js';
 export { type CrashPoint, crashPoint, crashPoints } from './crash.js';
 export * from './crypto/index.js';
-export type { ToldEvent } from './encode.js';
+export { type EncodedStep, encodeStep, type ToldEvent } from './encode.js';
 export { type JsonResult, parseJson } from './json.js';
 export { limits } from './limits.js';
 export { Digests, decodeEntry, frame, splitStored } from './log.js';

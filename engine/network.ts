@@ -177,8 +177,8 @@ export class Network {
 
   /** What an operator watches; counted since the network was opened. */
   get stats() {
-    const { entries, milliseconds: commitMs } = this.#queue.committed;
-    return { ...this.#verifier.stats, commits: this.commits, entries, commitMs };
+    const { entries, milliseconds: commitMs, sizes: commitSizes } = this.#queue.committed;
+    return { ...this.#verifier.stats, commits: this.commits, entries, commitMs, commitSizes };
   }
 
   /** Resolves when all that was applied so far is durable. */

@@ -1,5 +1,6 @@
 /** A verifier that checks on the calling thread, at once, with whatever function it is given. */
-import type { Verifier, VerifyJob } from './verifier.js';
+import { countSize } from '../sizes.js';
+import type { Verifier, VerifierStats, VerifyJob } from './verifier.js';
 
 /**
  * @param verifyOne throws a RangeError on wrong lengths; that rejects the whole call.
@@ -9,7 +10,7 @@ export function createDirectVerifier(
   name: string,
   verifyOne: (job: VerifyJob) => boolean,
 ): Verifier {
-  const stats = { verified: 0, rejected: 0, batches: 0 };
+  const stats: VerifierStats = { verified: 0, rejected: 0, batches: 0, batchSizes: [] };
   let closed = false;
   return {
     name,
@@ -23,6 +24,7 @@ export function createDirectVerifier(
         else stats.rejected += 1;
       }
       stats.batches += 1;
+      countSize(stats.batchSizes, jobs.length);
       return verdicts;
     },
     async close() {

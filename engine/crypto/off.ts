@@ -5,7 +5,7 @@ import type { Verifier } from './verifier.js';
 export function createOffVerifier(): Verifier {
   return {
     name: 'off',
-    stats: { verified: 0, rejected: 0, batches: 0 },
+    stats: { verified: 0, rejected: 0, batches: 0, batchSizes: [] },
     verify: async (jobs) => jobs.map(() => true),
     close: async () => {},
   };

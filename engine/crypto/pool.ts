@@ -5,11 +5,12 @@
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { limits } from '../limits.js';
+import { countSize } from '../sizes.js';
 import { assertJob } from './job.js';
 import { packJobs } from './packing.js';
 import { type BatchPart, VerifyQueue, type VerifyRequest } from './queue.js';
 import { VerifyThreads } from './threads.js';
-import { type Verifier, VerifierBusy, type VerifyJob } from './verifier.js';
+import { type Verifier, VerifierBusy, type VerifierStats, type VerifyJob } from './verifier.js';
 
 /**
  * Fewer jobs than this are not split between threads, for handing over costs about as much as
@@ -36,7 +37,7 @@ export function createPoolVerifier(options: { threads?: number } = {}): PoolVeri
 
 class Pool implements PoolVerifier {
   readonly name = 'pool';
-  readonly stats = { verified: 0, rejected: 0, batches: 0 };
+  readonly stats: VerifierStats = { verified: 0, rejected: 0, batches: 0, batchSizes: [] };
   readonly #queue = new VerifyQueue();
   readonly #open = new Set<VerifyRequest>();
   readonly #threads: VerifyThreads;
@@ -137,6 +138,7 @@ class Pool implements PoolVerifier {
 
   #settle(batch: readonly BatchPart[], verdicts: Uint8Array): void {
     this.stats.batches += 1;
+    countSize(this.stats.batchSizes, verdicts.length);
     let next = 0;
     for (const { request, from, to } of batch) {
       for (let index = from; index < to; index++, next++) {

@@ -24,6 +24,8 @@ export interface VerifierStats {
   rejected: number;
   /** Batches that ran. */
   batches: number;
+  /** The same by size: slot k counts those of 2^k to 2^(k+1) - 1 signatures. */
+  batchSizes: number[];
 }
 
 export interface Verifier {

@@ -26,7 +26,7 @@ test('createVerifier: inline and reference count, and refuse wrong lengths', asy
     const verifier = createVerifier(kind);
     const verdicts = await verifier.verify([job, { ...job, message: new Uint8Array(3) }]);
     expect(verdicts).toEqual([true, false]);
-    expect(verifier.stats).toEqual({ verified: 1, rejected: 1, batches: 1 });
+    expect(verifier.stats).toEqual({ verified: 1, rejected: 1, batches: 1, batchSizes: [0, 1] });
     const short = { ...job, signature: job.signature.subarray(0, 63) };
     await expect(verifier.verify([short])).rejects.toThrow(RangeError);
   }
@@ -40,7 +40,7 @@ test('createVerifier: off says valid to everything and counts nothing', async ()
     signature: new Uint8Array(64),
   };
   expect(await verifier.verify([nonsense, nonsense])).toEqual([true, true]);
-  expect(verifier.stats).toEqual({ verified: 0, rejected: 0, batches: 0 });
+  expect(verifier.stats).toEqual({ verified: 0, rejected: 0, batches: 0, batchSizes: [] });
 });
 
 test('keys: a seed gives one key pair, generated ones differ, other lengths are refused', () => {

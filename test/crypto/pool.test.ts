@@ -43,9 +43,9 @@ test('pool: one invalid signature among many is found at its index', async () =>
 test('pool: counts what it verified and rejected, and the batches', async () => {
   const pool = open(2);
   expect(await pool.verify([])).toEqual([]);
-  expect(pool.stats).toEqual({ verified: 0, rejected: 0, batches: 0 });
+  expect(pool.stats).toEqual({ verified: 0, rejected: 0, batches: 0, batchSizes: [] });
   await pool.verify([valid, invalid, valid]);
-  expect(pool.stats).toEqual({ verified: 2, rejected: 1, batches: 1 });
+  expect(pool.stats).toEqual({ verified: 2, rejected: 1, batches: 1, batchSizes: [0, 1] });
 });
 
 test('pool: a full queue refuses with VerifierBusy, and takes more once drained', async () => {

@@ -1,0 +1,51 @@
+/**
+ * uWebSockets.js with nothing on it, in a process of its own: the same bytes from a bare handler
+ * and a bare `publish`, which is the most that a server on this library can reach.
+ */
+import type { us_listen_socket, us_socket } from 'uWebSockets.js';
+
+/** What its parent asks, and what it answers. */
+export type BareQuestion = { body: string } | 'usage';
+export type BareAnswer = { port: number } | { cpuSeconds: number; residentBytes: number };
+
+const uws = await import('uWebSockets.js');
+const answer = (message: BareAnswer) => void process.send?.(message);
+
+/** What GET answers. */
+let body = '';
+const topic = 'events';
+
+const app = uws
+  .App()
+  .ws('/*', {
+    compression: 0,
+    idleTimeout: 0,
+    maxBackpressure: 0,
+    open: (ws) => void ws.subscribe(topic),
+  })
+  .get('/*', (res) => {
+    res.writeHeader('Content-Type', 'application/json');
+    res.end(body);
+  })
+  .post('/*', (res) => {
+    const chunks: Buffer[] = [];
+    res.onAborted(() => {});
+    res.onData((chunk, isLast) => {
+      chunks.push(Buffer.from(chunk.slice(0)));
+      if (!isLast) return;
+      app.publish(topic, Buffer.concat(chunks), false);
+      res.end('{}');
+    });
+  });
+
+app.listen('127.0.0.1', 0, (socket: us_listen_socket | false) => {
+  if (!socket) throw new Error('no free port on 127.0.0.1');
+  answer({ port: uws.us_socket_local_port(socket as unknown as us_socket) });
+});
+
+process.on('message', (asked: BareQuestion) => {
+  if (asked !== 'usage') body = asked.body;
+  const { user, system } = process.cpuUsage();
+  answer({ cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() });
+});
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,70 @@
+/**
+ * The last tiers: signed votes over HTTP, then with subscribers beside. The load tester runs on the
+ * same machine and takes its share of it, as it would for anybody who tries.
+ */
+import { composeRegister } from '../../engine/index.js';
+import type { Round } from '../case.js';
+import { CONNECTIONS_PER_AGENT, greetingsOf, subscribe } from '../clients/subscribers.js';
+import { signatories } from '../fixtures/chain.js';
+import type { Row } from '../result.js';
+import { type FolkmootServer, withFolkmoot } from '../servers/folkmoot.js';
+import { type Loaded, load } from '../servers/load.js';
+
+/** Of every vote: each vote is told to all of them. */
+export const SUBSCRIBERS = 10;
+const CONCURRENCY = 256;
+
+export interface OverHttp {
+  loaded: Loaded;
+  batches: Row[];
+}
+
+export function overHttp(seconds: number, { seed }: Round): Promise<OverHttp> {
+  return withFolkmoot((server) => votes(server, seconds, seed));
+}
+
+export function overHttpWithSubscribers(seconds: number, { seed }: Round): Promise<OverHttp> {
+  return withFolkmoot(async (server) => {
+    const by = signatories(`${seed} listens`, Math.ceil(SUBSCRIBERS / CONNECTIONS_PER_AGENT), true);
+    const timestamp = new Date().toISOString();
+    const listener = {
+      personality: 'neutral',
+      name: 'listener',
+      capabilities: ['producer'],
+    } as const;
+    for (const one of by) await server.send(composeRegister(one, timestamp, listener));
+    const subscribers = await subscribe(server, greetingsOf(by, SUBSCRIBERS, 'blocks'));
+    try {
+      return await votes(server, seconds, seed);
+    } finally {
+      await subscribers.close();
+    }
+  });
+}
+
+async function votes(server: FolkmootServer, seconds: number, seed: string): Promise<OverHttp> {
+  const loaded = await load(server, {
+    workload: 'votes',
+    concurrency: CONCURRENCY,
+    connections: CONCURRENCY,
+    durationMs: 1000 * seconds,
+    seed,
+  });
+  const metrics = await server.metrics();
+  const sizesOf = (name: string): number[] => {
+    const sizes: number[] = [];
+    for (;;) {
+      const count = metrics.get(`folkmoot_${name}{from="${2 ** sizes.length}"}`);
+      if (count === undefined) return sizes;
+      sizes.push(count);
+    }
+  };
+  const batches = [
+    {
+      name: 'http: signatures in a verification batch',
+      batch_sizes: sizesOf('verify_batch_sizes'),
+    },
+    { name: 'http: entries in a commit', batch_sizes: sizesOf('commit_sizes') },
+  ];
+  return { loaded, batches };
+}

@@ -1,0 +1,71 @@
+/**
+ * A thread of WebSocket subscribers over raw sockets, which counts events and looks into none: a
+ * client that parses would be slower than what it measures.
+ */
+import { connect } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import { frames, say } from './frames.js';
+
+export interface SubscribersOrder {
+  port: number;
+  path: string;
+  /** For each connection what it says first; a server answers each of these with one message. */
+  greetings: string[][];
+}
+
+/** From the parent: tell when so many further events have been delivered, in all. */
+export interface Expecting {
+  deliveries: number;
+}
+
+const { port, path, greetings } = workerData as SubscribersOrder;
+const SWITCHING = Buffer.from('HTTP/1.1 101');
+const upgrade = [
+  `GET ${path} HTTP/1.1`,
+  `Host: 127.0.0.1:${port}`,
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  '\r\n',
+].join('\r\n');
+let ready = 0;
+let missing = 0;
+
+for (const greeting of greetings) open(greeting);
+
+parentPort?.on('message', ({ deliveries }: Expecting) => {
+  missing += deliveries;
+});
+
+function open(greeting: readonly string[]): void {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  let waiting = greeting.length;
+  const started = () => {
+    ready += 1;
+    if (ready === greetings.length) parentPort?.postMessage('ready');
+  };
+  const counter = frames(() => {
+    if (waiting > 0) {
+      waiting -= 1;
+      if (waiting === 0) started();
+      return;
+    }
+    missing -= 1;
+    if (missing === 0) parentPort?.postMessage('delivered');
+  });
+  socket.on('error', (error) => {
+    throw error;
+  });
+  socket.on('connect', () => socket.write(upgrade));
+  socket.once('data', (head) => {
+    const end = head.indexOf('\r\n\r\n');
+    if (end < 0 || !head.subarray(0, 12).equals(SWITCHING)) {
+      throw new Error(`expected an upgrade, got ${head.subarray(0, 64).toString()}`);
+    }
+    for (const text of greeting) say(socket, text);
+    if (greeting.length === 0) started();
+    counter(head.subarray(end + 4));
+    socket.on('data', counter);
+  });
+}

@@ -1,0 +1,104 @@
+/** Measures cases round by round; what was measured in several rounds comes out as medians. */
+import type { Case, Round, Size } from './case.js';
+import { machine } from './machine.js';
+import { median } from './measure.js';
+import { rawVerifications } from './raw.js';
+import type { BenchResult, Row } from './result.js';
+
+export interface BenchOptions {
+  cases: readonly Case[];
+  size: Size;
+  seed: string;
+  /** Told what is measured next. */
+  progress(line: string): void;
+}
+
+export const rounds: Record<Size, number> = { small: 3, large: 5 };
+
+type Measured = BenchResult['cases'][number];
+
+export async function bench(options: BenchOptions): Promise<BenchResult> {
+  const { cases, size, seed, progress } = options;
+  const started = performance.now();
+  const count = cases.some(({ everyRound }) => everyRound) ? rounds[size] : 1;
+  const r: number[] = [];
+  const seen: Measured[] = [];
+  for (let round = 1; round <= count; round += 1) {
+    r.push(rawVerifications(`${seed} ${round}`));
+    for (const one of cases) {
+      if (round > 1 && !one.everyRound) continue;
+      progress(`round ${round} of ${count}: ${one.name}, ${one.about}`);
+      const rows = await rowsOf(one, size, { r: r.at(-1)!, seed: `${seed} ${round}` }, progress);
+      seen.push(...rows.map((row) => ({ case: one.name, ...row })));
+    }
+  }
+  const measured = medians(seen);
+  return {
+    format: 'folkmoot-bench-1',
+    ...machine(),
+    seed,
+    size,
+    rounds: count,
+    seconds: (performance.now() - started) / 1000,
+    r: median(r),
+    r_rounds: r,
+    tiers: measured.flatMap(tierOf),
+    cases: measured,
+  };
+}
+
+/** A case that cannot be measured here says why, and the others go on. */
+async function rowsOf(
+  one: Case,
+  size: Size,
+  round: Round,
+  progress: BenchOptions['progress'],
+): Promise<Row[]> {
+  try {
+    return await one.run(size, round);
+  } catch (error) {
+    const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
+    progress(stack);
+    return [{ name: NOT_MEASURED, note: message }];
+  }
+}
+
+/** The name of a row that stands for a case that failed. */
+export const NOT_MEASURED = 'not measured';
+
+/** Rows of one name become one, with the median of each figure; batches are added up. */
+function medians(rows: readonly Measured[]): Measured[] {
+  const groups = new Map<string, Measured[]>();
+  for (const row of rows) {
+    const name = `${row.case}: ${row.name}`;
+    groups.set(name, [...(groups.get(name) ?? []), row]);
+  }
+  return [...groups.values()].map((same) => {
+    const merged: Measured = { ...same[0]! };
+    for (const key of [
+      'per_s',
+      'value',
+      'of_r',
+      'of_previous',
+      'ratio',
+      'cpu_us',
+      'idle',
+    ] as const) {
+      const values = same.flatMap((row) => row[key] ?? []);
+      if (values.length > 0) merged[key] = median(values);
+    }
+    const sizes = same.flatMap(({ batch_sizes }) => (batch_sizes ? [batch_sizes] : []));
+    return sizes.length === 0 ? merged : { ...merged, batch_sizes: sizes.reduce(added) };
+  });
+}
+
+function added(one: number[], other: number[]): number[] {
+  const [long, short] = one.length > other.length ? [one, other] : [other, one];
+  return long.map((count, slot) => count + (short[slot] ?? 0));
+}
+
+/** The rows that have a tier before them, and R itself. */
+function tierOf({ case: of, name, per_s, of_r }: Measured): BenchResult['tiers'] {
+  if (of !== 'tiers' || per_s === undefined || of_r === undefined) return [];
+  return [{ name, per_s, of_r }];
+}

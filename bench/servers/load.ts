@@ -1,0 +1,102 @@
+/** The load tester against a server of folkmoot, with what the server paid meanwhile. */
+import {
+  type LoadOptions,
+  type LoadResult,
+  loadDefaults,
+  runLoad,
+  workloadDefaults,
+} from '../load/index.js';
+import type { FolkmootServer } from './folkmoot.js';
+import { busiest, threadSeconds } from './threads.js';
+
+export interface Loaded {
+  result: LoadResult;
+  /** CPU time of the server, microseconds, for each entry of its log. */
+  cpuUs: number;
+  /** The same for each signature that it verified. */
+  cpuUsPerSignature: number;
+  /**
+   * Share of the measured time that the verifier pool's threads did not run: they had nothing to
+   * do, or no core was free for them. Null where threads cannot be told apart.
+   */
+  idle: number | null;
+  /** Empty where all is well; else the verdict. */
+  note: string;
+}
+
+type Wanted = Pick<LoadOptions, 'workload' | 'concurrency' | 'durationMs' | 'seed'> &
+  Partial<LoadOptions>;
+
+/** The verifier pool's threads in a server: its default. */
+const THREADS = 2;
+
+export async function load(server: FolkmootServer, wanted: Wanted): Promise<Loaded> {
+  const { agents, batch } = workloadDefaults[wanted.workload];
+  const samples: Promise<Sample>[] = [];
+  const options: LoadOptions = {
+    ...loadDefaults,
+    url: server.url,
+    rate: null,
+    agents,
+    batch,
+    // A server that has just begun spends half of its time on compiling.
+    warmupMs: 1_500,
+    keepAgents: true,
+    ...wanted,
+  };
+  const result = await runLoad(options, {
+    onSecond: ({ phase }) => {
+      if (phase === 'measured') samples.push(sampleOf(server));
+    },
+  });
+  const { ended, verdict, reasons, arrivals } = result;
+  if (ended !== 'complete' || arrivals.accepted === 0) {
+    throw new Error(`the load run was no measurement: ${[verdict, ...reasons].join('; ')}`);
+  }
+  const taken = await Promise.all(samples);
+  const first = taken[0];
+  const last = taken.at(-1);
+  if (!first || !last || first === last) throw new Error('a load run needs two seconds or more');
+  return {
+    result,
+    ...spentBetween(first, last),
+    idle: idleBetween(server.pid, first, last),
+    note: verdict === 'VALID' ? '' : verdict,
+  };
+}
+
+interface Sample {
+  atMs: number;
+  cpuSeconds: number;
+  entries: number;
+  signatures: number;
+  threads: Map<string, number> | null;
+}
+
+async function sampleOf(server: FolkmootServer): Promise<Sample> {
+  const metrics = await server.metrics();
+  const metric = (name: string) => metrics.get(`folkmoot_${name}`) ?? 0;
+  return {
+    atMs: performance.now(),
+    cpuSeconds: metric('process_cpu_seconds_total'),
+    entries: metric('committed_entries_total'),
+    signatures: metric('verified_total'),
+    threads: threadSeconds(server.pid),
+  };
+}
+
+function spentBetween(first: Sample, last: Sample) {
+  if (last.entries === first.entries) throw new Error('the server logged nothing in the load run');
+  const spentUs = 1e6 * (last.cpuSeconds - first.cpuSeconds);
+  return {
+    cpuUs: spentUs / (last.entries - first.entries),
+    cpuUsPerSignature: spentUs / (last.signatures - first.signatures),
+  };
+}
+
+function idleBetween(pid: number, first: Sample, last: Sample): number | null {
+  if (!first.threads || !last.threads) return null;
+  const seconds = (last.atMs - first.atMs) / 1000;
+  const busy = busiest(pid, first.threads, last.threads, THREADS);
+  return Math.max(0, 1 - busy / (THREADS * seconds));
+}

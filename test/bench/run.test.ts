@@ -1,0 +1,84 @@
+/** What becomes of rows: medians over rounds, tiers, batches added up, goals told. */
+import { expect, test } from 'vitest';
+import { type Case, defineCase } from '../../dist/bench/case.js';
+import { rateOf, rateOver } from '../../dist/bench/measure.js';
+import { printResult } from '../../dist/bench/print.js';
+import { bench } from '../../dist/bench/run.js';
+
+/** Gives 3, 1 and 2 in three rounds, with whatever else is said. */
+function changing(name: string, everyRound: boolean): Case {
+  const values = [3, 1, 2];
+  return defineCase({
+    name,
+    about: 'a case of the tests',
+    everyRound,
+    sizes: { small: 1, large: 100 },
+    run: async (factor, { r }) => {
+      const value = factor * (values.shift() ?? 0);
+      return [
+        { name: 'figure', per_s: value * r, of_r: value, batch_sizes: [value] },
+        { name: 'goal', ratio: value, wanted: 2 },
+        { name: 'limit', value, unit: 'KiB', allowed: 1 },
+      ];
+    },
+  });
+}
+
+const measured = (...cases: Case[]) =>
+  bench({ cases, size: 'small', seed: 'test', progress: () => {} });
+
+test('bench: what is measured in every round comes out as its median', async () => {
+  const result = await measured(changing('tiers', true), changing('once', false));
+  expect(result.rounds).toBe(3);
+  expect(result.r_rounds).toHaveLength(3);
+  const [tier, goal, , once] = result.cases;
+  expect(tier).toMatchObject({ case: 'tiers', of_r: 2, batch_sizes: [6] });
+  expect(goal).toMatchObject({ ratio: 2, wanted: 2 });
+  expect(once).toMatchObject({ case: 'once', of_r: 3, batch_sizes: [3] });
+  expect(result.tiers).toEqual([{ name: 'figure', per_s: tier?.per_s, of_r: 2 }]);
+});
+
+test('bench: the text says which goals are reached', async () => {
+  const text = printResult(await measured(changing('tiers', true)));
+  expect(text).toMatch(/^goal +2\.00 +at least 2 +yes$/m);
+  expect(text).toMatch(/^limit +2 KiB +at most 1 +no$/m);
+  expect(text).toMatch(/^figure +count$/m);
+});
+
+test('bench: a case that fails says why, and the others are measured', async () => {
+  const broken = defineCase({
+    name: 'broken',
+    about: 'a case of the tests',
+    sizes: { small: null, large: null },
+    run: async () => {
+      throw new Error('there is no such library');
+    },
+  });
+  const { cases } = await measured(broken, changing('once', false));
+  expect(cases[0]).toEqual({
+    case: 'broken',
+    name: 'not measured',
+    note: 'there is no such library',
+  });
+  expect(cases[1]).toMatchObject({ case: 'once', of_r: 3 });
+});
+
+test('measure: every item of rateOf is worked on once, and what fails is told', () => {
+  let made = 0;
+  const seen = new Set<number>();
+  const { perSecond, cpuUs } = rateOf(
+    (count) => Array.from({ length: count }, () => made++),
+    (item) => {
+      expect(seen.has(item)).toBe(false);
+      seen.add(item);
+    },
+    0.05,
+  );
+  expect(perSecond).toBeGreaterThan(0);
+  expect(cpuUs).toBeGreaterThan(0);
+  expect(seen.size).toBe(made);
+  const fails = () => {
+    throw new Error('no good');
+  };
+  expect(() => rateOver([1], fails, 0.05)).toThrow('no good');
+});
