@@ -39,4 +39,6 @@ export const counts = {
   /** Seconds of garbage; and idle connections whose memory is measured, none in `quick`. */
   garbageSeconds: pick({ quick: 3, full: 10 }),
   idleSubscribers: pick({ quick: 0, full: 1_000 }),
+  /** Length of load runs on a server that stalls for one second of it. */
+  stalledSeconds: pick({ quick: 3, full: 10 }),
 };

@@ -33,9 +33,12 @@ export class Deliveries {
   readonly #updates = new Map<number, Update>();
   /** Numbers of updates below were sent. */
   #sent = 0;
+  /** Of the last one sent: what goes wrong later, when nothing is sent any more, is of its time. */
+  #intendedMs: number;
 
   constructor(subscribers: number, told: Told) {
     this.#told = told;
+    this.#intendedMs = told.now();
     this.#subscribers = Array.from({ length: subscribers }, () => {
       return { connected: true, seq: 0, left: 0 };
     });
@@ -56,6 +59,7 @@ export class Deliveries {
     });
     update.expected = update.missing;
     this.#updates.set(number, update);
+    this.#intendedMs = intendedMs;
     this.#sent = Math.max(this.#sent, number + 1);
   }
 
@@ -76,7 +80,7 @@ export class Deliveries {
     const update = this.#updates.get(number);
     if (!update || isMarked(update, subscriber)) {
       // Numbers that do not go up were told of already.
-      if (inOrder) this.#told.deliveries({ holes: 1 }, update?.intendedMs ?? nowMs);
+      if (inOrder) this.#told.deliveries({ holes: 1 }, update?.intendedMs ?? this.#intendedMs);
       return;
     }
     // It was left out before, and comes now: too late, and yet not missing.
@@ -91,7 +95,7 @@ export class Deliveries {
   /** The server closed a connection: what it did not get is announced to be missing. */
   disconnected(subscriber: number): void {
     this.#subscribers[subscriber]!.connected = false;
-    this.#told.deliveries({ disconnects: 1 }, this.#told.now());
+    this.#told.deliveries({ disconnects: 1 }, this.#intendedMs);
     for (const [number, update] of this.#updates) {
       if (isMarked(update, subscriber)) continue;
       mark(update, subscriber);
@@ -113,7 +117,7 @@ export class Deliveries {
     this.#updates.clear();
     this.#subscribers.forEach(({ left }, index) => {
       const more = left - missing[index]!;
-      if (more > 0) this.#told.deliveries({ holes: more }, this.#told.now());
+      if (more > 0) this.#told.deliveries({ holes: more }, this.#intendedMs);
     });
   }
 
@@ -133,7 +137,7 @@ export class Deliveries {
     const subscriber = this.#subscribers[index]!;
     const expected = subscriber.seq === 0 ? seq : subscriber.seq + 1;
     if (seq > expected) subscriber.left += seq - expected;
-    else if (seq < expected) this.#told.deliveries({ holes: 1 }, this.#told.now());
+    else if (seq < expected) this.#told.deliveries({ holes: 1 }, this.#intendedMs);
     subscriber.seq = Math.max(subscriber.seq, seq);
     return seq >= expected;
   }

@@ -47,7 +47,7 @@ export interface RunContext {
   delivered(latencyMs: number, intendedMs: number): void;
   /**
    * How often deliveries were due, missing, or connections closed by the server; with the intended
-   * time of what caused them, or the time of a disconnection.
+   * time of what caused them, or of what was sent last before them.
    */
   deliveries(
     change: { expected?: number; holes?: number; disconnects?: number },

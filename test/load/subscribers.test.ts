@@ -14,7 +14,7 @@ const asked = {
   keepAgents: true,
 } as const;
 
-test.each([
+test.concurrent.each([
   'everything',
   'interface',
 ] as const)('subscribers: each update reaches each of them once (%s)', async (shows) => {
@@ -35,7 +35,7 @@ const wrongs = [
   ['repeat', 'interface'],
 ] as const;
 
-test.each(
+test.concurrent.each(
   full ? wrongs : wrongs.slice(0, 2),
 )('subscribers: each event that a server %ss is a hole (%s)', async (does, shows) => {
   const misdelivers = { types: ['agent_status'], every: 50, does } as const;
@@ -43,12 +43,14 @@ test.each(
   const { delivery } = await load(server, asked);
   const { misdelivered } = await server.record();
   expect(misdelivered).toBeGreaterThan(5);
-  expect(delivery.holes).toBe(misdelivered);
+  expect(delivery.holes).toBeLessThanOrEqual(misdelivered);
+  // A run ends when all have heard: the very last event may come twice after that.
+  expect(delivery.holes).toBeGreaterThanOrEqual(misdelivered - (does === 'repeat' ? 1 : 0));
   const missing = does === 'withhold' ? misdelivered : 0;
   expect(delivery.delivered).toBe(delivery.expected - missing);
 });
 
-test('subscribers: events that are none are passed over', async () => {
+test.concurrent('subscribers: events that are none are passed over', async () => {
   const misdelivers = { types: ['agent_status'], every: 50, does: 'garble' } as const;
   const server = await knownServer({ misdelivers });
   const { delivery, ended } = await load(server, asked);
@@ -57,7 +59,7 @@ test('subscribers: events that are none are passed over', async () => {
   expect(delivery.delivered).toBeGreaterThan(0);
 });
 
-test('subscribers: closed connections are disconnects; nothing after them counts', async () => {
+test.concurrent('subscribers: closed connections are disconnects, and hear no more', async () => {
   const behaviours = [{ on: ['status'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
   const server = await knownServer({ behaviours });
   const result = await load(server, asked);
