@@ -27,6 +27,8 @@ const REST_MS = 100;
 /** A server that is started anew may be away for less. */
 const GONE_MS = 2_000;
 
+const timedOut: Fate = { kind: 'timed_out' };
+
 export class Sender {
   readonly #options: SenderOptions;
   readonly #place: { origin: string; prefix: string; timeoutMs: number };
@@ -96,7 +98,10 @@ export class Sender {
       this.#brokenInRow = 0;
       this.#awaySinceMs = null;
       this.#free.push(connection);
-      this.#settle(exchange, fateOf(exchange.call, ending.status, ending.body));
+      // Between two sweeps a late answer may come in: late it is all the same.
+      const late = this.#options.now() - exchange.sentMs >= this.#options.timeoutMs;
+      const { call } = exchange;
+      this.#settle(exchange, late ? timedOut : fateOf(call, ending.status, ending.body));
     }
     this.#refill();
   }
@@ -129,7 +134,7 @@ export class Sender {
     for (const connection of [...this.#busy]) {
       const { exchange } = connection;
       if (exchange && now - exchange.sentMs >= timeoutMs) {
-        this.#giveUp(connection, { kind: 'timed_out' });
+        this.#giveUp(connection, timedOut);
       }
     }
     this.#resting = this.#resting.filter((untilMs) => untilMs > now);

@@ -95,7 +95,8 @@ test.concurrent('counts: answers later than the deadline are not accepted', asyn
   expect(late.length).toBeGreaterThan(20);
   expect(found.timed_out).toBe(late.length);
   expect(found.accepted).toBe(found.sent - late.length);
-  expect(found.service.max).toBeLessThan(1_600);
+  // Three digits of it are exact.
+  expect(found.service.max).toBeLessThan(1_502);
 });
 
 test.concurrent('counts: answers without an end are given up and cost no memory', async () => {
