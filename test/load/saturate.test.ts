@@ -8,15 +8,18 @@ import { type Behaviour, knownServer, reads } from './known-server.js';
 const CAPACITY = 400;
 const DURATION_S = 4;
 const REPEAT = 3;
-/** What holds gets 99 % of its rate, and a fifth of a second is had at once. */
-const MOST = (CAPACITY * (1 + 0.2 / DURATION_S)) / 0.99;
+/** What holds has 99 % of its rate. */
+const most = (beforehandS: number) => (CAPACITY * (1 + beforehandS / DURATION_S)) / 0.99;
 
-const limited: [string, Behaviour, string[]][] = [
-  ['refuses more than it can', { on: reads, does: 'limit', perSecond: CAPACITY }, []],
+const limited: [string, Behaviour, string[], number][] = [
+  // A fifth of a second is had at once.
+  ['refuses more than it can', { on: reads, does: 'limit', perSecond: CAPACITY }, [], most(0.2)],
+  // A line may grow until its end waits for as long as the objective allows.
   [
     'serves one after the other',
     { on: reads, does: 'queue', eachMs: 1_000 / CAPACITY },
     ['--slo', 'p99=300ms'],
+    most(0.3),
   ],
 ];
 
@@ -34,15 +37,17 @@ async function search(url: string, slo: readonly string[]): Promise<LoadResult> 
 // Three brackets take two minutes: only the full tests have the time.
 test.runIf(full).each(limited)(
   'saturate: the brackets of a server that %s are around its capacity',
-  async (_, behaviour, slo) => {
+  async (_, behaviour, slo, mostHeld) => {
     const server = await knownServer({ behaviours: [behaviour] });
     const { brackets } = (await search(server.url, slo)).saturation!;
     expect(brackets).toHaveLength(REPEAT);
     for (const { holds, fails, probes } of brackets) {
-      expect(holds, JSON.stringify(probes)).toBeLessThanOrEqual(MOST);
+      expect(holds, JSON.stringify(probes)).toBeLessThanOrEqual(mostHeld);
       expect(holds).toBeGreaterThan(0);
       expect(fails).toBeGreaterThan(holds);
-      for (const probe of probes) expect(probe.accepted_per_s).toBeLessThanOrEqual(MOST);
+      // Answers to what was under way at the end are counted: 128 connections, a third of a second.
+      const { accepted_per_s } = probes.reduce((a, b) => (a.rate > b.rate ? a : b));
+      expect(accepted_per_s).toBeLessThan((CAPACITY * (DURATION_S + 0.6)) / DURATION_S);
     }
     // Other work on the machine may spoil a probe, and only ever downwards.
     const failed = brackets.map(({ fails }) => fails ?? 0);
