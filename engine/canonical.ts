@@ -7,13 +7,26 @@ import { stringify } from 'safe-stable-stringify';
 /**
  * What is made or sent with its members in order, as frequent things are, takes the platform's own
  * encoder: less time, and a text of one piece where the other gives a tree of many. A test compares
- * both ways with a library that is made for RFC 8785 and takes three times as long.
+ * it with a library that is made for RFC 8785 and takes three to six times as long.
  * @throws {TypeError} on what is no JSON value.
  */
 export function canonical(value: unknown): string {
-  const text = isInOrder(value) ? JSON.stringify(value) : stringify(value);
+  const text = isInOrder(value)
+    ? JSON.stringify(value)
+    : Array.isArray(value)
+      ? stringify(value)
+      : sorted(value as Readonly<Record<string, unknown>>);
   if (text === undefined) throw new TypeError('only JSON values have a canonical form');
   return text;
+}
+
+/** An object out of order, whose members may well be in order each. */
+function sorted(object: Readonly<Record<string, unknown>>): string {
+  const members = Object.keys(object)
+    .filter((key) => object[key] !== undefined)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(object[key])}`);
+  return `{${members.join(',')}}`;
 }
 
 function isInOrder(value: unknown): boolean {

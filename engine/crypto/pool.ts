@@ -18,6 +18,9 @@ import { type Verifier, VerifierBusy, type VerifierStats, type VerifyJob } from 
  */
 const smallestShare = 8;
 
+/** As many jobs are handed out before all requests of a turn have been read. */
+const worthwhile = 64;
+
 export interface PoolVerifier extends Verifier {
   /** The threads of now, for supervision; one that dies is replaced. */
   readonly threads: readonly Worker[];
@@ -91,15 +94,19 @@ class Pool implements PoolVerifier {
 
   /**
    * When this turn of the event loop has read all that came, rather than at once: requests of many
-   * connections then share a batch, where a microtask would run after each of them.
+   * connections then share a batch, where a microtask would run after each of them. When enough wait,
+   * nothing is gained by waiting for more: the threads would be idle meanwhile.
    */
   #planPump(): void {
-    if (this.#pumpPlanned || this.#freeSlots === 0) return;
-    this.#pumpPlanned = true;
-    setImmediate(() => {
-      this.#pumpPlanned = false;
-      this.#pump();
-    });
+    if (this.#freeSlots === 0) return;
+    if (this.#queue.waiting >= worthwhile) this.#pump();
+    else if (!this.#pumpPlanned) {
+      this.#pumpPlanned = true;
+      setImmediate(() => {
+        this.#pumpPlanned = false;
+        this.#pump();
+      });
+    }
   }
 
   #pump(): void {
