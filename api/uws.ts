@@ -214,7 +214,8 @@ class Exchange {
     let done = false;
     this.#res.onData((chunk, isLast) => {
       if (done || this.#over) return;
-      collector.add(new Uint8Array(chunk.slice(0)));
+      // Copied, into memory that small bodies share.
+      collector.add(Buffer.from(new Uint8Array(chunk)));
       done = isLast || collector.tooLarge;
       if (done) this.#answer({ ...request, body: collector.take() }, collector.tooLarge);
     });

@@ -12,7 +12,9 @@ import { type Loaded, load } from '../servers/load.js';
 
 /** Of every vote: each vote is told to all of them. */
 export const SUBSCRIBERS = 10;
-const CONCURRENCY = 256;
+/** With fewer, most of the time is spent waiting for the disk; so few agents end blocks too often. */
+const CONCURRENCY = 1_024;
+const AGENTS = 5_000;
 
 export interface OverHttp {
   loaded: Loaded;
@@ -45,6 +47,7 @@ export function overHttpWithSubscribers(seconds: number, { seed }: Round): Promi
 async function votes(server: FolkmootServer, seconds: number, seed: string): Promise<OverHttp> {
   const loaded = await load(server, {
     workload: 'votes',
+    agents: AGENTS,
     concurrency: CONCURRENCY,
     connections: CONCURRENCY,
     durationMs: 1000 * seconds,

@@ -9,8 +9,8 @@
  *   is late so often sees answers as late as it sends. It is busy when its event loop was in use
  *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
  *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
- *   lag: when it is busy, or more than 10 ms late for a tenth of the time. What was sent and not
- *   accepted, and waiting for a free connection, is the server's.
+ *   lag: when it is busy, or one in ten was so late. What was sent and not accepted, and waiting for
+ *   a free connection, is the server's.
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
@@ -70,9 +70,9 @@ function isBound(evidence: Evidence): boolean {
   const { targetPerS, sentPerS, responseP99, utilization } = evidence;
   const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
   const busy = utilization > BUSY;
-  if (targetPerS === null) return busy || lagP90 > LATE_MS;
   const beyond = (lag: number, share: number) =>
     responseP99 !== null && lag > Math.max(LATE_MS, share * responseP99);
+  if (targetPerS === null) return busy || beyond(lagP90, 0.1);
   const late = beyond(lagP99, 0.5) || beyond(lagP90, 0.1);
   const unsent = sentPerS < LEAST_SHARE * targetPerS;
   return shortBy(evidence) ? unsent && (late || busy) : late;

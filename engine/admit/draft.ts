@@ -54,5 +54,5 @@ export function cleanTags(tags: readonly string[]): string[] {
 
 /** Repeated references count once. */
 export function cleanReferences(references: readonly string[] | undefined): string[] {
-  return [...new Set(references)];
+  return references === undefined || references.length === 0 ? [] : [...new Set(references)];
 }
