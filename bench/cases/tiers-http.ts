@@ -13,8 +13,8 @@ import { type Loaded, load } from '../servers/load.js';
 /** Of every vote: each vote is told to all of them. */
 export const SUBSCRIBERS = 10;
 /** With fewer, most of the time is spent waiting for the disk; so few agents end blocks too often. */
-const CONCURRENCY = 1_024;
-const AGENTS = 5_000;
+const CONCURRENCY = 512;
+const AGENTS = 6_000;
 
 export interface OverHttp {
   loaded: Loaded;
