@@ -24,10 +24,14 @@ const ends: Record<LoadResult['ended'], string | null> = {
   failed: 'The run could not go on: what is here was measured before.',
 };
 
-export function verdictBox({ verdict, reasons, ended }: LoadResult): Html {
+/** What is sought and what it is sought with differ in what may be unsteady. */
+const searched = 'The speed of the machine moved while the rate that holds was sought.';
+
+export function verdictBox({ verdict, reasons, ended, saturation }: LoadResult): Html {
   const paragraphs = [ends[ended], ...reasons].filter((text) => text !== null);
+  const said = verdict === 'UNSTABLE' && saturation ? searched : words[verdict];
   return html`<div class="verdict${verdict === 'VALID' && ended === 'complete' ? null : ' bad'}">
-<p><strong>Verdict: ${verdict}.</strong> ${words[verdict]}</p>
+<p><strong>Verdict: ${verdict}.</strong> ${said}</p>
 ${paragraphs.map((text) => html`<p>${text}</p>\n`)}</div>
 `;
 }

@@ -7,7 +7,9 @@ import type { LoadResult, Second } from '../../result.js';
 /** More could not be told apart in a picture. */
 const MOST_STEPS = 400;
 
-export function throughputChart({ seconds, asked }: LoadResult): Chart | null {
+export function throughputChart(result: LoadResult): Chart | null {
+  const { asked } = result;
+  const seconds = whole(result);
   const steps = stepsOf(seconds);
   if (steps.length === 0) return null;
   const open = asked.loop === 'open';
@@ -33,7 +35,9 @@ export function throughputChart({ seconds, asked }: LoadResult): Chart | null {
   };
 }
 
-export function finalizedChart({ seconds, transactions }: LoadResult): Chart | null {
+export function finalizedChart(result: LoadResult): Chart | null {
+  const { transactions } = result;
+  const seconds = whole(result);
   const steps = stepsOf(seconds);
   if (steps.length === 0 || transactions.proposed === 0) return null;
   const name = 'finalized_transactions';
@@ -52,7 +56,8 @@ export function finalizedChart({ seconds, transactions }: LoadResult): Chart | n
   };
 }
 
-export function timesChart({ seconds }: LoadResult): Chart | null {
+export function timesChart(result: LoadResult): Chart | null {
+  const seconds = whole(result);
   const steps = stepsOf(seconds);
   const longest = extreme(seconds, 'response_p99', Math.max);
   if (steps.length === 0 || longest === null) return null;
@@ -79,6 +84,12 @@ export function timesChart({ seconds }: LoadResult): Chart | null {
       marks: [...ground(), ...drawn(steps, curves)],
     }),
   };
+}
+
+/** Without the part of a second at the end, whose counts would look like a collapse. */
+function whole({ seconds, measured_s }: LoadResult): readonly Second[] {
+  const full = seconds.slice(0, Math.floor(measured_s + 0.001));
+  return full.length > 0 ? full : seconds;
 }
 
 /** Some seconds that are drawn as one point. */
