@@ -36,7 +36,7 @@ export function loadCommand(): Command {
 
 async function run(flags: LoadFlags): Promise<void> {
   const options = await loadOptions(flags);
-  const { met, parseConditions } = await import('../bench/load/fail-on.js');
+  const { met, parseConditions } = await import('../bench/load/compare/conditions.js');
   const conditions = parseConditions(flags.failOn ?? [], { relative: false });
   const files = await import('../bench/load/files/index.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
@@ -62,7 +62,7 @@ async function resultOf(
 ): Promise<LoadResult> {
   const { runLoad, saturate } = await import('../bench/load/index.js');
   if (!wanted) return runLoad(options, { ...hooks, r: await speedOfMachine() });
-  const { met, slo } = await import('../bench/load/fail-on.js');
+  const { met, slo } = await import('../bench/load/compare/conditions.js');
   const objectives = slo(texts).map((condition) => ({
     text: condition.text,
     missed: (result: LoadResult) => met(condition, result),

@@ -3,10 +3,10 @@ export { LoadError } from './error.js';
 export { type LoadOptions, loadDefaults, type WorkloadName, workloadDefaults } from './options.js';
 export type { Probe } from './result.js';
 export { LoadResult } from './result.js';
-export { type LoadHooks, type LoadProgress, runLoad } from './run.js';
+export { type LoadHooks, type LoadProgress, runLoad } from './run/run.js';
 export {
   type Objective,
   type SaturateHooks,
   type SaturateOptions,
   saturate,
-} from './saturate.js';
+} from './saturate/saturate.js';

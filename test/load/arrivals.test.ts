@@ -1,7 +1,7 @@
 /** When requests are meant to be sent, and that they are. */
 import { expect, test, vi } from 'vitest';
-import { closedLoop, openLoop } from '../../dist/bench/load/arrivals.js';
-import { Schedule, type ScheduleOptions } from '../../dist/bench/load/schedule.js';
+import { closedLoop, openLoop } from '../../dist/bench/load/send/arrivals.js';
+import { Schedule, type ScheduleOptions } from '../../dist/bench/load/send/schedule.js';
 import type { Call } from '../../dist/bench/load/workload.js';
 
 const call = { operation: 'read' } as Call;

@@ -1,7 +1,12 @@
 /** The search for the highest rate that holds, on servers whose capacity is known. */
 import { assert, asyncProperty, double } from 'fast-check';
 import { expect, test } from 'vitest';
-import { findBracket, overlap, RESOLUTION, startNear } from '../../dist/bench/load/bracket.js';
+import {
+  findBracket,
+  overlap,
+  RESOLUTION,
+  startNear,
+} from '../../dist/bench/load/saturate/bracket.js';
 
 /** A server that holds up to its capacity, and counts what it is asked. */
 function server(capacity: number) {

@@ -1,6 +1,11 @@
 /** Conditions and objectives: what they say, what meets them, and what cannot be meant. */
 import { expect, test } from 'vitest';
-import { ConditionError, met, parseConditions, slo } from '../../dist/bench/load/fail-on.js';
+import {
+  ConditionError,
+  met,
+  parseConditions,
+  slo,
+} from '../../dist/bench/load/compare/conditions.js';
 import type { LoadResult } from '../../dist/bench/load/result.js';
 import { loadResult, nothing } from './fixture.js';
 

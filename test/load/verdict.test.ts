@@ -1,6 +1,6 @@
 /** When a run's figures can be trusted: the rule, case by case. */
 import { expect, test } from 'vitest';
-import { type Evidence, verdictOf } from '../../dist/bench/load/verdict.js';
+import { type Evidence, verdictOf } from '../../dist/bench/load/run/verdict.js';
 
 /** A run with which nothing is wrong. */
 const well: Evidence = {

@@ -2,7 +2,7 @@
 import { type Html, html } from '../../../sim/report/html.js';
 import { shown, time } from '../../../sim/report/numbers.js';
 import { type Column, code, table } from '../../../sim/report/page.js';
-import { percentText, valueText } from '../compare.js';
+import { percentText, valueText } from '../compare/compare.js';
 import { timesOf } from '../files/histograms.js';
 import type { LoadResult, Operation } from '../result.js';
 

@@ -1,7 +1,8 @@
 /** A workload that is a chain of blocks and nothing else. */
-import { type AssemblyPlan, assemble } from '../assembly.js';
-import type { Chain } from '../chain.js';
-import { Crew } from '../crew.js';
+
+import { Crew } from '../agents/crew.js';
+import { type AssemblyPlan, assemble } from '../chain/assembly.js';
+import type { Chain } from '../chain/chain.js';
 import type { Workload } from '../workload.js';
 
 export function chained(plan: AssemblyPlan): Workload {

@@ -3,13 +3,13 @@
  * operation that cannot be sent now gets its turn later, so that the shares hold over the run.
  */
 
-import { isRecord } from '../ask.js';
-import { assemble } from '../assembly.js';
-import type { Chain } from '../chain.js';
-import { Crew } from '../crew.js';
-import { Memes } from '../memes.js';
+import { Crew } from '../agents/crew.js';
+import { Memes } from '../agents/memes.js';
+import { Statuses } from '../agents/statuses.js';
+import { assemble } from '../chain/assembly.js';
+import type { Chain } from '../chain/chain.js';
 import type { LoadOptions } from '../options.js';
-import { Statuses } from '../statuses.js';
+import { isRecord } from '../server/ask.js';
 import type { Call, Workload } from '../workload.js';
 
 /** Of a hundred arrivals. */

@@ -4,13 +4,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { authInput } from '../../../engine/signing.js';
-import { Crew } from '../crew.js';
-import { Deliveries } from '../deliveries.js';
+import { Crew } from '../agents/crew.js';
+import { Statuses } from '../agents/statuses.js';
 import type { LoadOptions } from '../options.js';
 import { signEach } from '../prepare/requests.js';
-import { Statuses } from '../statuses.js';
-import { Stream } from '../stream.js';
+import { Stream } from '../server/stream.js';
 import type { RunContext, Workload } from '../workload.js';
+import { Deliveries } from './deliveries.js';
 
 const topics = ['blocks', 'consensus', 'network', 'social', 'memes'];
 /** Connections being opened at a time. */

@@ -1,0 +1,139 @@
+/** Brings a run's validators together: who they are, whether they can decide, and their chain. */
+import { authInput } from '../../../engine/signing.js';
+import { type Crew, secondsOf } from '../agents/crew.js';
+import { LoadError } from '../error.js';
+import { BlocksAhead } from '../prepare/blocks.js';
+import { signEach } from '../prepare/requests.js';
+import { lookAtHead, validatorKeys } from '../server/state.js';
+import { Stream } from '../server/stream.js';
+import { Chain } from './chain.js';
+import { readChainEvent } from './events.js';
+import { neededOf } from './voting.js';
+
+export interface AssemblyPlan {
+  /** What the schedule's arrivals are. */
+  arrivals: 'votes' | 'proposals';
+  /** Transactions a block. */
+  batch: number;
+  /** How many blocks of so many votes a second the run is expected to need. */
+  blocksPerS(votes: number): number;
+}
+
+/** More producers than this never have a block open at a time. */
+const PRODUCERS = 8;
+/** Their keys need not be registered; far from those of the agents. */
+const senders = { first: 1_000_000_000, count: 1_024 };
+/** The usual voting period; a block that takes longer expires. */
+const VOTING_S = 30;
+/** For a server that does not tell its head to be heard proposing. */
+const HEAD_MS = 10_000;
+
+/** Their chain, which ends with the crew. @throws {LoadError} when they could decide no block. */
+export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Chain> {
+  const { context, progress, signers, record, asker } = crew;
+  const count = context.options.agents;
+  const producers = Math.min(PRODUCERS, count);
+  if (plan.batch > 0 && crew.surroundings.networkId === null) throw new LoadError(noNetwork);
+  const keys = await crew.keys(count);
+  const validators = await electorateWith(crew, keys);
+  await crew.enlist(keys, (ordinal) =>
+    ordinal < producers ? ['validator', 'producer'] : ['validator'],
+  );
+  const ears: { hear: (text: Buffer) => void } = { hear: () => {} };
+  await listen(crew, (text) => ears.hear(text));
+  const needed = neededOf(validators);
+  const blocksPerS = plan.blocksPerS(needed);
+  if (blocksPerS < 1 / VOTING_S) progress(tooSlow(1 / blocksPerS));
+  let chain: Chain | null = null;
+  const blocks = new BlocksAhead({
+    signers,
+    voters: count,
+    producers,
+    batch: plan.batch,
+    senders,
+    needed,
+    expected: Math.ceil(blocksPerS * secondsOf(context)),
+    blockMs: 1_000 / blocksPerS,
+    now: crew.now,
+    onReady: () => chain?.advance(),
+    onFailed: (error) => context.fail(`signing failed: ${error.message}`),
+  });
+  crew.atEnd(() => blocks.close());
+  const head = await headOf(crew, ears);
+  progress(await prepared(blocks, head.hash));
+  const means = { context, asker, agents: crew.agents, blocks, record };
+  chain = new Chain({ ...means, head, validators, senders, arrivals: plan.arrivals });
+  crew.atEnd(() => chain?.close());
+  ears.hear = (text) => chain?.hear(text);
+  return chain;
+}
+
+const tooSlow = (seconds: number) =>
+  `a block takes ${Math.round(seconds)} s at this rate, and most networks let it expire after ` +
+  `${VOTING_S} s: for blocks that are decided, ask for a higher rate or fewer agents`;
+
+const noNetwork =
+  'the server tells its network_id neither in GET /api/v1/network/state nor in /api/v1/meta: ' +
+  'transactions cannot be signed without it; the workloads votes, reads and subscribers need none';
+
+/** Active validators when all of ours are. @throws {LoadError} when ours cannot decide alone. */
+async function electorateWith({ asker }: Crew, keys: readonly string[]): Promise<number> {
+  const ours = new Set(keys);
+  const others = (await validatorKeys(asker)).filter((key) => !ours.has(key)).length;
+  const needed = neededOf(others + keys.length);
+  if (needed <= keys.length) return others + keys.length;
+  throw new LoadError(
+    `${others} other validators are active on the server: a block would need ${needed} ` +
+      `approvals, and this run has ${keys.length} agents; run it with --agents ` +
+      `${2 * others + 1} or more, or on a server of its own`,
+  );
+}
+
+/** Opt-in topics spare it other agents' votes, where the server has them. */
+async function listen(crew: Crew, hear: (text: Buffer) => void): Promise<void> {
+  const { context, now, signers } = crew;
+  const { url } = context.options;
+  const { ordinal: agent, publicKey } = crew.agents[0]!;
+  const timestamp = new Date(now()).toISOString();
+  const input = authInput(publicKey, timestamp);
+  const [signature] = await signEach(signers, [{ agent, input }]);
+  const auth = JSON.stringify({ type: 'auth', public_key: publicKey, timestamp, signature });
+  const onClosed = (code: number) =>
+    context.fail(`the event stream was closed with ${code}: finality cannot be seen without it`);
+  const stream = await Stream.open({ url, auth, hear, onClosed });
+  crew.atEnd(() => stream.close());
+  const known = await stream.subscribe(['network', 'outcomes', 'proposals']);
+  if (known !== 'acknowledged') await stream.expect(['network', 'blocks']);
+}
+
+/** From the server, or from what the others propose upon. */
+async function headOf(
+  { asker }: Crew,
+  ears: { hear: (text: Buffer) => void },
+): Promise<{ hash: string; height: number }> {
+  const { hash, height } = await lookAtHead(asker);
+  if (hash !== null) return { hash, height };
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new LoadError(noHead)), HEAD_MS);
+    ears.hear = (text) => {
+      const event = readChainEvent(text);
+      if (event?.kind !== 'proposal') return;
+      clearTimeout(timer);
+      resolve({ hash: event.parent, height: event.height - 1 });
+    };
+  });
+}
+
+const noHead =
+  'the server tells the hash of its head neither in GET /api/v1/network/state nor in ' +
+  '/api/v1/blocks, and nobody proposed a block: expected one of them, or a fresh network';
+
+/** Signs ahead, and says what. */
+async function prepared(blocks: BlocksAhead, head: string): Promise<string> {
+  const started = performance.now();
+  await blocks.prepare(head);
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  const { blocks: count, votes, transactions } = blocks.waiting;
+  const what = `${count} blocks, ${votes} votes and ${transactions} transactions`;
+  return `${what} are signed ahead, in ${seconds} s`;
+}

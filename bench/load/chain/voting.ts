@@ -1,0 +1,144 @@
+/**
+ * One block of a run, from its proposal to its end: hands out as many approvals as decide it, and
+ * another voter's for each that is refused or lost.
+ */
+import type { Agent } from '../agents/agents.js';
+import type { Ballots } from '../prepare/ballots.js';
+import type { Block } from '../prepare/blocks.js';
+import type { SignedRecord } from '../prepare/signed-record.js';
+import { isRecord } from '../server/ask.js';
+import type { Call, Fate } from '../workload.js';
+import type { Undecided } from './finality.js';
+
+export interface VotingPlan {
+  block: Block;
+  intendedMs: number;
+  agents: readonly Agent[];
+  record: SignedRecord;
+  /** More votes are wanted than were signed. */
+  sign(ballots: Ballots, count: number): void;
+  /** A vote came back: there may be another to send, or the block is decided, or beyond help. */
+  changed(voting: Voting, how: 'decided' | 'lost' | 'failed' | 'accepted'): void;
+}
+
+/** Of `electorate` voters, so many approvals are more than two thirds. */
+export const neededOf = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;
+
+/** Answers to a vote that say that its block takes none any more. */
+const ended = new Set(['VOTING_CLOSED', 'UNKNOWN_BLOCK']);
+
+export class Voting {
+  readonly plan: VotingPlan;
+  /** As the server made it; null until that is known. */
+  hash: string | null = null;
+  height = 0;
+  needed = 0;
+  ballots: Ballots;
+  #handed = 0;
+  #accepted = 0;
+  #failed = 0;
+  #over = false;
+
+  constructor(plan: VotingPlan) {
+    this.plan = plan;
+    this.ballots = plan.block.ballots;
+  }
+
+  /** The next vote to be sent, or null when there is none now. */
+  next(): Call | null {
+    if (!this.wants) return null;
+    const body = this.ballots.bodyAt(this.#handed);
+    if (body === null) {
+      const { agents, sign } = this.plan;
+      // The spare ones are used up: all others are signed.
+      if (this.#handed >= this.ballots.planned) sign(this.ballots, agents.length);
+      return null;
+    }
+    const voter = this.plan.agents[this.ballots.voterAt(this.#handed)]!;
+    this.#handed += 1;
+    this.plan.record.used(voter.ordinal, this.ballots.signedAtMs);
+    return new VoteCall(this, voter, body);
+  }
+
+  /** Whether another vote shall be sent. */
+  get wants(): boolean {
+    if (this.hash === null || this.#over) return false;
+    return this.#handed - this.#failed < this.needed && this.#handed < this.plan.agents.length;
+  }
+
+  /** Whether another vote can be sent at once. */
+  get hasNext(): boolean {
+    return this.wants && this.#handed < this.ballots.signed;
+  }
+
+  settled(fate: Fate): void {
+    if (fate.kind === 'unfinished') return;
+    const how = this.#judged(fate);
+    if (this.#over) return;
+    this.#over = how === 'decided' || how === 'lost';
+    this.plan.changed(this, how);
+  }
+
+  #judged(fate: Fate): 'decided' | 'lost' | 'failed' | 'accepted' {
+    if (fate.kind === 'accepted') {
+      this.#accepted += 1;
+      const { block_status } = fate.data as { block_status?: unknown };
+      const decided = block_status === 'finalized' || this.#accepted >= this.needed;
+      return decided ? 'decided' : 'accepted';
+    }
+    this.#failed += 1;
+    if (fate.kind === 'refused' && ended.has(fate.reason)) return 'lost';
+    return this.plan.agents.length - this.#failed < this.needed ? 'lost' : 'failed';
+  }
+}
+
+export const undecided = ({ hash, height, plan }: Voting): Undecided => {
+  const { block, intendedMs } = plan;
+  const { transactions } = block;
+  return { hash: hash!, height, transactions, intendedMs, approved: false };
+};
+
+/** The interface does not show this answer; what a server says must fit the proposal. */
+export function proposalHolds(data: unknown, parent: string): boolean {
+  if (!isRecord(data) || data.duplicate === true) return false;
+  const { block_hash, parent_hash } = data;
+  const isHash = typeof block_hash === 'string' && /^[0-9a-f]{64}$/i.test(block_hash);
+  return (
+    (block_hash === undefined || isHash) && [undefined, parent].includes(parent_hash as string)
+  );
+}
+
+/** A class, for there are very many: what they share is made once. */
+class VoteCall implements Call {
+  readonly operation = 'vote';
+  readonly method = 'POST';
+  readonly target = '/api/v1/consensus/vote';
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly #voting: Voting;
+  readonly #voter: Agent;
+
+  constructor(voting: Voting, voter: Agent, body: string) {
+    this.headers = voter.headers;
+    this.body = body;
+    this.#voting = voting;
+    this.#voter = voter;
+  }
+
+  /** The interface does not show this answer; what a server says must fit the vote. */
+  holds(data: unknown): boolean {
+    if (!isRecord(data)) return false;
+    const { block_hash, agent_id, decision, duplicate } = data;
+    const { hash } = this.#voting;
+    return (
+      (block_hash === undefined || block_hash === hash) &&
+      (agent_id === undefined || agent_id === this.#voter.id) &&
+      (decision === undefined || decision === 'approve') &&
+      duplicate !== true
+    );
+  }
+
+  settled(fate: Fate): void {
+    this.#voting.settled(fate);
+  }
+}

@@ -1,0 +1,127 @@
+/** The figures of a result by name: what conditions judge, and what comparisons line up. */
+import type { LoadResult, Operation, Percentiles } from '../result.js';
+import type { OperationName } from '../workload.js';
+
+export interface Figure {
+  /** Such as `p99`, `vote.service.p99`, `finality.max`, `errors` or `tps`. */
+  name: string;
+  /** Milliseconds, a share of one, or a number a second. */
+  unit: 'ms' | 'share' | 'per_s';
+  /** Null when nothing was measured. */
+  of(result: LoadResult): number | null;
+}
+
+const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
+const operations: readonly OperationName[] = [
+  'vote',
+  'propose',
+  'read',
+  'meme',
+  'status',
+  'register',
+];
+type Kind = 'response' | 'service';
+const kinds: readonly Kind[] = ['response', 'service'];
+const wholes = ['finality', 'delivery'] as const;
+
+/** What a name may be, for whoever wrote another one. */
+export const vocabulary =
+  `${percentiles.join(', ')}, alone or after ${[...kinds, ...wholes].join(', ')} or an operation ` +
+  `(${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or vote.errors; tps; ` +
+  'accepted_per_s; deliveries_per_s';
+
+/** Null when there is no such figure. */
+export function figureOf(name: string): Figure | null {
+  const scope = name.split('.');
+  const last = scope.pop()!;
+  const percentile = percentiles.find((one) => one === last);
+  if (percentile) return latencyOf(name, scope, percentile);
+  if (last === 'errors') return errorsOf(name, scope);
+  const rate = scope.length === 0 && Object.hasOwn(rates, last) ? rates[last] : undefined;
+  return rate ? { name, unit: 'per_s', of: rate } : null;
+}
+
+const rates: Record<string, Figure['of']> = {
+  tps: ({ transactions: { proposed, tps } }) => (proposed > 0 ? tps : null),
+  accepted_per_s: ({ arrivals }) => (arrivals.intended > 0 ? arrivals.accepted_per_s : null),
+  deliveries_per_s: ({ delivery }) => (delivery.expected > 0 ? delivery.deliveries_per_s : null),
+};
+
+function latencyOf(
+  name: string,
+  scope: readonly string[],
+  percentile: (typeof percentiles)[number],
+): Figure | null {
+  const of = latencies(scope);
+  if (!of) return null;
+  return {
+    name,
+    unit: 'ms',
+    // Of several operations the slowest: a fast one must not hide it.
+    of: (result) =>
+      of(result).reduce<number | null>((most, one) => {
+        const value = one[percentile];
+        return value === null ? most : Math.max(most ?? 0, value);
+      }, null),
+  };
+}
+
+function latencies(scope: readonly string[]): ((result: LoadResult) => Percentiles[]) | null {
+  const [first = 'response', second = 'response', ...more] = scope;
+  if (more.length > 0) return null;
+  if (scope.length < 2) {
+    if (first === 'finality') return ({ finality }) => [finality];
+    if (first === 'delivery') return ({ delivery }) => [delivery.latency];
+    const kind = kinds.find((one) => one === first);
+    if (kind) return (result) => scheduled(result).map((one) => one[kind]);
+  }
+  const kind = kinds.find((one) => one === second);
+  if (!kind || !operations.some((one) => one === first)) return null;
+  return (result) => named(result, first).map((one) => one[kind]);
+}
+
+function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure | null {
+  if (more.length > 0) return null;
+  if (operation !== undefined && !operations.some((one) => one === operation)) return null;
+  return {
+    name,
+    unit: 'share',
+    of: (result) =>
+      errorShare(operation === undefined ? scheduled(result) : named(result, operation)),
+  };
+}
+
+/** Without what was sent beside the schedule, such as `vote (beside)`. */
+export const scheduled = ({ operations: all }: LoadResult): Operation[] =>
+  all.filter(({ operation }) => operations.some((name) => name === operation));
+
+const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
+  all.filter(({ operation }) => operation === name);
+
+/** Of the requests sent, the share that was not accepted, whatever became of them. */
+function errorShare(of: readonly Operation[]): number | null {
+  const sent = of.reduce((sum, one) => sum + one.sent, 0);
+  const accepted = of.reduce((sum, one) => sum + one.accepted, 0);
+  return sent === 0 ? null : (sent - accepted) / sent;
+}
+
+/** All that these results have samples of, in the order in which one reads them. */
+export function figuresOf(results: readonly LoadResult[]): Figure[] {
+  const names = operations.filter((name) => results.some((result) => named(result, name).length));
+  const several = names.length > 1;
+  const scopes = [
+    ...names.flatMap((name) => [name, `${name}.service`]),
+    ...wholes.filter((whole) => figureIn(results, `${whole}.max`)),
+  ];
+  return [
+    ...Object.keys(rates),
+    'errors',
+    ...(several ? names.map((name) => `${name}.errors`) : []),
+    ...scopes.flatMap((scope) => percentiles.map((percentile) => `${scope}.${percentile}`)),
+  ]
+    .filter((name) => figureIn(results, name))
+    .map((name) => figureOf(name)!);
+}
+
+const figureIn = (results: readonly LoadResult[], name: string): boolean =>
+  results.some((result) => figureOf(name)!.of(result) !== null);

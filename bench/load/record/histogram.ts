@@ -1,0 +1,40 @@
+/** HDR histograms of microseconds, three digits exact, and what a result says of one. */
+import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
+import type { Percentiles } from '../result.js';
+
+export type { Histogram };
+
+export function newHistogram(): Histogram {
+  return build({ numberOfSignificantValueDigits: 3 });
+}
+
+/** Clocks of one process do not go backwards; what is below zero is rounding. */
+export function record(histogram: Histogram, durationMs: number): void {
+  histogram.recordValue(Math.max(0, Math.round(durationMs * 1000)));
+}
+
+/** The given percentile in milliseconds, or null without a sample. */
+export function percentile(histogram: Histogram, percent: number): number | null {
+  if (histogram.totalCount === 0) return null;
+  return toMs(histogram.getValueAtPercentile(percent));
+}
+
+export function percentiles(histogram: Histogram): Percentiles {
+  const count = histogram.totalCount;
+  const empty = count === 0;
+  const at = (percent: number) => percentile(histogram, percent);
+  return {
+    count,
+    min: at(0),
+    mean: empty ? null : toMs(Math.round(histogram.mean)),
+    p50: at(50),
+    p90: at(90),
+    p95: at(95),
+    p99: at(99),
+    p999: at(99.9),
+    max: at(100),
+    histogram: empty ? null : encodeIntoCompressedBase64(histogram),
+  };
+}
+
+const toMs = (microseconds: number) => microseconds / 1000;

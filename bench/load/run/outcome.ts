@@ -1,0 +1,93 @@
+/** Puts together what a run found. */
+import { cpus } from 'node:os';
+import { arrivalsPerS, type LoadOptions } from '../options.js';
+import type { Recorder } from '../record/recorder.js';
+import type { LoadResult } from '../result.js';
+import type { Target } from '../server/target.js';
+import { verdictOf } from './verdict.js';
+
+export interface Finding {
+  options: LoadOptions;
+  target: Target;
+  recorder: Recorder;
+  startedAt: Date;
+  measuredMs: number;
+  stoppedMs: number;
+  ended: LoadResult['ended'];
+  /** What is to be said besides the verdict's reasons. */
+  notes: string[];
+  utilization: number;
+  subscribers: number;
+  signed: { keys: number; messages: number; preparedAhead: number };
+  commit: string;
+  r: number | null;
+}
+
+export function resultOf(finding: Finding): LoadResult {
+  const { options, target, recorder, signed } = finding;
+  const measuredS = finding.measuredMs / 1000;
+  const { arrivals, delivery, lag, sentPerS, ...recorded } = recorder.result(
+    measuredS,
+    finding.stoppedMs,
+  );
+  const targetPerS = arrivalsPerS(options);
+  const { verdict, reasons } = verdictOf({
+    ended: finding.ended,
+    targetPerS,
+    sentPerS,
+    acceptedPerS: arrivals.accepted_per_s,
+    lagP90: lag.p90,
+    lagP99: lag.p99,
+    responseP99: recorder.responseAt(99),
+    utilization: finding.utilization,
+    transactions: recorded.transactions,
+    delivery: { subscribers: finding.subscribers, ...delivery },
+    halves: finding.ended === 'complete' ? recorder.halves : null,
+  });
+  return {
+    format: 'folkmoot-load-1',
+    started: finding.startedAt.toISOString(),
+    machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
+    node: process.version,
+    commit: finding.commit,
+    seed: options.seed,
+    r: finding.r,
+    server: target.server,
+    asked: askedOf(options),
+    verdict,
+    reasons: [...finding.notes, ...reasons],
+    ended: finding.ended,
+    measured_s: measuredS,
+    arrivals: {
+      ...arrivals,
+      of_target: targetPerS === null ? null : arrivals.accepted_per_s / targetPerS,
+    },
+    ...recorded,
+    delivery: { subscribers: finding.subscribers, ...delivery },
+    generator: {
+      lag,
+      utilization: finding.utilization,
+      prepared_ahead: signed.preparedAhead,
+      keys: signed.keys,
+      messages: signed.messages,
+    },
+    saturation: null,
+    tiers: [],
+  };
+}
+
+function askedOf(options: LoadOptions): LoadResult['asked'] {
+  return {
+    workload: options.workload,
+    loop: options.rate === null ? 'closed' : 'open',
+    rate: options.rate,
+    concurrency: options.rate === null ? options.concurrency : null,
+    agents: options.agents,
+    batch: options.batch,
+    duration_s: options.durationMs / 1000,
+    warmup_s: options.warmupMs / 1000,
+    timeout_ms: options.timeoutMs,
+    finality_timeout_ms: options.finalityTimeoutMs,
+    connections: options.connections,
+  };
+}

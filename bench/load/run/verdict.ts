@@ -1,0 +1,133 @@
+/**
+ * Whether a run's figures can be trusted, and why not. The rule is this file:
+ *
+ * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for; or
+ *   more than 1 % of transactions, deliveries or subscribers' connections were lost.
+ * - CLIENT_BOUND: it was the generator that fell short. It is late when one arrival in a hundred
+ *   was taken up more than 10 ms after it was due, and that is more than half of the 99th
+ *   percentile of response times; or when one in ten was, and that is more than a tenth of it: who
+ *   is late so often sees answers as late as it sends. It is busy when its event loop was in use
+ *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
+ *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
+ *   lag: when it is busy, or one in ten was so late. What was sent and not accepted, and waiting for
+ *   a free connection, is the server's.
+ * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
+ *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
+ * - VALID: none of these.
+ */
+import type { LoadResult } from '../result.js';
+
+export interface Half {
+  accepted: number;
+  p50: number | null;
+}
+
+export interface Evidence {
+  ended: LoadResult['ended'];
+  /** Arrivals a second that were asked for; null in the closed loop. */
+  targetPerS: number | null;
+  sentPerS: number;
+  acceptedPerS: number;
+  /** Percentiles of the generator's lag and of response times, milliseconds. */
+  lagP90: number | null;
+  lagP99: number | null;
+  responseP99: number | null;
+  /** Of the event loop, 0 to 1. */
+  utilization: number;
+  transactions: Pick<LoadResult['transactions'], 'proposed' | 'timed_out'>;
+  delivery: Pick<LoadResult['delivery'], 'subscribers' | 'expected' | 'holes' | 'disconnects'>;
+  /** Null where the run ended early. */
+  halves: readonly [Half, Half] | null;
+}
+
+export type Verdict = Pick<LoadResult, 'verdict' | 'reasons'>;
+
+const LEAST_SHARE = 0.99;
+const LATE_MS = 10;
+const BUSY = 0.9;
+const DIFFERENCE = 0.1;
+
+export function verdictOf(evidence: Evidence): Verdict {
+  const { ended, acceptedPerS } = evidence;
+  if (ended === 'failed') return { verdict: 'INVALID', reasons: [] };
+  const short = shortBy(evidence);
+  const lateness = latenessOf(evidence);
+  if (isBound(evidence)) {
+    const reasons = [`the generator was too slow: ${lateness.join(', ')}`, ...(short ?? [])];
+    return { verdict: 'CLIENT_BOUND', reasons };
+  }
+  if (acceptedPerS === 0) return { verdict: 'INVALID', reasons: ['nothing was accepted'] };
+  const missing = [...(short ?? []), ...lossesOf(evidence)];
+  if (missing.length > 0) return { verdict: 'INVALID', reasons: missing };
+  const differences = differencesOf(evidence);
+  const known = lateness.map((fact) => `response times hold that of the generator: ${fact}`);
+  const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
+  return { verdict, reasons: [...differences, ...(evidence.targetPerS === null ? [] : known)] };
+}
+
+/** Whether the generator is to blame. */
+function isBound(evidence: Evidence): boolean {
+  const { targetPerS, sentPerS, responseP99, utilization } = evidence;
+  const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
+  const busy = utilization > BUSY;
+  const beyond = (lag: number, share: number) =>
+    responseP99 !== null && lag > Math.max(LATE_MS, share * responseP99);
+  if (targetPerS === null) return busy || beyond(lagP90, 0.1);
+  const late = beyond(lagP99, 0.5) || beyond(lagP90, 0.1);
+  const unsent = sentPerS < LEAST_SHARE * targetPerS;
+  return shortBy(evidence) ? unsent && (late || busy) : late;
+}
+
+/** What is known of a generator that is late or busy. */
+function latenessOf({ lagP99, utilization }: Evidence): string[] {
+  return [
+    ...((lagP99 ?? 0) > LATE_MS
+      ? [`its lag is ${figure(lagP99 ?? 0)} ms at the 99th percentile`]
+      : []),
+    ...(utilization > BUSY
+      ? [`its event loop was busy for ${figure(100 * utilization)} % of the time`]
+      : []),
+  ];
+}
+
+/** What is missing from the rate, or null. */
+function shortBy({ targetPerS, acceptedPerS }: Evidence): string[] | null {
+  if (targetPerS === null || acceptedPerS >= LEAST_SHARE * targetPerS) return null;
+  const share = (100 * acceptedPerS) / targetPerS;
+  const found = `${figure(acceptedPerS)} of ${figure(targetPerS)} arrivals a second were accepted`;
+  return [`${found}, ${figure(share)} %; expected at least ${100 * LEAST_SHARE} %`];
+}
+
+/** What was accepted, and yet did not come of it. */
+function lossesOf({ transactions, delivery }: Evidence): string[] {
+  const { proposed, timed_out } = transactions;
+  const { subscribers, expected, holes, disconnects } = delivery;
+  const losses: [part: number, whole: number, text: string][] = [
+    [timed_out, proposed, 'transactions were not seen final by their deadline'],
+    [disconnects, subscribers, "subscribers' connections were closed by the server"],
+    [holes, expected, 'deliveries were missing, or came twice or out of order'],
+  ];
+  return losses
+    .filter(([part, whole]) => part > (1 - LEAST_SHARE) * whole)
+    .map(([part, whole, text]) => `${part} of ${whole} ${text}`);
+}
+
+function differencesOf({ halves }: Evidence): string[] {
+  if (!halves) return [];
+  const [first, second] = halves;
+  const most = Math.max(first.accepted, second.accepted);
+  const least = Math.min(first.accepted, second.accepted);
+  const times = [first.p50 ?? 0, second.p50 ?? 0].sort((a, b) => a - b) as [number, number];
+  const slower = times[1] > 2 * times[0] && times[1] - times[0] > 2;
+  return [
+    ...(most - least > Math.max(DIFFERENCE * most, 2 * Math.sqrt(most))
+      ? [`the halves of the run accepted ${first.accepted} and ${second.accepted} arrivals`]
+      : []),
+    ...(slower
+      ? [`the halves' medians are ${figure(first.p50 ?? 0)} and ${figure(second.p50 ?? 0)} ms`]
+      : []),
+  ];
+}
+
+const figure = (value: number) =>
+  value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 });
