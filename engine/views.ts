@@ -36,9 +36,12 @@ export class Views {
   readonly #genesis: Genesis;
   readonly #clock: Clock;
   #view: View;
-  /** What many ask for at a time, made once: for a millisecond, and for as long as the view. */
-  #state: { now: number; value: NetworkState } | null = null;
-  #agents: AgentList | null = null;
+  /**
+   * What many ask for at a time, made once: for a millisecond, and for as long as the view. All get
+   * the same, so none may change it.
+   */
+  #state: { now: number; value: Readonly<NetworkState> } | null = null;
+  #agents: Readonly<AgentList> | null = null;
 
   constructor(store: Store, genesis: Genesis, clock: Clock, view: View) {
     this.#store = store;
@@ -58,11 +61,11 @@ export class Views {
     return this.#view.meta;
   }
 
-  networkState(): NetworkState {
+  networkState(): Readonly<NetworkState> {
     const { meta, summary } = this.#view;
     const now = Math.max(this.#clock.now(), meta.at);
     if (this.#state?.now === now) return this.#state.value;
-    const value: NetworkState = {
+    const value: Readonly<NetworkState> = Object.freeze({
       block_height: summary.block_height,
       active_validators: summary.active_validators,
       active_producers: summary.active_producers,
@@ -71,7 +74,7 @@ export class Views {
       head_hash: summary.head_hash,
       network_id: meta.network_id,
       server_time: formatInstant(now),
-    };
+    });
     this.#state = { now, value };
     return value;
   }
@@ -103,12 +106,12 @@ export class Views {
   }
 
   /** All active agents, ascending by id. */
-  activeAgents(): AgentList {
+  activeAgents(): Readonly<AgentList> {
     this.#agents ??= this.#activeAgents();
     return this.#agents;
   }
 
-  #activeAgents(): AgentList {
+  #activeAgents(): Readonly<AgentList> {
     const list: AgentList = { validators: [], producers: [] };
     for (const agent of this.agents()) {
       if (agent.status !== 'active') continue;
@@ -120,7 +123,9 @@ export class Views {
         list.producers.push({ id, public_key, blocks_produced, status });
       }
     }
-    return list;
+    Object.freeze(list.validators);
+    Object.freeze(list.producers);
+    return Object.freeze(list);
   }
 
   reputation(agentId: string): ReputationView | undefined {

@@ -226,3 +226,13 @@ test('network: lists hold active agents only, ascending by id, with their capabi
     server_time: instant(0),
   });
 });
+
+test("reads: what all get is nobody's to change", async () => {
+  const town = await foundTown();
+  await town.join();
+  const { read } = town.network;
+  const { validators } = read.activeAgents();
+  expect(() => Object.assign(read.networkState(), { block_height: 9 })).toThrow(TypeError);
+  expect(() => validators.splice(0)).toThrow(TypeError);
+  expect(read.activeAgents().validators).toHaveLength(1);
+});
