@@ -12,8 +12,9 @@ import { type Loaded, load } from '../servers/load.js';
 
 /** Of every vote: each vote is told to all of them. */
 export const SUBSCRIBERS = 10;
-/** With fewer, most of the time is spent waiting for the disk; so few agents end blocks too often. */
+/** With fewer, most of the time is spent waiting for the disk. */
 const CONCURRENCY = 512;
+/** With fewer, blocks end too often. */
 const AGENTS = 6_000;
 
 export interface OverHttp {

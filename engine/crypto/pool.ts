@@ -94,8 +94,8 @@ class Pool implements PoolVerifier {
 
   /**
    * When this turn of the event loop has read all that came, rather than at once: requests of many
-   * connections then share a batch, where a microtask would run after each of them. When enough wait,
-   * nothing is gained by waiting for more: the threads would be idle meanwhile.
+   * connections then share a batch, where a microtask would run after each of them. When enough
+   * wait, nothing is gained by waiting for more: the threads would be idle meanwhile.
    */
   #planPump(): void {
     if (this.#freeSlots === 0) return;
