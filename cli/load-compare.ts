@@ -1,6 +1,6 @@
 /** `folkmoot load compare`: two results of load runs side by side. */
 import { Command } from 'commander';
-import type { Comparison } from '../bench/load/compare/compare.js';
+import type { Comparison } from '../bench/load/figures/compare.js';
 import type { LoadResult } from '../bench/load/result.js';
 import { exitCodes } from './exit.js';
 
@@ -42,9 +42,9 @@ used.`,
 const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
 async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<void> {
-  const { met, parseConditions } = await import('../bench/load/compare/conditions.js');
+  const { met, parseConditions } = await import('../bench/load/figures/conditions.js');
   const conditions = parseConditions(failOn, { relative: true });
-  const { compare } = await import('../bench/load/compare/compare.js');
+  const { compare } = await import('../bench/load/figures/compare.js');
   const { readLoad } = await import('../bench/load/files/read.js');
   const [base, result] = [readLoad(a), readLoad(b)];
   const comparison = compare(base, result);
@@ -77,7 +77,7 @@ const headOf = ({ started, commit, machine, verdict, ended, server, asked }: Loa
 type Row = [name: string, a: string, b: string, change: string];
 
 async function text(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string> {
-  const { percentText, valueText } = await import('../bench/load/compare/compare.js');
+  const { percentText, valueText } = await import('../bench/load/figures/compare.js');
   const { r, figures, warnings } = comparison;
   const rate = { unit: 'per_s' } as const;
   const rows: Row[] = [

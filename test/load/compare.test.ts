@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { compare } from '../../dist/bench/load/compare/compare.js';
+import { compare } from '../../dist/bench/load/figures/compare.js';
 import { writeLoad } from '../../dist/bench/load/files/index.js';
 import type { LoadResult } from '../../dist/bench/load/result.js';
 import { type Ended, expectOneLine, folkmoot } from '../cli/helpers.js';

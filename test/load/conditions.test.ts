@@ -5,7 +5,7 @@ import {
   met,
   parseConditions,
   slo,
-} from '../../dist/bench/load/compare/conditions.js';
+} from '../../dist/bench/load/figures/conditions.js';
 import type { LoadResult } from '../../dist/bench/load/result.js';
 import { loadResult, nothing } from './fixture.js';
 
@@ -58,7 +58,7 @@ test.each([
 
 test('conditions: without a sample or an arrival every one is met', () => {
   const empty = withTimes(null, {
-    arrivals: { intended: 0, accepted: 0, accepted_per_s: 0, of_target: null },
+    arrivals: { intended: 0, accepted: 0, accepted_per_s: 0, of_target: null, halves: [] },
     operations: [],
   });
   const texts = ['p99>9s', 'errors>99%', 'tps<0', 'accepted_per_s<0', 'finality.max>9s'];

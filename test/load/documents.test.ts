@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { parseConditions, slo } from '../../dist/bench/load/compare/conditions.js';
+import { parseConditions, slo } from '../../dist/bench/load/figures/conditions.js';
 import { loadResultJsonSchema, meanings } from '../../dist/bench/load/files/json-schema.js';
 import { folkmoot } from '../cli/helpers.js';
 import { loadResult, saturation, tiers } from './fixture.js';

@@ -4,9 +4,10 @@
  */
 import { setMaxListeners } from 'node:events';
 import { LoadError } from '../error.js';
+import { isRecord } from '../json.js';
 import { signRequests, type Unsigned } from '../prepare/requests.js';
 import type { Signers } from '../prepare/signers.js';
-import { type Answer, type Asker, isRecord } from '../server/ask.js';
+import type { Answer, Asker } from '../server/ask.js';
 
 export interface Agent {
   ordinal: number;

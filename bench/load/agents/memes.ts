@@ -1,8 +1,8 @@
 /** Memes of text, no two alike, signed ahead: forms as the interface wants them. */
 import { memeInput, sha256Hex } from '../../../engine/signing.js';
+import { isRecord } from '../json.js';
 import { signEach } from '../prepare/requests.js';
 import { aheadMs, Supply } from '../prepare/supply.js';
-import { isRecord } from '../server/ask.js';
 import type { Call } from '../workload.js';
 import { type Crew, secondsOf } from './crew.js';
 

@@ -3,9 +3,9 @@
  * updates in the order of their timestamps only, so each agent has one under way at a time.
  */
 
+import { isRecord } from '../json.js';
 import { type Signed, signRequests } from '../prepare/requests.js';
 import { aheadMs, Supply } from '../prepare/supply.js';
-import { isRecord } from '../server/ask.js';
 import type { Call, Fate } from '../workload.js';
 import { type Agent, statusChange } from './agents.js';
 import { type Crew, secondsOf } from './crew.js';

@@ -1,5 +1,5 @@
 /** What a chain wants to know out of the event stream, read as cheaply as it can be. */
-import { isRecord, parsed } from '../server/ask.js';
+import { isRecord, parsed } from '../json.js';
 
 export type ChainEvent =
   | { kind: 'final'; hash: string; height: number }

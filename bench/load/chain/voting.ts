@@ -3,10 +3,10 @@
  * another voter's for each that is refused or lost.
  */
 import type { Agent } from '../agents/agents.js';
+import { isRecord } from '../json.js';
 import type { Ballots } from '../prepare/ballots.js';
 import type { Block } from '../prepare/blocks.js';
 import type { SignedRecord } from '../prepare/signed-record.js';
-import { isRecord } from '../server/ask.js';
 import type { Call, Fate } from '../workload.js';
 import type { Undecided } from './finality.js';
 

@@ -1,9 +1,9 @@
 /** What a load run leaves in its folder: its result, tables, histograms and a report to look at. */
 import { CsvFile } from '../../../sim/measure/csv-file.js';
 import { prepareOutput, writeText } from '../../../sim/measure/tables.js';
+import type { Table } from '../figures/tables.js';
 import type { LoadResult } from '../result.js';
 import { checked } from './read.js';
-import type { Table } from './tables.js';
 
 export { readLoad } from './read.js';
 
@@ -31,8 +31,8 @@ export const prepareLoad = (folder: string): Promise<void> => prepareOutput(fold
 export async function writeLoad(result: LoadResult, folder: string): Promise<void> {
   checked(result, (why) => new Error(`the result of the run breaks its own schema: ${why}`));
   await prepareLoad(folder);
-  const { histogramLog } = await import('./histograms.js');
-  const { tablesOf } = await import('./tables.js');
+  const { histogramLog } = await import('./histogram-log.js');
+  const { tablesOf } = await import('../figures/tables.js');
   const { loadReport } = await import('../report/index.js');
   for (const [name, table] of Object.entries(tablesOf(result))) writeTable(folder, name, table);
   await writeText(folder, 'histograms.hlog', histogramLog(result));

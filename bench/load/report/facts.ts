@@ -2,8 +2,8 @@
 import type { Html } from '../../../sim/report/html.js';
 import { shown, time } from '../../../sim/report/numbers.js';
 import { code, type Fact, facts } from '../../../sim/report/page.js';
-import { valueText } from '../compare/compare.js';
-import { figureOf, scheduled } from '../compare/figures.js';
+import { valueText } from '../figures/compare.js';
+import { figureOf, scheduled } from '../figures/figures.js';
 import type { LoadResult } from '../result.js';
 
 /** What cannot be said is left out. */

@@ -2,8 +2,8 @@
 import { type Html, html } from '../../../sim/report/html.js';
 import { shown, time } from '../../../sim/report/numbers.js';
 import { type Column, code, table } from '../../../sim/report/page.js';
-import { percentText, valueText } from '../compare/compare.js';
-import { timesOf } from '../files/histograms.js';
+import { percentText, valueText } from '../figures/compare.js';
+import { timesOf } from '../figures/histograms.js';
 import type { LoadResult, Operation } from '../result.js';
 
 const number = (name: string): Column => ({ name, kind: 'number' });
@@ -91,10 +91,10 @@ export function probesTable(saturation: NonNullable<LoadResult['saturation']>): 
       whole(probe.p99),
       probe.holds ? 'yes' : 'no',
       probe.verdict,
-      shown(Math.round(probe.r_before)),
+      probe.r_before === null ? '–' : shown(Math.round(probe.r_before)),
       percentText(
         { unit: 'per_s' },
-        probe.r_before > 0 ? probe.r_after / probe.r_before - 1 : null,
+        probe.r_before && probe.r_after ? probe.r_after / probe.r_before - 1 : null,
       ),
     ]),
   );

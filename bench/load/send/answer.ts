@@ -1,29 +1,16 @@
 /** What an answer means: accepted only with what the interface says is in it. */
+import { isRecord, parsed } from '../json.js';
 import type { Call, Fate } from '../workload.js';
 
-interface Envelope {
-  success?: unknown;
-  data?: unknown;
-  error?: { code?: unknown; details?: { reason?: unknown } | null } | null;
-}
-
 export function fateOf(call: Call, status: number, body: Buffer): Fate {
-  const envelope = parsed(body);
+  const { success, data, error } = parsed(body.toString());
   if (status >= 200 && status < 300) {
-    const data = envelope?.data;
-    const holds = envelope?.success === true && holdsWhatItMust(call, data);
+    const holds = success === true && holdsWhatItMust(call, data);
     return holds ? { kind: 'accepted', status, data } : { kind: 'lie' };
   }
-  const { code, details } = envelope?.error ?? {};
-  return { kind: 'refused', status, code: word(code), reason: word(details?.reason) };
-}
-
-function parsed(body: Buffer): Envelope | null {
-  try {
-    return JSON.parse(body.toString()) as Envelope | null;
-  } catch {
-    return null;
-  }
+  const { code, details } = isRecord(error) ? error : {};
+  const { reason } = isRecord(details) ? details : {};
+  return { kind: 'refused', status, code: word(code), reason: word(reason) };
 }
 
 /** Data of a shape that nobody thought of does not hold what it must. */

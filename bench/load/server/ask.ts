@@ -4,6 +4,7 @@
  */
 import { Pool } from 'undici';
 import { LoadError } from '../error.js';
+import { isRecord, parsed } from '../json.js';
 
 export interface Request {
   method: 'GET' | 'POST' | 'PUT';
@@ -25,6 +26,8 @@ export interface Answer {
 
 /** No answer within this time is no answer. */
 const ANSWER_MS = 15_000;
+/** A list of 10,000 agents is 2 MiB; what is far above is nobody's answer. */
+const ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class Asker {
   readonly url: string;
@@ -35,8 +38,13 @@ export class Asker {
     const { origin, pathname } = new URL(url);
     this.url = url;
     this.#prefix = pathname === '/' ? '' : pathname;
-    const times = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS };
-    this.#pool = new Pool(origin, { connections, pipelining: 1, ...times });
+    this.#pool = new Pool(origin, {
+      connections,
+      pipelining: 1,
+      headersTimeout: ANSWER_MS,
+      bodyTimeout: ANSWER_MS,
+      maxResponseSize: ANSWER_BYTES,
+    });
   }
 
   /** @throws {LoadError} when nobody answers. */
@@ -47,8 +55,9 @@ export class Asker {
       const answer = await this.#pool.request(options);
       return read(answer.statusCode, await answer.body.text(), answer.headers.date);
     } catch (cause) {
-      const why = (cause as Error).message || String(cause);
-      throw new LoadError(`${this.url} did not answer ${method} ${target}: ${why}`, { cause });
+      const { message, code } = cause as Error & { code?: string };
+      const why = message || (code ?? String(cause));
+      throw new LoadError(`${this.url} does not answer ${method} ${target}: ${why}`, { cause });
     }
   }
 
@@ -62,19 +71,6 @@ export class Asker {
 
   close(): Promise<void> {
     return this.#pool.destroy();
-  }
-}
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
-
-/** The object that a text is; an empty one where it is none. */
-export function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
   }
 }
 

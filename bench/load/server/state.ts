@@ -1,7 +1,8 @@
 /** What a workload has to know of the server before it begins, by reads that any server has. */
 
 import { LoadError } from '../error.js';
-import { type Asker, isRecord } from './ask.js';
+import { isRecord } from '../json.js';
+import type { Asker } from './ask.js';
 
 export interface Head {
   /** Null when the server does not tell it. */

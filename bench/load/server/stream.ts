@@ -4,7 +4,7 @@
  */
 import { WebSocket } from 'ws';
 import { LoadError } from '../error.js';
-import { parsed } from './ask.js';
+import { parsed } from '../json.js';
 
 export interface StreamOptions {
   /** Of the server, http or https. */

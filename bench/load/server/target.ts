@@ -1,7 +1,8 @@
 /** The server as it presents itself: what GET /api/v1/meta says, where a server has it. */
-import { Client } from 'undici';
 import { LoadError } from '../error.js';
+import { isRecord } from '../json.js';
 import type { LoadResult } from '../result.js';
+import { Asker } from './ask.js';
 
 export interface Target {
   server: LoadResult['server'];
@@ -9,14 +10,14 @@ export interface Target {
   perMinute: Record<string, number>;
 }
 
+/** Not long: nothing else has begun. */
 const ANSWER_MS = 5_000;
-const ANSWER_BYTES = 1024 * 1024;
 
 /** @throws {LoadError} when nobody answers. */
 export async function lookAt(url: string): Promise<Target> {
-  const meta = record(await metaOf(url));
-  const limits = record(meta.limits);
-  const numbers = Object.entries(record(limits.per_minute)).filter(
+  const meta = await metaOf(url);
+  const limits = recordOf(meta.limits);
+  const numbers = Object.entries(recordOf(limits.per_minute)).filter(
     (entry): entry is [string, number] => typeof entry[1] === 'number',
   );
   return {
@@ -33,35 +34,20 @@ export async function lookAt(url: string): Promise<Target> {
 }
 
 /** The data of its answer; anything that is none of ours has none. */
-async function metaOf(url: string): Promise<unknown> {
-  const { origin, pathname } = new URL(url);
-  const client = new Client(origin, { maxResponseSize: ANSWER_BYTES });
+async function metaOf(url: string): Promise<Record<string, unknown>> {
+  const asker = new Asker(url, 1);
+  const signal = AbortSignal.timeout(ANSWER_MS);
   try {
-    const { body } = await client.request({
-      method: 'GET',
-      path: `${pathname.replace(/\/+$/, '')}/api/v1/meta`,
-      signal: AbortSignal.timeout(ANSWER_MS),
-    });
-    return await body.json().then((envelope) => record(envelope).data, failedToParse);
-  } catch (error) {
-    throw new LoadError(`${url} does not answer: ${causeOf(error)}`);
+    return recordOf((await asker.ask({ method: 'GET', target: '/api/v1/meta' }, signal)).data);
+  } catch (cause) {
+    const { message } = cause as Error;
+    const advice = 'expected a server there, such as folkmoot serve --limits off';
+    throw new LoadError(`${message}; ${advice}`, { cause });
   } finally {
-    client.destroy(() => {});
+    await asker.close();
   }
 }
 
-function failedToParse(error: unknown): undefined {
-  if (error instanceof SyntaxError) return undefined;
-  throw error;
-}
-
-function causeOf(error: unknown): string {
-  const { name, message, code } = error as { name: string; message: string; code?: string };
-  if (name === 'TimeoutError') return `nothing came within ${ANSWER_MS / 1000} s`;
-  return message || code || name;
-}
-
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
 
 const text = (value: unknown) => (typeof value === 'string' ? value.slice(0, 200) : null);

@@ -8,8 +8,8 @@ import { Memes } from '../agents/memes.js';
 import { Statuses } from '../agents/statuses.js';
 import { assemble } from '../chain/assembly.js';
 import type { Chain } from '../chain/chain.js';
+import { isRecord } from '../json.js';
 import type { LoadOptions } from '../options.js';
-import { isRecord } from '../server/ask.js';
 import type { Call, Workload } from '../workload.js';
 
 /** Of a hundred arrivals. */

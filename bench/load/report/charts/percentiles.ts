@@ -2,7 +2,7 @@
 import { gridY, line, ruleX, ruleY } from '@observablehq/plot';
 import type { Chart } from '../../../../sim/report/figure.js';
 import { tick, time, timeUnit } from '../../../../sim/report/numbers.js';
-import { curve } from '../../files/histograms.js';
+import { curve } from '../../figures/histograms.js';
 import type { Percentiles } from '../../result.js';
 
 export interface Curve {
