@@ -9,6 +9,9 @@ export function rawVerifications(seed = 'raw', seconds = 0.5): number {
   return rateOf(jobSource(seed), verifyOrThrow(), seconds).perSecond;
 }
 
+/** R as far as it is known: null where libsodium does not load. */
+export const rawSpeed = (): number | null => (verifyWithLibsodium ? rawVerifications() : null);
+
 /** Throws for a signature that does not hold: a loop over refusals would be no measurement. */
 export function verifyOrThrow(): (job: VerifyJob) => void {
   const verify = verifyWithLibsodium;

@@ -28,12 +28,15 @@ export function showLoad(options: LoadOptions): LoadDisplay {
 
 /** A probe of a search, and what R was around it. */
 export function showProbe(
-  { rate, holds, p99, verdict, r_before, r_after }: Probe,
+  { rate, holds, p99, verdict, reasons, r_before, r_after }: Probe,
   bracket: number,
 ) {
-  const what = `${rounded(rate)} a second ${holds ? 'held' : `failed (${verdict})`}`;
+  const why = reasons[0] ?? verdict;
+  const what = `${rounded(rate)} a second ${holds ? 'held' : `failed: ${why}`}`;
   const time = p99 === null ? '' : `, p99 ${p99.toFixed(1)} ms`;
-  print(`bracket ${bracket + 1}: ${what}${time}, R ${rounded(r_before)} and ${rounded(r_after)}`);
+  const speed =
+    r_before === null ? '' : `, R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after`;
+  print(`bracket ${bracket + 1}: ${what}${time}${speed}`);
 }
 
 const rounded = (value: number) => Math.round(value).toLocaleString('en-US');

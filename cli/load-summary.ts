@@ -48,8 +48,13 @@ function accepted({ arrivals, ended, measured_s }: LoadResult): string {
 function saturation({ saturation: found }: LoadResult): [string, string][] {
   if (!found) return [];
   const rows = found.brackets.map(({ holds, fails, unstable, probes }): [string, string] => {
-    const speeds = probes.flatMap(({ r_before, r_after }) => [r_before, r_after]);
-    const r = `R ${perS(Math.min(...speeds))} to ${perS(Math.max(...speeds))}`;
+    const speeds = probes.flatMap(({ r_before, r_after }) =>
+      [r_before ?? [], r_after ?? []].flat(),
+    );
+    const r =
+      speeds.length === 0
+        ? 'R is not known'
+        : `R ${perS(Math.min(...speeds))} to ${perS(Math.max(...speeds))}`;
     const upper = fails === null ? 'nothing failed' : `fails ${perS(fails)}`;
     const trust = unstable ? ', UNSTABLE' : '';
     return ['bracket', `holds ${perS(holds)}, ${upper}; ${r}${trust}`];

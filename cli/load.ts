@@ -36,7 +36,7 @@ export function loadCommand(): Command {
 
 async function run(flags: LoadFlags): Promise<void> {
   const options = await loadOptions(flags);
-  const { met, parseConditions } = await import('../bench/load/compare/conditions.js');
+  const { met, parseConditions } = await import('../bench/load/figures/conditions.js');
   const conditions = parseConditions(flags.failOn ?? [], { relative: false });
   const files = await import('../bench/load/files/index.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
@@ -61,24 +61,15 @@ async function resultOf(
   hooks: SaturateHooks,
 ): Promise<LoadResult> {
   const { runLoad, saturate } = await import('../bench/load/index.js');
-  if (!wanted) return runLoad(options, { ...hooks, r: await speedOfMachine() });
-  const { met, slo } = await import('../bench/load/compare/conditions.js');
+  const { rawSpeed } = await import('../bench/raw.js');
+  if (!wanted) return runLoad(options, { ...hooks, r: rawSpeed() });
+  const { met, slo } = await import('../bench/load/figures/conditions.js');
   const objectives = slo(texts).map((condition) => ({
     text: condition.text,
     missed: (result: LoadResult) => met(condition, result),
   }));
   const load = { ...options, rate: options.rate ?? 1 };
   return saturate({ load, objectives, repeat }, hooks);
-}
-
-/** R, or null where libsodium does not load. */
-async function speedOfMachine(): Promise<number | null> {
-  const { rawVerifications } = await import('../bench/raw.js');
-  try {
-    return rawVerifications();
-  } catch {
-    return null;
-  }
 }
 
 /** Figures that cannot be trusted meet no condition, and break none. */

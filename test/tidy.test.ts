@@ -78,6 +78,21 @@ test('engine: schema, core, crypto and store do not know what is above or beside
   expect(wrong).toEqual([]);
 });
 
+test('load tester: each of its folders imports only those before it', () => {
+  const order =
+    'server send prepare record agents chain workloads run figures saturate report files';
+  const rooms = order.split(' ');
+  const room = (path: string) => rooms.indexOf(path.slice('bench/load/'.length).split('/')[0]!);
+  const wrong = offences(({ path }, to) => {
+    if (!under(path, 'bench/load') || !under(to, 'bench/load')) return null;
+    if (path === 'bench/load/index.ts' || room(to) <= room(path)) return null;
+    return `the order is ${rooms.join(', ')}; the files beside them are below all`;
+  });
+  expect(wrong).toEqual([]);
+  const folders = sources.map(({ path }) => path).filter((path) => /^bench\/load\/.+\//.test(path));
+  expect(new Set(folders.map(room))).toEqual(new Set(rooms.keys()));
+});
+
 test('doors: from outside, the engine is entered by its doors only', () => {
   const doors = ['engine/index.ts', 'engine/signing.ts'];
   const wrong = offences(({ path }, to) => {

@@ -96,11 +96,13 @@ export const Probe = Type.Object(
     rate: rate('a second, as it was asked for'),
     accepted_per_s: rate('what was accepted of it'),
     p99: orNull(milliseconds('of the response time')),
-    holds: Type.Boolean(about('it kept 99 % of its rate, and the service level objective')),
+    holds: Type.Boolean(
+      about('it kept 99 % of its rate and the objectives, and its second half was not worse'),
+    ),
     verdict: Type.Enum([...verdicts], { description: 'of the probe as a run' }),
     reasons: Type.Array(Type.String(), about('why it is not VALID, or does not hold')),
-    r_before: rate('R before it'),
-    r_after: rate('R after it'),
+    r_before: orNull(rate('R before it; null where libsodium does not load')),
+    r_after: orNull(rate('R after it')),
   },
   strictly,
 );
@@ -171,6 +173,16 @@ export const LoadResult = Type.Object(
         accepted: count('arrivals accepted'),
         accepted_per_s: rate('accepted a second of the measured time'),
         of_target: orNull(Type.Number(about('accepted_per_s as a share of what was asked for'))),
+        halves: Type.Array(
+          Type.Object(
+            {
+              accepted: count('of the arrivals intended in it'),
+              response_p50: orNull(milliseconds('median of their response times')),
+            },
+            strictly,
+          ),
+          about('the first and the second half of the measured time; none if it ended early'),
+        ),
       },
       strictly,
     ),

@@ -82,6 +82,10 @@ export function loadResult(shape: Shape = {}, changes: Partial<LoadResult> = {})
       accepted,
       accepted_per_s: accepted / seconds,
       of_target: accepted / intended,
+      halves: [
+        { accepted: Math.ceil(accepted / 2), response_p50: 4.1 },
+        { accepted: Math.floor(accepted / 2), response_p50: 4.2 },
+      ],
     },
     transactions: {
       proposed,

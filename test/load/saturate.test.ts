@@ -1,7 +1,9 @@
 /** `--saturate` finds the capacity of a server whose capacity is known. */
 import { expect, test } from 'vitest';
+import { probeOf } from '../../dist/bench/load/saturate/probe.js';
 import { folkmoot } from '../cli/helpers.js';
 import { full } from '../counts.js';
+import { loadResult } from './fixture.js';
 import { expectSound, type LoadResult } from './generator.js';
 import { type Behaviour, knownServer, reads } from './known-server.js';
 
@@ -55,3 +57,64 @@ test.runIf(full).each(limited)(
   },
   500_000,
 );
+
+type Half = [accepted: number, p50: number];
+
+test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; halves?: Half[] }]>([
+  ['that is kept', true, {}],
+  ['of which less than 99 % is accepted', false, { share: 0.98 }],
+  ['of an invalid run', false, { verdict: 'INVALID' }],
+  [
+    'whose line grows',
+    false,
+    {
+      verdict: 'UNSTABLE',
+      halves: [
+        [500, 40],
+        [500, 120],
+      ],
+    },
+  ],
+  [
+    'that is kept less and less',
+    false,
+    {
+      verdict: 'UNSTABLE',
+      halves: [
+        [560, 4],
+        [430, 4],
+      ],
+    },
+  ],
+  [
+    'of a server that warms up',
+    true,
+    {
+      verdict: 'UNSTABLE',
+      halves: [
+        [430, 120],
+        [560, 40],
+      ],
+    },
+  ],
+  ['of a run that ended early', true, { halves: [] }],
+])('probe: a rate %s holds: %s', (_, expected, { verdict = 'VALID', share = 1, halves }) => {
+  const { arrivals, ...rest } = loadResult({ rate: 100 });
+  const two = halves?.map(([accepted, response_p50]) => ({ accepted, response_p50 }));
+  const result = {
+    ...rest,
+    verdict,
+    arrivals: { ...arrivals, of_target: share, halves: two ?? arrivals.halves },
+  };
+  const r = { r_before: null, r_after: null };
+  expect(probeOf(result, { rate: 100, objectives: [], r }).holds).toBe(expected);
+});
+
+test('probe: an objective that is missed does not hold, and is the first reason', () => {
+  const objectives = [{ text: 'p99<=1ms', missed: () => 'p99<=1ms: it is 9 ms' }];
+  const result = loadResult({ rate: 100 }, { reasons: ['another'] });
+  const kept = { ...result, arrivals: { ...result.arrivals, of_target: 1 } };
+  const r = { r_before: 9_000, r_after: 9_100 };
+  const probe = probeOf(kept, { rate: 100, objectives, r });
+  expect(probe).toMatchObject({ holds: false, ...r, reasons: ['p99<=1ms: it is 9 ms', 'another'] });
+});

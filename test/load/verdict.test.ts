@@ -15,8 +15,8 @@ const well: Evidence = {
   transactions: { proposed: 200, timed_out: 2 },
   delivery: { subscribers: 100, expected: 200, holes: 2, disconnects: 1 },
   halves: [
-    { accepted: 5_000, p50: 3 },
-    { accepted: 5_000, p50: 3 },
+    { accepted: 5_000, response_p50: 3 },
+    { accepted: 5_000, response_p50: 3 },
   ],
 };
 
@@ -24,8 +24,8 @@ const closed: Partial<Evidence> = { targetPerS: null };
 const slow: Partial<Evidence> = { sentPerS: 700, acceptedPerS: 700, responseP99: 3_000 };
 const halves = (first: [number, number], second: [number, number]): Partial<Evidence> => ({
   halves: [
-    { accepted: first[0], p50: first[1] },
-    { accepted: second[0], p50: second[1] },
+    { accepted: first[0], response_p50: first[1] },
+    { accepted: second[0], response_p50: second[1] },
   ],
 });
 

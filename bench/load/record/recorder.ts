@@ -4,7 +4,6 @@
  */
 
 import type { LoadResult, Percentiles, Second } from '../result.js';
-import type { Half } from '../run/verdict.js';
 import type { Exchange } from '../send/connection.js';
 import type { Fate, RunContext } from '../workload.js';
 import { type Histogram, newHistogram, percentile, percentiles, record } from './histogram.js';
@@ -12,13 +11,15 @@ import { Seconds } from './seconds.js';
 import { Tally } from './tally.js';
 import { Transactions } from './transactions.js';
 
+export type Half = LoadResult['arrivals']['halves'][number];
+
 export interface Window {
   startMs: number;
   endMs: number;
 }
 
 export type Recorded = Pick<LoadResult, 'transactions' | 'finality' | 'operations' | 'seconds'> & {
-  arrivals: Omit<LoadResult['arrivals'], 'of_target'>;
+  arrivals: Omit<LoadResult['arrivals'], 'of_target' | 'halves'>;
   delivery: Omit<LoadResult['delivery'], 'subscribers'>;
   sentPerS: number;
   lag: Percentiles;
@@ -145,7 +146,7 @@ export class Recorder {
     const [first, second] = this.#halves;
     const half = (one: Histogram): Half => ({
       accepted: one.totalCount,
-      p50: percentile(one, 50),
+      response_p50: percentile(one, 50),
     });
     return [half(first), half(second)];
   }

@@ -31,6 +31,7 @@ export function resultOf(finding: Finding): LoadResult {
     finding.stoppedMs,
   );
   const targetPerS = arrivalsPerS(options);
+  const halves = finding.ended === 'complete' ? recorder.halves : null;
   const { verdict, reasons } = verdictOf({
     ended: finding.ended,
     targetPerS,
@@ -42,7 +43,7 @@ export function resultOf(finding: Finding): LoadResult {
     utilization: finding.utilization,
     transactions: recorded.transactions,
     delivery: { subscribers: finding.subscribers, ...delivery },
-    halves: finding.ended === 'complete' ? recorder.halves : null,
+    halves,
   });
   return {
     format: 'folkmoot-load-1',
@@ -61,6 +62,7 @@ export function resultOf(finding: Finding): LoadResult {
     arrivals: {
       ...arrivals,
       of_target: targetPerS === null ? null : arrivals.accepted_per_s / targetPerS,
+      halves: halves ?? [],
     },
     ...recorded,
     delivery: { subscribers: finding.subscribers, ...delivery },

@@ -9,18 +9,14 @@
  *   is late so often sees answers as late as it sends. It is busy when its event loop was in use
  *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
  *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
- *   lag: when it is busy, or one in ten was so late. What was sent and not accepted, and waiting for
- *   a free connection, is the server's.
+ *   lag: when it is busy, or one in ten was so late. What was sent and not accepted is the
+ *   server's, and so is waiting for a free connection.
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
  */
+import type { Half } from '../record/recorder.js';
 import type { LoadResult } from '../result.js';
-
-export interface Half {
-  accepted: number;
-  p50: number | null;
-}
 
 export interface Evidence {
   ended: LoadResult['ended'];
@@ -46,6 +42,7 @@ const LEAST_SHARE = 0.99;
 const LATE_MS = 10;
 const BUSY = 0.9;
 const DIFFERENCE = 0.1;
+const SLOWER_MS = 2;
 
 export function verdictOf(evidence: Evidence): Verdict {
   const { ended, acceptedPerS } = evidence;
@@ -115,19 +112,32 @@ function lossesOf({ transactions, delivery }: Evidence): string[] {
 function differencesOf({ halves }: Evidence): string[] {
   if (!halves) return [];
   const [first, second] = halves;
-  const most = Math.max(first.accepted, second.accepted);
-  const least = Math.min(first.accepted, second.accepted);
-  const times = [first.p50 ?? 0, second.p50 ?? 0].sort((a, b) => a - b) as [number, number];
-  const slower = times[1] > 2 * times[0] && times[1] - times[0] > 2;
+  const times = [first, second].map(({ response_p50 }) => figure(response_p50 ?? 0));
   return [
-    ...(most - least > Math.max(DIFFERENCE * most, 2 * Math.sqrt(most))
+    ...(fewer(first, second) || fewer(second, first)
       ? [`the halves of the run accepted ${first.accepted} and ${second.accepted} arrivals`]
       : []),
-    ...(slower
-      ? [`the halves' medians are ${figure(first.p50 ?? 0)} and ${figure(second.p50 ?? 0)} ms`]
+    ...(slower(first, second) || slower(second, first)
+      ? [`the halves' medians are ${times.join(' and ')} ms`]
       : []),
   ];
 }
+
+/** Whether the second half was worse than chance makes it: what goes on like that does not hold. */
+export function worsened([first, second]: LoadResult['arrivals']['halves']): boolean {
+  if (!first || !second) return false;
+  return fewer(second, first) || slower(second, first);
+}
+
+const fewer = (half: Half, other: Half): boolean => {
+  const chance = 2 * Math.sqrt(other.accepted);
+  return other.accepted - half.accepted > Math.max(DIFFERENCE * other.accepted, chance);
+};
+
+const slower = (half: Half, other: Half): boolean => {
+  const [halfMs, otherMs] = [half.response_p50 ?? 0, other.response_p50 ?? 0];
+  return halfMs > 2 * otherMs && halfMs - otherMs > SLOWER_MS;
+};
 
 const figure = (value: number) =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 });
