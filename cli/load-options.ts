@@ -35,34 +35,39 @@ const HOUR_MS = 3_600_000;
 export function addLoadOptions(command: Command): Command {
   return withUrl(command)
     .addOption(
-      new Option('--workload <name>', 'what is asked of it').choices(names).default('votes'),
+      new Option('--workload <name>', 'what is asked of it, as below')
+        .choices(names)
+        .default('votes'),
     )
-    .option('--agents <n>', 'agents that ask, each with a key of its own', whole(1, 100_000))
+    .option('--agents <n>', 'agents of the run, each with a key of its own', whole(1, 100_000))
     .addOption(
-      new Option('--rate <r>', 'a second, whatever the server does: open loop, the default')
+      new Option(
+        '--rate <r>',
+        'arrivals a second, whatever the server does: open loop, the default',
+      )
         .argParser(positive(1_000_000))
         .conflicts('concurrency'),
     )
     .option(
       '--concurrency <c>',
-      'requests under way, each after one before it: closed loop',
+      'so many requests under way instead: closed loop',
       whole(1, 10_000),
     )
     .option(
       '--duration <d>',
-      'measured time (default: 10s; of a probe 5s)',
+      'measured time (default: 10s; with --saturate 5s a probe)',
       span(100, 24 * HOUR_MS),
     )
     .option(
       '--warmup <d>',
-      'before it, not measured (default: 2s; of a probe 1s)',
+      'before it, not counted (default: 2s; with --saturate 1s)',
       span(0, HOUR_MS),
     )
-    .option('--batch <tx>', 'transactions a block', whole(0, 10_000))
+    .option('--batch <tx>', 'transactions in each block', whole(0, 10_000))
     .option('--timeout <d>', 'deadline of a request (default: 5s)', span(10, HOUR_MS))
-    .option('--finality-timeout <d>', 'of a transaction (default: 30s)', span(10, HOUR_MS))
+    .option('--finality-timeout <d>', 'deadline of a transaction (default: 30s)', span(10, HOUR_MS))
     .option('--connections <n>', 'HTTP connections at most (default: 128)', whole(1, 10_000))
-    .option('--seed <text>', 'keys and choices follow from it; default: another each time')
+    .option('--seed <text>', 'keys and choices follow from it (default: another each time)')
     .option('--keep-agents', 'leave the agents active in the network')
     .addOption(
       new Option('--saturate', 'seek the highest rate that holds, from --rate on').conflicts(
@@ -70,9 +75,13 @@ export function addLoadOptions(command: Command): Command {
       ),
     )
     .option('--slo <objective>', 'with --saturate, what must hold too, such as p99=200ms', repeated)
-    .option('--repeat <n>', 'with --saturate, how often it is sought (default: 3)', whole(1, 100))
-    .option('--fail-on <condition>', 'exit code 15 if it is met, such as p99>200ms', repeated)
-    .option('--out <dir>', 'keep result.json, tables, histograms and report.html')
+    .option(
+      '--repeat <n>',
+      'with --saturate, how many brackets are sought (default: 3)',
+      whole(1, 100),
+    )
+    .option('--fail-on <condition>', 'exit 15 when it is met, such as p99>200ms', repeated)
+    .option('--out <dir>', 'a new folder for result.json, tables, histograms, report.html')
     .option('--json', 'print the result as one JSON object on standard output');
 }
 
@@ -81,7 +90,9 @@ export async function loadOptions(flags: LoadFlags): Promise<LoadOptions> {
   const { loadDefaults, workloadDefaults } = await import('../bench/load/index.js');
   const { url, workload, saturate } = flags;
   if (!saturate && (flags.slo || flags.repeat !== undefined)) {
-    throw new UsageError('--slo and --repeat are for --saturate; expected it with them');
+    throw new UsageError(
+      '--slo and --repeat say nothing without --saturate; expected all of them or none',
+    );
   }
   const defaults = {
     ...workloadDefaults[workload],

@@ -31,12 +31,10 @@ export function showProbe(
   { rate, holds, p99, verdict, reasons, r_before, r_after }: Probe,
   bracket: number,
 ) {
-  const why = reasons[0] ?? verdict;
-  const what = `${rounded(rate)} a second ${holds ? 'held' : `failed: ${why}`}`;
-  const time = p99 === null ? '' : `, p99 ${p99.toFixed(1)} ms`;
+  const fate = holds ? `held, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
   const speed =
-    r_before === null ? '' : `, R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after`;
-  print(`bracket ${bracket + 1}: ${what}${time}${speed}`);
+    r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
+  print(`bracket ${bracket + 1}: ${rounded(rate)} a second ${fate}${speed}`);
 }
 
 const rounded = (value: number) => Math.round(value).toLocaleString('en-US');

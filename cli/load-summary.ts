@@ -17,7 +17,7 @@ export function loadSummary(result: LoadResult): string {
     ['server', serverLine(result.server)],
     ['asked', asked(result)],
     ...saturation(result),
-    ['accepted', accepted(result)],
+    ['arrivals', arrivals(result)],
     ...transactions(result),
     ...delivery(result),
     ...result.operations.flatMap(fates),
@@ -34,14 +34,15 @@ function asked({ asked: wanted }: LoadResult): string {
   const much = loop === 'open' ? `${perS(rate ?? 0)} a second` : `${concurrency} under way`;
   const who = agents > 0 ? `, ${count(agents)} agents` : '';
   const blocks = batch > 0 ? `, ${count(batch)} transactions a block` : '';
-  return `${workload}, ${loop} loop, ${much}${who}${blocks}, ${duration_s} s after ${warmup_s} s`;
+  const time = `${duration_s} s after a warm-up of ${warmup_s} s`;
+  return `${workload}, ${loop} loop, ${much}${who}${blocks}, ${time}`;
 }
 
-function accepted({ arrivals, ended, measured_s }: LoadResult): string {
-  const share = arrivals.of_target === null ? '' : `, ${percent(arrivals.of_target)} of the target`;
+function arrivals({ arrivals: all, ended, measured_s }: LoadResult): string {
+  const share = all.of_target === null ? '' : `, ${percent(all.of_target)} of the rate`;
   const early = ended === 'complete' ? '' : ` (${ended} after ${measured_s.toFixed(1)} s)`;
-  const of = `${count(arrivals.accepted)} of ${count(arrivals.intended)}`;
-  return `${of}: ${perS(arrivals.accepted_per_s)} a second${share}${early}`;
+  const of = `${count(all.accepted)} of ${count(all.intended)} accepted`;
+  return `${of}: ${perS(all.accepted_per_s)} a second${share}${early}`;
 }
 
 /** The brackets that were found, each with what R did meanwhile. */
@@ -56,12 +57,17 @@ function saturation({ saturation: found }: LoadResult): [string, string][] {
         ? 'R is not known'
         : `R ${perS(Math.min(...speeds))} to ${perS(Math.max(...speeds))}`;
     const upper = fails === null ? 'nothing failed' : `fails ${perS(fails)}`;
-    const trust = unstable ? ', UNSTABLE' : '';
+    const trust = unstable ? ': the machine was not as fast all the time' : '';
     return ['bracket', `holds ${perS(holds)}, ${upper}; ${r}${trust}`];
   });
-  const together = found.overlap ? 'all brackets share a rate' : 'the brackets share no rate';
-  const slo = found.slo.length > 0 ? `, with ${found.slo.join(', ')}` : '';
-  return [...rows, ['', `${together}${slo}; what follows is of the last probe that held`]];
+  const several = found.overlap ? 'the brackets share a rate' : 'the brackets share no rate';
+  const held = found.brackets.some(({ holds }) => holds > 0);
+  const notes = [
+    ...(found.slo.length > 0 ? [`to hold, ${found.slo.join(', ')}`] : []),
+    ...(rows.length > 1 ? [several] : []),
+    `what follows is of the last probe${held ? ' that held' : ''}`,
+  ];
+  return [...rows, ['', notes.join('; ')]];
 }
 
 function transactions({ transactions: all }: LoadResult): [string, string][] {

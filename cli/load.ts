@@ -1,6 +1,7 @@
 /** `folkmoot load`: asks a live server as much as is wished, and says what it gave. */
 import { Command } from 'commander';
-import type { LoadOptions, LoadResult, SaturateHooks } from '../bench/load/index.js';
+import type { LoadOptions, LoadResult, SaturateHooks, WorkloadName } from '../bench/load/index.js';
+import { workloadDefaults } from '../bench/load/options.js';
 import { exitCodes } from './exit.js';
 import { loadCompareCommand } from './load-compare.js';
 import { addLoadOptions, type LoadFlags, loadOptions } from './load-options.js';
@@ -9,14 +10,26 @@ import { loadSummary } from './load-summary.js';
 import { interruption } from './signals.js';
 import { commitHash } from './version.js';
 
-const help = `
+const what: Record<WorkloadName, string> = {
+  votes: 'signed votes that decide block after block',
+  transactions: 'transactions, proposed and voted for until they are final',
+  mixed: 'reads, votes, memes and status changes',
+  reads: 'reads of the state, the agents and their reputations',
+  subscribers: 'status changes, of which all agents are told',
+};
+
+const help = () => `
+Workloads, with what they do unless another --rate, --agents or --batch is given:
+${workloads()}
+
 Latencies count from when a request was to be sent, so a server that stalls cannot hide it. The
 verdict says whether figures can be trusted: VALID; UNSTABLE, the halves of the run disagree;
-CLIENT_BOUND, the generator was too slow; INVALID, under 99 % of the rate was accepted. Durations
-have a unit: 500ms, 10s, 2m. The rate of transactions is transactions a second.
+CLIENT_BOUND, the generator was too slow; INVALID, the server failed, or took less than 99 % of the
+rate. Of the workload transactions, --rate counts transactions. Durations have a unit: 500ms, 10s,
+2m.
 
-Exit codes: 0 done; 1 the server is not there, or limits what was asked; 2 usage;
-14 INVALID or CLIENT_BOUND; 15 what --fail-on names.
+Exit codes: 0 done; 1 the server is not there, or its limits forbid the run; 2 usage; 14 INVALID or
+CLIENT_BOUND; 15 a condition of --fail-on is met.
 
 Examples:
   $ folkmoot serve --limits off                            the server, in another terminal
@@ -25,6 +38,17 @@ Examples:
   $ folkmoot load --workload reads --concurrency 32 --json
   $ folkmoot load --saturate --slo p99=200ms --agents 1000
   $ folkmoot load --workload transactions --rate 2000 --fail-on 'finality.p99>2s,errors>1%'`;
+
+function workloads(): string {
+  const count = (value: number) => value.toLocaleString('en-US');
+  const lines = Object.entries(workloadDefaults).map(([name, { rate, agents, batch }]) => {
+    const who = agents > 0 ? `, ${count(agents)} agents` : '';
+    const blocks = batch > 0 ? `, ${count(batch)} to a block` : '';
+    const about = what[name as WorkloadName];
+    return `  ${name.padEnd(13)} ${about}\n${' '.repeat(16)}${count(rate)} a second${blocks}${who}`;
+  });
+  return lines.join('\n');
+}
 
 export function loadCommand(): Command {
   return addLoadOptions(new Command('load'))

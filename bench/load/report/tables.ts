@@ -74,7 +74,7 @@ ${left > 0 ? html`<p>${shown(left)} more are in errors.csv.</p>` : null}`;
 export function probesTable(saturation: NonNullable<LoadResult['saturation']>): Html {
   const { brackets, overlap } = saturation;
   const columns: Column[] = [
-    { name: 'search' },
+    { name: 'bracket' },
     number('rate'),
     number('accepted'),
     number('p99'),
@@ -101,10 +101,10 @@ export function probesTable(saturation: NonNullable<LoadResult['saturation']>): 
   const told = brackets.map(({ holds, fails, unstable }, index) => {
     const end = fails === null ? 'no rate was found that fails' : `${shown(fails)}/s fails`;
     const moved = unstable ? '; the speed of the machine moved by more than 10 % meanwhile' : '';
-    return html`<p>Search ${index + 1}: ${shown(holds)}/s holds, ${end}${moved}.</p>\n`;
+    return html`<p>Bracket ${index + 1}: ${shown(holds)}/s holds, ${end}${moved}.</p>\n`;
   });
   return html`${told}<p>${
-    overlap ? 'All searches share a rate.' : 'The searches do not share a rate.'
+    overlap ? 'All brackets share a rate.' : 'The brackets share no rate.'
   } The other figures of this report are of the last probe that held.</p>
 ${table('All probes', columns, rows)}`;
 }

@@ -1,4 +1,4 @@
-/** Rates beside each other: the probes of a search for saturation, and the tiers of the bench. */
+/** Rates beside each other: probes of a search for saturation, and tiers of the benchmarks. */
 import { dot, gridY, line, ruleY } from '@observablehq/plot';
 import { type Chart, colorOf } from '../../../../sim/report/figure.js';
 import { shown, tick } from '../../../../sim/report/numbers.js';
@@ -21,7 +21,7 @@ export function saturationChart({ brackets, slo }: Saturation): Chart | null {
       `Each mark is a run at a fixed rate: full where it held, open where it did not ` +
       `(${['99 % of the rate', ...slo].join(', ')}). On the dashed line all that was asked for ` +
       `was accepted. The highest rates that held: ${range}.`,
-    legend: brackets.map((_, index) => ({ color: colorOf(index), text: `search ${index + 1}` })),
+    legend: brackets.map((_, index) => ({ color: colorOf(index), text: `bracket ${index + 1}` })),
     draw: (_, narrow) => ({
       height: narrow ? 240 : 320,
       marginLeft: 56,
