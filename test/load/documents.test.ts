@@ -11,6 +11,7 @@ import { loadResult, saturation, tiers } from './fixture.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const guide = readFileSync(`${root}docs/load-testing.md`, 'utf8');
+const readme = readFileSync(`${root}README.md`, 'utf8');
 const advice = 'it is out of date: npm run docs';
 
 test('docs/load-result.schema.json: is what the code says', () => {
@@ -51,9 +52,10 @@ test('dictionary: every member that holds a value has a meaning, and they say so
   expect(leaves.filter((path) => !known.has(path))).toEqual(['format']);
 });
 
-test('guide: its commands have only options that there are', async () => {
-  const commands = [...guide.matchAll(/^npx folkmoot (load compare|load|serve) (.*)$/gm)];
-  expect(commands.length).toBeGreaterThan(4);
+test('guide and README: their commands have only options that there are', async () => {
+  const text = guide + readme;
+  const commands = [...text.matchAll(/^npx folkmoot (load compare|load|serve) (.*)$/gm)];
+  expect(commands.length).toBeGreaterThan(10);
   for (const [line, command, rest] of commands) {
     const { stdout } = await folkmoot([...command!.split(' '), '--help']);
     for (const [option] of rest!.matchAll(/--[a-z-]+/g)) expect(stdout, line).toContain(option);

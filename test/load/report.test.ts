@@ -133,7 +133,7 @@ test('report: transactions, finality and deliveries where there are any', async 
   expect(watched.text).toContain('holes that nobody announced 2');
 });
 
-test('report: saturation shows every search, and when the machine moved', async () => {
+test('report: saturation shows every bracket, and when the machine moved', async () => {
   const found = saturation();
   found.brackets[1]!.unstable = true;
   found.brackets[2]!.fails = null;
@@ -144,9 +144,9 @@ test('report: saturation shows every search, and when the machine moved', async 
     'The search for the rate that holds',
   ]);
   expect(text).toContain('rates that held 5,300 to 5,800/s');
-  expect(text).toContain('Search 1: 5,600/s holds, 6,100/s fails.');
-  expect(text).toContain('Search 2: 5,300/s holds, 5,900/s fails; the speed of the machine moved');
-  expect(text).toContain('Search 3: 5,800/s holds, no rate was found that fails.');
+  expect(text).toContain('Bracket 1: 5,600/s holds, 6,100/s fails.');
+  expect(text).toContain('Bracket 2: 5,300/s holds, 5,900/s fails; the speed of the machine moved');
+  expect(text).toContain('Bracket 3: 5,800/s holds, no rate was found that fails.');
   expect(text).toContain('--saturate --slo ');
 });
 
