@@ -8,6 +8,7 @@ import { isRecord } from '../json.js';
 import { signRequests, type Unsigned } from '../prepare/requests.js';
 import type { Signers } from '../prepare/signers.js';
 import type { Answer, Asker } from '../server/ask.js';
+import { eachOf } from '../server/each.js';
 
 export interface Agent {
   ordinal: number;
@@ -53,7 +54,7 @@ export async function enlist(
   );
   const signed = await signRequests(signers, requests);
   const asleep: Agent[] = [];
-  await eachOf(signed, async (request) => {
+  await eachOf(signed, AT_A_TIME, async (request) => {
     const answer = await asker.ask(request);
     const { agent: ordinal, publicKey } = request;
     const id = idOf(`agent ${ordinal + 1} of ${keys.length}`, answer);
@@ -91,7 +92,7 @@ async function changeAll(
     statusChange(agent, { ...change, timestamp: stamp(agent.ordinal, now()) }),
   );
   const signed = await signRequests(signers, changes);
-  await eachOf(signed, (request) => asker.ask(request, signal));
+  await eachOf(signed, AT_A_TIME, (request) => asker.ask(request, signal));
 }
 
 export function statusChange(
@@ -126,13 +127,4 @@ function idOf(who: string, { status, data, text }: Answer): string {
       ? 'a load run needs a server without rate limits, such as folkmoot serve --limits off'
       : 'expected 201 and an agent_id';
   throw new LoadError(`${what}; ${hint}`);
-}
-
-/** The first failure ends it. */
-async function eachOf<T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
-  const waiting = all.values();
-  const lane = async () => {
-    for (const one of waiting) await work(one);
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
 }

@@ -6,6 +6,7 @@ import { sha256Hex } from '../../../engine/signing.js';
 import { LoadError } from '../error.js';
 import { SignedRecord } from '../prepare/signed-record.js';
 import { Signers } from '../prepare/signers.js';
+import { Supply, type SupplyPlan } from '../prepare/supply.js';
 import { Asker } from '../server/ask.js';
 import { lookAround, type Surroundings } from '../server/state.js';
 import type { RunContext } from '../workload.js';
@@ -74,6 +75,29 @@ export class Crew {
   ): Promise<void> {
     await enlist(keys, this.agents, { ...this.#means, capabilitiesOf });
   }
+
+  /** Requests signed ahead, from now until the run is over. */
+  supply<T extends { timestamp: string }>({
+    make,
+    perS,
+    onReady,
+  }: Pick<SupplyPlan<T>, 'make' | 'perS' | 'onReady'>): Supply<T> {
+    const supply = new Supply<T>({
+      make,
+      stampOf: ({ timestamp }) => Date.parse(timestamp),
+      expected: Math.ceil(perS * secondsOf(this.context)),
+      perS,
+      now: this.now,
+      onReady,
+      onFailed: this.signingFailed,
+    });
+    this.atEnd(() => supply.close());
+    return supply;
+  }
+
+  /** The run cannot go on. */
+  readonly signingFailed = ({ message }: Error): void =>
+    this.context.fail(`signing failed: ${message}`);
 
   /** All is signed that is signed ahead: the warm-up begins. */
   ready(): void {

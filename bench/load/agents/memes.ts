@@ -2,9 +2,9 @@
 import { memeInput, sha256Hex } from '../../../engine/signing.js';
 import { isRecord } from '../json.js';
 import { signEach } from '../prepare/requests.js';
-import { aheadMs, Supply } from '../prepare/supply.js';
+import { aheadMs, type Supply } from '../prepare/supply.js';
 import type { Call } from '../workload.js';
-import { type Crew, secondsOf } from './crew.js';
+import type { Crew } from './crew.js';
 
 interface Meme {
   agent: number;
@@ -27,16 +27,8 @@ export class Memes {
   constructor(crew: Crew, { perS, onReady }: { perS: number; onReady(): void }) {
     this.#crew = crew;
     this.#perS = perS;
-    this.#supply = new Supply<Meme>({
-      make: (count, position) => this.#make(count, position),
-      stampOf: ({ timestamp }) => Date.parse(timestamp),
-      expected: Math.ceil(perS * secondsOf(crew.context)),
-      perS,
-      now: crew.now,
-      onReady,
-      onFailed: (error) => crew.context.fail(`signing failed: ${error.message}`),
-    });
-    crew.atEnd(() => this.#supply.close());
+    const make = (count: number, position: number) => this.#make(count, position);
+    this.#supply = crew.supply({ make, perS, onReady });
   }
 
   prepare(): Promise<void> {

@@ -5,10 +5,10 @@
 
 import { isRecord } from '../json.js';
 import { type Signed, signRequests } from '../prepare/requests.js';
-import { aheadMs, Supply } from '../prepare/supply.js';
+import { aheadMs, type Supply } from '../prepare/supply.js';
 import type { Call, Fate } from '../workload.js';
 import { type Agent, statusChange } from './agents.js';
-import { type Crew, secondsOf } from './crew.js';
+import type { Crew } from './crew.js';
 
 export interface StatusPlan {
   agents: readonly Agent[];
@@ -30,16 +30,8 @@ export class Statuses {
   constructor(crew: Crew, plan: StatusPlan) {
     this.#crew = crew;
     this.#plan = plan;
-    this.#supply = new Supply<Update>({
-      make: (count, position) => this.#make(count, position),
-      stampOf: ({ timestamp }) => Date.parse(timestamp),
-      expected: Math.ceil(plan.perS * secondsOf(crew.context)),
-      perS: plan.perS,
-      now: crew.now,
-      onReady: plan.onReady,
-      onFailed: (error) => crew.context.fail(`signing failed: ${error.message}`),
-    });
-    crew.atEnd(() => this.#supply.close());
+    const make = (count: number, position: number) => this.#make(count, position);
+    this.#supply = crew.supply({ make, perS: plan.perS, onReady: plan.onReady });
   }
 
   /** What the reason of each update begins with; its number follows. */

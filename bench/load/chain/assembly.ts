@@ -56,7 +56,7 @@ export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Chain> {
     blockMs: 1_000 / blocksPerS,
     now: crew.now,
     onReady: () => chain?.advance(),
-    onFailed: (error) => context.fail(`signing failed: ${error.message}`),
+    onFailed: crew.signingFailed,
   });
   crew.atEnd(() => blocks.close());
   const head = await headOf(crew, ears);

@@ -1,5 +1,4 @@
 /** Conditions on a result, as people write them: `p99>200ms`, `errors>1%`, `tps<-5%`. */
-
 import type { LoadResult } from '../result.js';
 import { changeOf, percentText, valueText } from './compare.js';
 import { type Figure, figureOf, vocabulary } from './figures.js';

@@ -1,5 +1,4 @@
 /** The run second by second, each fact in the second in which it happened. */
-
 import type { Second } from '../result.js';
 import { newHistogram, percentile, record } from './histogram.js';
 

@@ -1,5 +1,4 @@
 /** What became of the requests of one kind. */
-
 import type { Operation } from '../result.js';
 import type { Fate } from '../workload.js';
 import { newHistogram, percentiles, record } from './histogram.js';

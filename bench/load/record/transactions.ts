@@ -1,5 +1,4 @@
 /** The ledger of transactions: each that was proposed ends final, late or unfinished. */
-
 import type { LoadResult } from '../result.js';
 import type { Histogram } from './histogram.js';
 import { newHistogram, percentiles, record } from './histogram.js';

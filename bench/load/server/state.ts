@@ -1,5 +1,4 @@
 /** What a workload has to know of the server before it begins, by reads that any server has. */
-
 import { LoadError } from '../error.js';
 import { isRecord } from '../json.js';
 import type { Asker } from './ask.js';

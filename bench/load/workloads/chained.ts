@@ -1,5 +1,4 @@
 /** A workload that is a chain of blocks and nothing else. */
-
 import { Crew } from '../agents/crew.js';
 import { type AssemblyPlan, assemble } from '../chain/assembly.js';
 import type { Chain } from '../chain/chain.js';

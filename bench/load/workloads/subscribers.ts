@@ -8,6 +8,7 @@ import { Crew } from '../agents/crew.js';
 import { Statuses } from '../agents/statuses.js';
 import type { LoadOptions } from '../options.js';
 import { signEach } from '../prepare/requests.js';
+import { eachOf } from '../server/each.js';
 import { Stream } from '../server/stream.js';
 import type { RunContext, Workload } from '../workload.js';
 import { Deliveries } from './deliveries.js';
@@ -80,24 +81,20 @@ interface Following {
 async function follow(crew: Crew, { count, mark, deliveries }: Following): Promise<void> {
   const auths = await authsOf(crew, count);
   const { url } = crew.context.options;
-  const waiting = auths.entries();
   const read = readerOf(mark);
-  const lane = async () => {
-    for (const [index, auth] of waiting) {
-      let hear = (_: Buffer) => {};
-      const onClosed = () => deliveries.disconnected(index);
-      const stream = await Stream.open({ url, auth, hear: (text) => hear(text), onClosed });
-      crew.atEnd(() => stream.cut());
-      await stream.expect(topics);
-      // With it a subscriber gets all there is, and can tell by the numbers when one is left out.
-      const numbered = (await stream.subscribe(['outcomes'])) === 'acknowledged';
-      hear = (text) => {
-        const { number, seq } = read(text);
-        deliveries.received(index, number, numbered ? seq : null);
-      };
-    }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+  await eachOf(auths, AT_A_TIME, async (auth, index) => {
+    let hear = (_: Buffer) => {};
+    const onClosed = () => deliveries.disconnected(index);
+    const stream = await Stream.open({ url, auth, hear: (text) => hear(text), onClosed });
+    crew.atEnd(() => stream.cut());
+    await stream.expect(topics);
+    // With it a subscriber gets all there is, and can tell by the numbers when one is left out.
+    const numbered = (await stream.subscribe(['outcomes'])) === 'acknowledged';
+    hear = (text) => {
+      const { number, seq } = read(text);
+      deliveries.received(index, number, numbered ? seq : null);
+    };
+  });
 }
 
 async function authsOf({ agents, now, signers }: Crew, count: number): Promise<string[]> {
