@@ -4,7 +4,8 @@
  * mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never given a
  * hole.
  */
-import { type EventType, eventTopics, type Network, type ToldEvent } from '../engine/index.js';
+import { eventTopics, type Network, type ToldEvent } from '../engine/index.js';
+import { Slab } from './slab.js';
 import type { Socket } from './transport.js';
 
 /** Events at hand for those who keep up. */
@@ -33,14 +34,10 @@ export interface Subscriber {
   onSlow(): void;
 }
 
-const encode = (type: EventType, json: string): Encoded => ({
-  topics: eventTopics[type],
-  bytes: Buffer.from(json),
-});
-
 export class Feed {
   readonly #network: Network;
   readonly #ring: (Encoded | undefined)[] = new Array(RING);
+  readonly #slab = new Slab();
   readonly #subscribers = new Set<Subscriber>();
   #head: number;
   /** The oldest event in the ring. */
@@ -121,7 +118,7 @@ export class Feed {
     if (next >= this.#oldest) return this.#send(subscriber, next, this.#ring[next % RING]!);
     const last = Math.min(this.#oldest - 1, next + PAGE - 1);
     for (const { seq, type, json } of this.#network.read.eventTexts(next, last)) {
-      this.#send(subscriber, seq, encode(type, json));
+      this.#send(subscriber, seq, { topics: eventTopics[type], bytes: Buffer.from(json) });
     }
   }
 
@@ -134,7 +131,7 @@ export class Feed {
 
   #take(events: readonly ToldEvent[]): void {
     for (const { seq, type, json } of events) {
-      this.#ring[seq % RING] = encode(type, json);
+      this.#ring[seq % RING] = { topics: eventTopics[type], bytes: this.#slab.encode(json) };
       if (type === 'block_status') this.onBlock(JSON.parse(json).data.status);
       this.#head = seq;
     }

@@ -1,4 +1,7 @@
-/** How often the random tests run: `quick` by default, `full` with FOLKMOOT_TEST_COUNTS=full. */
+/**
+ * How often the random tests run: `quick` by default, `full` with FOLKMOOT_TEST_COUNTS=full. The
+ * endurance test takes its length from FOLKMOOT_ENDURANCE_SECONDS where that is set.
+ */
 
 export const full = process.env.FOLKMOOT_TEST_COUNTS === 'full';
 
@@ -41,4 +44,7 @@ export const counts = {
   idleSubscribers: pick({ quick: 0, full: 1_000 }),
   /** Length of load runs on a server that stalls for one second of it. */
   stalledSeconds: pick({ quick: 3, full: 10 }),
+  /** How long it is measured what a server holds; then 70 % of it, warmed up, so long. */
+  saturationSeconds: pick({ quick: 3, full: 20 }),
+  enduranceSeconds: Number(process.env.FOLKMOOT_ENDURANCE_SECONDS ?? pick({ quick: 9, full: 600 })),
 };

@@ -21,14 +21,17 @@ export interface Host {
   /** Resolves when a text stands in that. */
   said(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): Promise<Ending>;
+  /** The answer of a module that was imported into it, to one question at a time. */
+  ask(question: string): Promise<unknown>;
 }
 
 export interface HostOptions {
   data: string;
   args?: readonly string[];
   env?: Record<string, string>;
-  /** Path of the Node that runs it. */
+  /** Path of the Node that runs it, and arguments for it. */
   node?: string;
+  nodeArgs?: readonly string[];
 }
 
 /** Starts a server and waits until it listens. */
@@ -50,12 +53,16 @@ async function start({
   args = [],
   env = {},
   node = process.execPath,
+  nodeArgs = [],
 }: HostOptions): Promise<Host | string> {
   const serve = ['serve', '--port', '0', '--limits', 'off', '--data', data, ...args];
-  const child = spawn(node, [main, ...serve], { env: { ...process.env, ...env } });
+  const child = spawn(node, [...nodeArgs, main, ...serve], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
   const ended = new Promise<Ending>((resolve) => {
@@ -71,11 +78,16 @@ async function start({
     ended,
     stderr: () => stderr,
     async said(text) {
-      while (!stderr.includes(text)) await once(child.stderr, 'data');
+      while (!stderr.includes(text)) await once(child.stderr!, 'data');
     },
     kill(signal) {
       child.kill(signal);
       return ended;
+    },
+    async ask(question) {
+      child.send(question);
+      const [answer] = (await once(child, 'message')) as [unknown];
+      return answer;
     },
   };
 }
