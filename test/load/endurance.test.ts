@@ -44,7 +44,7 @@ const { enduranceSeconds, saturationSeconds } = counts;
 /** A slow machine warms up for longer, and replays faster than it served. */
 const timeoutMs = 300_000 + 3_000 * enduranceSeconds;
 
-const title = `endurance: ${enduranceSeconds} s at 70 % of saturation, and nothing grows or is lost`;
+const title = `endurance: ${enduranceSeconds} s at 70 % of saturation: nothing grows or is lost`;
 
 test(title, { timeout: timeoutMs }, async () => {
   const data = temporaryFolder();
