@@ -1,8 +1,8 @@
 /**
- * The feed: a ring of encoded events and a cursor for each subscriber. What a cursor points at
- * comes from the ring or, further back, from the store, so live and resumed events are one
- * mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never given a
- * hole.
+ * The feed: a ring of events, each encoded once for all, and a cursor for each subscriber. What a
+ * cursor points at comes from the ring or, further back, from the store, so live and resumed events
+ * are one mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never
+ * given a hole.
  */
 import { eventTopics, type Network, type ToldEvent } from '../engine/index.js';
 import { Slab } from './slab.js';
@@ -17,9 +17,10 @@ const HIGH_WATER_BYTES = 256 * 1024;
 /** Events read from the store at once, for one subscriber. */
 const PAGE = 256;
 
-interface Encoded {
+interface Held {
   topics: readonly string[];
-  bytes: Uint8Array;
+  /** As it came, until somebody is sent it: then its bytes, for all who follow. */
+  text: string | Uint8Array;
 }
 
 export interface Subscriber {
@@ -36,7 +37,7 @@ export interface Subscriber {
 
 export class Feed {
   readonly #network: Network;
-  readonly #ring: (Encoded | undefined)[] = new Array(RING);
+  readonly #ring: (Held | undefined)[] = new Array(RING);
   readonly #slab = new Slab();
   readonly #subscribers = new Set<Subscriber>();
   #head: number;
@@ -118,24 +119,27 @@ export class Feed {
     if (next >= this.#oldest) return this.#send(subscriber, next, this.#ring[next % RING]!);
     const last = Math.min(this.#oldest - 1, next + PAGE - 1);
     for (const { seq, type, json } of this.#network.read.eventTexts(next, last)) {
-      this.#send(subscriber, seq, { topics: eventTopics[type], bytes: Buffer.from(json) });
+      this.#send(subscriber, seq, { topics: eventTopics[type], text: Buffer.from(json) });
     }
   }
 
-  #send(subscriber: Subscriber, seq: number, { topics, bytes }: Encoded): void {
+  #send(subscriber: Subscriber, seq: number, event: Held): void {
     subscriber.cursor = seq;
-    if (!topics.some((topic) => subscriber.topics.has(topic))) return;
-    subscriber.socket.send(bytes);
+    if (!event.topics.some((topic) => subscriber.topics.has(topic))) return;
+    if (typeof event.text === 'string') event.text = this.#slab.encode(event.text);
+    subscriber.socket.send(event.text);
     subscriber.lastSent = seq;
   }
 
   #take(events: readonly ToldEvent[]): void {
+    const heard = this.#subscribers.size > 0;
     for (const { seq, type, json } of events) {
-      this.#ring[seq % RING] = { topics: eventTopics[type], bytes: this.#slab.encode(json) };
+      if (heard) this.#ring[seq % RING] = { topics: eventTopics[type], text: json };
       if (type === 'block_status') this.onBlock(JSON.parse(json).data.status);
       this.#head = seq;
     }
-    this.#oldest = Math.max(this.#oldest, this.#head - RING + 1);
+    // While nobody listens nothing is kept: who comes later reads it from the store.
+    this.#oldest = heard ? Math.max(this.#oldest, this.#head - RING + 1) : this.#head + 1;
     for (const subscriber of this.#subscribers) this.pump(subscriber);
   }
 }
