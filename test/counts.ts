@@ -17,7 +17,7 @@ export const counts = {
   /** Values on which the two canonical encoders are compared. */
   canonicalValues: pick({ quick: 2_000, full: 100_000 }),
   /** Random command sequences, and how long each is. */
-  commandSequences: pick({ quick: 25, full: 1_000 }),
+  commandSequences: pick({ quick: 15, full: 1_000 }),
   commandsPerSequence: pick({ quick: 120, full: 250 }),
   /** Random lives whose measures are computed twice. */
   measuredLives: pick({ quick: 15, full: 400 }),
@@ -38,7 +38,7 @@ export const counts = {
   voters: pick({ quick: 500, full: 2_500 }),
   /** Sweeps that are killed twice, and scenarios that a swarm draws. */
   killedSweeps: pick({ quick: 2, full: 20 }),
-  swarmSeeds: pick({ quick: 10, full: 200 }),
+  swarmSeeds: pick({ quick: 6, full: 200 }),
   /** Seconds of garbage; and idle connections whose memory is measured, none in `quick`. */
   garbageSeconds: pick({ quick: 3, full: 10 }),
   idleSubscribers: pick({ quick: 0, full: 1_000 }),

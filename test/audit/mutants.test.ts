@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { bundledChild } from '../child.js';
+import { full } from '../counts.js';
 import { temporaryFolder } from '../fixture.js';
 import { type Mutant, mutants } from './mutants.js';
 import type { Errand, Report } from './mutants-child.js';
@@ -50,10 +51,11 @@ async function reportsOf(seeded: readonly Mutant[]): Promise<Map<string, Report>
   return new Map(reports.map((line) => JSON.parse(line)).map((one: Report) => [one.name, one]));
 }
 
-test('audit: each seeded bug is reached, and found', async () => {
-  const reports = await reportsOf(mutants);
+test(`audit: each ${full ? '' : 'third '}seeded bug is reached, and found`, async () => {
+  const seeded = mutants.filter((_, index) => full || index % 3 === 0);
+  const reports = await reportsOf(seeded);
   expect(reports.get(UNTOUCHED)).toMatchObject({ ran: 0, violation: null });
-  for (const { name, rule } of mutants) {
+  for (const { name, rule } of seeded) {
     const { ran, violation } = reports.get(name)!;
     expect(ran, `"${name}" was reached`).toBeGreaterThan(0);
     expect(violation?.rule, `"${name}" was found: ${violation?.text}`).toEqual(

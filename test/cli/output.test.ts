@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { full } from '../counts.js';
 import { temporaryFolder } from '../fixture.js';
 import {
   csvRows,
@@ -17,7 +18,8 @@ import {
 } from './helpers.js';
 
 const small = ['--seed', '7', '--agents', '60', '--blocks', '6'];
-const usual = ['--seed', '7', '--agents', '300', '--blocks', '20'];
+/** As many as fill batches, and with the quick counts fewer. */
+const usual = full ? ['--seed', '7', '--agents', '300', '--blocks', '20'] : small;
 
 /** A folder inside a made one: `sim` makes it, and those above it. */
 const folder = join(suiteFolder(), 'a', 'run');

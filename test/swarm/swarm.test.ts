@@ -64,8 +64,8 @@ interface Planted {
   kind: string;
 }
 
-/** One that breaks a rule and one that stops progress; the others with the full counts. */
-const quick = new Set(['two thirds are enough to finalize', 'honest agents do not vote']);
+/** One that breaks a rule; the others, which take longer to find, with the full counts. */
+const quick = new Set(['two thirds are enough to finalize']);
 
 /** `first`: not far before a number that shows the bug, to keep the test quick. */
 const planted: Planted[] = [
