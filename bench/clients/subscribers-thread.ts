@@ -36,6 +36,8 @@ for (const greeting of greetings) open(greeting);
 
 parentPort?.on('message', ({ deliveries }: Expecting) => {
   missing += deliveries;
+  // They may be faster than the word of them.
+  if (missing === 0) parentPort?.postMessage('delivered');
 });
 
 function open(greeting: readonly string[]): void {
