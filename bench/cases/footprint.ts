@@ -56,6 +56,6 @@ function voteBytes(blocks: number, seed: string): Promise<number> {
 export const footprintCase = defineCase<Configuration>({
   name: 'footprint',
   about: 'memory of an agent, disk of a vote',
-  sizes: { small: { agents: 20_000, blocks: 5 }, large: { agents: 100_000, blocks: 60 } },
+  sizes: { small: { agents: 10_000, blocks: 5 }, large: { agents: 100_000, blocks: 60 } },
   run,
 });

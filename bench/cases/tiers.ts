@@ -72,7 +72,7 @@ export const tiersCase = defineCase<Configuration>({
   about: 'the same signed votes through ever more of the server, beside libsodium alone',
   everyRound: true,
   sizes: {
-    small: { blocks: 12, largeBlocks: 1, seconds: 2.5 },
+    small: { blocks: 12, largeBlocks: 1, seconds: 2 },
     large: { blocks: 60, largeBlocks: 6, seconds: 15 },
   },
   run,

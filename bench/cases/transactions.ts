@@ -47,6 +47,6 @@ export const transactionsCase = defineCase<Configuration>({
   name: 'transactions',
   about: 'transactions in blocks of 1,000 over HTTP, finalized, beside R',
   everyRound: true,
-  sizes: { small: { seconds: 2.5 }, large: { seconds: 15 } },
+  sizes: { small: { seconds: 2 }, large: { seconds: 15 } },
   run,
 });

@@ -80,7 +80,7 @@ export const verifyCase = defineCase<Configuration>({
   name: 'verify',
   about: 'the verifiers pool, inline and reference, one at a time and in batches',
   sizes: {
-    small: { signatures: 4_096, referenceSignatures: 256 },
+    small: { signatures: 2_048, referenceSignatures: 128 },
     large: { signatures: 65_536, referenceSignatures: 2_048 },
   },
   run,
