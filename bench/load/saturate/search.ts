@@ -10,6 +10,10 @@ export interface SaturateHooks extends LoadHooks {
   onProbe?(probe: Probe, bracket: number): void;
 }
 
+const MOST_ATTEMPTS = 4;
+/** R moves by less than a tenth on a machine that is as fast as before. */
+const UNMOVED = 0.9;
+
 export class Search {
   readonly #load: LoadOptions;
   readonly #objectives: readonly Objective[];
@@ -18,6 +22,7 @@ export class Search {
   #count = 0;
   /** R, as it was last measured. */
   #r = rawSpeed();
+  #fastest = 0;
   #held: LoadResult | null = null;
   #last: LoadResult | null = null;
   /** Why no further probe makes sense. */
@@ -35,15 +40,23 @@ export class Search {
     return probes;
   }
 
-  /** What fails is tried once more: it may have been the machine. Null when the search is over. */
+  /**
+   * What fails is tried once more, and further while it may have been the machine: R was lower than
+   * it had been. Null when the search is over.
+   */
   async holdsAt(rate: number, bracket: number): Promise<boolean | null> {
-    for (let attempt = 1; attempt <= 2; attempt += 1) {
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
       const probe = await this.#probe(rate);
       if (!probe) return null;
       this.#hooks.onProbe?.(probe, bracket);
       if (probe.holds) return true;
+      if (attempt >= 2 && !this.#slowed(probe)) return false;
     }
     return false;
+  }
+
+  #slowed({ r_before, r_after }: Probe): boolean {
+    return Math.min(r_before ?? 0, r_after ?? 0) < UNMOVED * this.#fastest;
   }
 
   /** Why it ended early, or null. */
@@ -68,6 +81,7 @@ export class Search {
       return null;
     }
     this.#r = rawSpeed();
+    this.#fastest = Math.max(this.#fastest, before ?? 0, this.#r ?? 0);
     const r = { r_before: before, r_after: this.#r };
     const probe = probeOf(result, { rate, objectives: this.#objectives, r });
     if (probe.holds) this.#held = result;
