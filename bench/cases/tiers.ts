@@ -6,7 +6,7 @@
 import { defineCase, type Round } from '../case.js';
 import { rawVerificationsOf } from '../raw.js';
 import type { Row } from '../result.js';
-import { type OverHttp, overHttp, overHttpWithSubscribers, SUBSCRIBERS } from './tiers-http.js';
+import { type OverHttp, overHttp, SUBSCRIBERS } from './tiers-http.js';
 import { engineOnly, type Measured, signed } from './tiers-local.js';
 
 const VALIDATORS = 1_000;
@@ -28,8 +28,7 @@ async function run(asked: Configuration, round: Round): Promise<Row[]> {
   const large = await engineOnly(10_000, asked.largeBlocks, seed);
   const verifying = await signed('memory', VALIDATORS, asked.blocks, seed);
   const storing = await signed('lmdb', VALIDATORS, asked.blocks, seed);
-  const plain = await overHttp(asked.seconds, round);
-  const told = await overHttpWithSubscribers(asked.seconds, round);
+  const { plain, told } = await overHttp(asked.seconds, round);
   const http = measured(plain);
   const both = measured(told);
   return [
@@ -72,7 +71,7 @@ export const tiersCase = defineCase<Configuration>({
   about: 'the same signed votes through ever more of the server, beside libsodium alone',
   everyRound: true,
   sizes: {
-    small: { blocks: 12, largeBlocks: 1, seconds: 2 },
+    small: { blocks: 12, largeBlocks: 1, seconds: 2.5 },
     large: { blocks: 60, largeBlocks: 6, seconds: 15 },
   },
   run,
