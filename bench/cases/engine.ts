@@ -36,7 +36,7 @@ export const engineCase = defineCase<Configuration>({
   name: 'engine',
   about: 'engine.apply of each command; ratio: its rate of that with the fewest validators',
   sizes: {
-    small: { populations: [100, 1_000, 10_000], commands: 1_000 },
+    small: { populations: [100, 1_000, 10_000], commands: 500 },
     large: { populations: [100, 1_000, 10_000], commands: 10_000 },
   },
   run,

@@ -78,7 +78,7 @@ export const simulatorCase = defineCase<Configuration>({
   name: 'simulator',
   about: 'simulated votes, the time to start, and peak memory',
   sizes: {
-    small: { blocks: 100, largeBlocks: 3, agents: 20_000 },
+    small: { blocks: 100, largeBlocks: 3, agents: 10_000 },
     large: { blocks: 1_200, largeBlocks: 11, agents: 100_000 },
   },
   run,
