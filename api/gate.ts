@@ -14,6 +14,7 @@ import {
   type Refusal,
   refuse,
   type SignedRequest,
+  type Verified,
 } from '../engine/index.js';
 import { failure, success } from './errors.js';
 import { addressKey, type Limits, type Quota, quotaHeaders } from './limits.js';
@@ -73,8 +74,12 @@ export async function pass(
     return withQuota(failure(tooMany(quota), caller.requestId), quota);
   }
   gate.limits.use(kind, whom);
-  const outcome = look ? await toldWhenDurable(gate, look) : await submit(gate, admitted);
+  const inner = look ? null : gate.network.verifyInner(admitted);
+  const verified = inner instanceof Promise ? await inner : inner;
+  const { outcome, durable } = applied(gate, look, verified);
+  // In the turn of its use: repeats under way must not hold units of a victim's quota.
   if (!costs(kind, outcome)) gate.limits.giveBack(kind, whom);
+  await durable;
   if (outcome.result === 'duplicate') return repeated(gate, kind, outcome, address, caller);
   const left = gate.limits.look(kind, whom);
   if (!('refusal' in outcome) || outcome.refusal.code !== 'INVALID_SIGNATURE') {
@@ -84,8 +89,16 @@ export async function pass(
   return withQuota(failure(shown, caller.requestId), left);
 }
 
-async function submit(gate: Gate, admitted: Admitted): Promise<Outcome> {
-  return gate.network.submit(await gate.network.verifyInner(admitted));
+/** What became of it; a look sees what is not durable yet, and so its answer waits as well. */
+function applied(
+  { network }: Gate,
+  look: Outcome | null,
+  verified: Verified | { refusal: Refusal } | null,
+): { outcome: Outcome; durable: Promise<void> } {
+  if (look || !verified) return { outcome: look!, durable: network.durable };
+  if (!('refusal' in verified)) return network.apply(verified);
+  const outcome: Outcome = { result: 'refused', refusal: verified.refusal };
+  return { outcome, durable: Promise.resolve() };
 }
 
 /** Whether it is charged: our own fault, a repeat, and a refused registration are not. */
@@ -130,12 +143,6 @@ function refuseAt(
   gate.limits.use('failed_signature', addressKey(address));
   const shown = explained(gate, request, admitted, refusal, caller);
   return failure(shown, requestId);
-}
-
-/** A look sees what is applied but not durable yet: its answer waits for that. */
-async function toldWhenDurable(gate: Gate, look: Outcome): Promise<Outcome> {
-  await gate.network.durable;
-  return look;
 }
 
 function answer(
