@@ -5,9 +5,8 @@
  * are copied on their way, which costs an eighth of a vote. It can be set at the start only.
  */
 import { Command } from 'commander';
-import { StoreError } from '../engine/index.js';
 import { agentCommand } from './agent.js';
-import { exitCodes, fail } from './exit.js';
+import { exitCodes, fail, OutputError } from './exit.js';
 import { keygenCommand } from './keygen.js';
 import { loadCommand } from './load.js';
 import { logCommand } from './log.js';
@@ -68,7 +67,7 @@ function inherit(command: Command, from: Command): Command {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // The reader went away (as `| head` does): there is nobody left to tell.
   if (error.code === 'EPIPE') process.exit(exitCodes.done);
-  fail(new StoreError('FAILED', `standard output cannot be written: ${error.message}`));
+  fail(new OutputError(`standard output cannot be written: ${error.message}`));
 });
 
 program.parseAsync().catch(fail);

@@ -3,15 +3,9 @@ import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../api/index.js';
-import {
-  type Network,
-  type Policy,
-  policies,
-  StoreError,
-  type Weights,
-  weightings,
-} from '../engine/index.js';
-import { fail, UsageError } from './exit.js';
+import type { Network } from '../engine/index.js';
+import { type Policy, policies, type Weights, weightings } from '../engine/schema/genesis.js';
+import { fail, isStore, UsageError } from './exit.js';
 import { integer } from './options.js';
 import {
   addScenarioOptions,
@@ -120,8 +114,8 @@ Examples:
 
 /** A port or folder that cannot be had is told in one line, exit code 1. */
 function failServing(error: unknown): never {
-  if (error instanceof StoreError || error instanceof ListenError) {
-    process.stderr.write(`folkmoot: ${error.message}\n`);
+  if (isStore(error) || error instanceof ListenError) {
+    process.stderr.write(`folkmoot: ${(error as Error).message}\n`);
     process.exit(1);
   }
   return fail(error);

@@ -1,6 +1,7 @@
 /** `folkmoot sim`: runs a scenario and prints what came of it. */
 import { Command, Option } from 'commander';
-import { policies, type VerifierKind, weightings } from '../engine/index.js';
+import type { VerifierKind } from '../engine/index.js';
+import { policies, weightings } from '../engine/schema/genesis.js';
 import type { SimResult } from '../sim/index.js';
 import { httpUrl } from './client-options.js';
 import { exitCodes, UsageError } from './exit.js';

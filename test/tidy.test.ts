@@ -95,12 +95,33 @@ test('load tester: each of its folders imports only those before it', () => {
 
 test('doors: from outside, the engine is entered by its doors only', () => {
   const doors = ['engine/index.ts', 'engine/signing.ts'];
+  // The words of a genesis, for the options of commands that need no engine to show their help.
+  const words = 'engine/schema/genesis.ts';
   const wrong = offences(({ path }, to) => {
     if (under(path, 'engine', 'test') || !under(to, 'engine') || doors.includes(to)) return null;
     if (under(path, 'api/client.ts', 'api/client')) return null;
+    if (under(path, 'cli') && to === words) return null;
     return `export it from ${doors[0]}`;
   });
   expect(wrong).toEqual([]);
+});
+
+test('cli: what is loaded for every command is not the engine, the server or the simulator', () => {
+  const seen = new Set<string>();
+  const load = (path: string) => {
+    const source = sources.find((one) => one.path === path);
+    if (!source || seen.has(path)) return;
+    seen.add(path);
+    const values = source.text.matchAll(/(?:^|\n)(?:im|ex)port (?!type )[^'";]*?from\s+'([^']+)'/g);
+    for (const [, name] of values) load(resolve(path, name!));
+  };
+  load('cli/main.ts');
+  const beyond = [...seen].filter((path) => !under(path, 'cli'));
+  expect(beyond.sort()).toEqual([
+    'bench/load/options.ts',
+    'engine/schema/genesis.ts',
+    'engine/schema/typebox.ts',
+  ]);
 });
 
 test('audit: the auditor shares no code with the engine', () => {
