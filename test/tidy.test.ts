@@ -154,7 +154,7 @@ test('packages: some have a single importer', () => {
     piscina: /^(engine\/crypto|sim\/jobs|bench\/load\/prepare)\//,
     jstat: /^sim\/sweep\/statistics/,
     'uWebSockets.js': /^(api\/uws|bench\/bare-server)/,
-    ajv: /^engine\/schema\/validate/,
+    ajv: /^engine\/schema\/ajv/,
     seedrandom: /^sim\/streams/,
     benchmark: /^bench\//,
     typebox: /^engine\/schema\/typebox/,

@@ -1,5 +1,5 @@
-/** ajv validators, compiled from the schemas at first use: the only place that knows ajv. */
-import { Ajv, type ValidateFunction } from 'ajv';
+/** Validators, compiled from the schemas by ajv at first use. */
+import { Ajv, type ValidateFunction } from './ajv.js';
 import { Genesis } from './genesis.js';
 import { type RequestBody, unsigned } from './request.js';
 import type { TSchema } from './typebox.js';

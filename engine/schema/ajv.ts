@@ -1,0 +1,2 @@
+/** ajv, through one door: the build bundles this file, since its 60 modules take 40 ms to load. */
+export { Ajv, type ValidateFunction } from 'ajv';
