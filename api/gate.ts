@@ -81,6 +81,9 @@ export async function pass(
   if (!costs(kind, outcome)) gate.limits.giveBack(kind, whom);
   await durable;
   if (outcome.result === 'duplicate') return repeated(gate, kind, outcome, address, caller);
+  if ('refusal' in outcome && isReplay(outcome.refusal)) {
+    return refuseAt(gate, outcome.refusal, request, admitted, caller);
+  }
   const left = gate.limits.look(kind, whom);
   if (!('refusal' in outcome) || outcome.refusal.code !== 'INVALID_SIGNATURE') {
     return answer(kind, outcome, caller, left);
@@ -101,10 +104,15 @@ function applied(
   return { outcome, durable: Promise.resolve() };
 }
 
-/** Whether it is charged: our own fault, a repeat, and a refused registration are not. */
+/** An older status update: anybody who has seen it can send it again. */
+const isReplay = ({ reason }: Refusal) => reason === 'REPLAYED';
+
+/** Whether it is charged: our own fault, what is sent again, and a refused registration are not. */
 function costs(kind: CommandKind, outcome: Outcome): boolean {
-  if ('refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR') return false;
-  if (kind === 'register') return outcome.result === 'accepted';
+  if ('refusal' in outcome) {
+    const { refusal } = outcome;
+    return refusal.code !== 'NETWORK_ERROR' && !isReplay(refusal) && kind !== 'register';
+  }
   return outcome.result !== 'duplicate';
 }
 

@@ -111,6 +111,38 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
   });
 });
 
+test('alliance_propose: repeats under way hold nothing of it', async () => {
+  // On disk, where a commit takes a while: all of a round wait for the same ones.
+  const scene = await begin('spec', temporaryFolder());
+  const { there, at, pass } = scene;
+  const [ada, bob] = [await join(scene, 'Ada'), await join(scene, 'Bob')];
+  const next = () => ally.propose(ada, { target_ids: [bob.agentId] }, at());
+  for (let round = 1; round <= 5; round += 1) {
+    const first = next();
+    pass(1);
+    const sent = [first, ...Array<Request>(60).fill(first), next()].map((one) => there.send(one));
+    const codes = (await Promise.all(sent)).map(({ status: code }) => code);
+    expect(codes).not.toContain(429);
+    pass(60_000);
+  }
+});
+
+test('status: an older one that others send again uses nothing of it', async () => {
+  const scene = await begin();
+  const { there, at, pass } = scene;
+  const ada = await join(scene, 'Ada');
+  const next = () => status(ada, { status: 'active' }, ada.agentId, at());
+  const older = next();
+  await there.do(older, 200);
+  pass(1);
+  expect(left(await there.send(next()))).toBe(28);
+  for (let times = 1; times <= 31; times += 1) {
+    expectError(await there.send(older), 401, 'INVALID_SIGNATURE', 'REPLAYED');
+  }
+  pass(1);
+  expect(left(await there.send(next()))).toBe(27);
+});
+
 describe('register: 1 a minute an address', () => {
   test('charged when it is accepted, not for a mistake or a repeat', async () => {
     const { there, at, pass } = await begin();
