@@ -10,9 +10,8 @@ export interface SaturateHooks extends LoadHooks {
   onProbe?(probe: Probe, bracket: number): void;
 }
 
-const MOST_ATTEMPTS = 4;
-/** R moves by less than a tenth on a machine that is as fast as before. */
-const UNMOVED = 0.9;
+/** Probes that agree decide a rate: two of at most three, so that no single moment does. */
+const AGREEING = 2;
 
 export class Search {
   readonly #load: LoadOptions;
@@ -22,7 +21,6 @@ export class Search {
   #count = 0;
   /** R, as it was last measured. */
   #r = rawSpeed();
-  #fastest = 0;
   #held: LoadResult | null = null;
   #last: LoadResult | null = null;
   /** Why no further probe makes sense. */
@@ -40,23 +38,16 @@ export class Search {
     return probes;
   }
 
-  /**
-   * What fails is tried once more, and further while it may have been the machine: R was lower than
-   * it had been. Null when the search is over.
-   */
+  /** Whether a rate holds, as most of its probes say; null when the search is over. */
   async holdsAt(rate: number, bracket: number): Promise<boolean | null> {
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+    const said = { held: 0, failed: 0 };
+    while (said.held < AGREEING && said.failed < AGREEING) {
       const probe = await this.#probe(rate);
       if (!probe) return null;
       this.#hooks.onProbe?.(probe, bracket);
-      if (probe.holds) return true;
-      if (attempt >= 2 && !this.#slowed(probe)) return false;
+      said[probe.holds ? 'held' : 'failed'] += 1;
     }
-    return false;
-  }
-
-  #slowed({ r_before, r_after }: Probe): boolean {
-    return Math.min(r_before ?? 0, r_after ?? 0) < UNMOVED * this.#fastest;
+    return said.held === AGREEING;
   }
 
   /** Why it ended early, or null. */
@@ -81,7 +72,6 @@ export class Search {
       return null;
     }
     this.#r = rawSpeed();
-    this.#fastest = Math.max(this.#fastest, before ?? 0, this.#r ?? 0);
     const r = { r_before: before, r_after: this.#r };
     const probe = probeOf(result, { rate, objectives: this.#objectives, r });
     if (probe.holds) this.#held = result;
