@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { full } from '../counts.js';
 import { type Ended, folkmoot, linesOf, type SimJson, simJson } from './helpers.js';
 
-const usual = ['--seed', '7', '--agents', '300', '--blocks', '20'];
+const size = full ? { agents: 300, blocks: 20 } : { agents: 80, blocks: 10 };
+const usual = ['--seed', '7', '--agents', `${size.agents}`, '--blocks', `${size.blocks}`];
 
 let first: { json: SimJson; ended: Ended };
 
@@ -36,7 +38,7 @@ describe('sim: the digest', () => {
 
   test.each([
     ['another seed', ['--seed', '8']],
-    ['one agent more', ['--agents', '301']],
+    ['one agent more', ['--agents', `${size.agents + 1}`]],
     ['another policy', ['--policy', 'majority']],
   ])('sim: %s gives another digest', async (_, changed) => {
     const { json } = await simJson(...usual, ...changed);
@@ -57,8 +59,8 @@ describe('sim: what it prints', () => {
     expect(JSON.parse(lines[0]!)).toMatchObject({
       seed: '7',
       scenario: {
-        population: 300,
-        length: { blocks: 20 },
+        population: size.agents,
+        length: { blocks: size.blocks },
         consensus: { policy: 'bft', weights: 'equal' },
       },
       modules: {},
@@ -94,13 +96,13 @@ describe('sim: what it prints', () => {
   test('sim --json: as many blocks closed as were asked for, out of those proposed', () => {
     const { proposed, finalized, rejected, expired, orphaned } = first.json.measures;
     const closed = finalized! + rejected! + expired! + orphaned!;
-    expect(closed).toBeGreaterThanOrEqual(20);
+    expect(closed).toBeGreaterThanOrEqual(size.blocks);
     expect(proposed).toBeGreaterThanOrEqual(closed);
   });
 
   test('sim: title, seed, size and policy stand first on standard error', () => {
     const [line] = linesOf(first.ended.stderr);
-    expect(line).toBe('folkmoot sim: A town (seed=7 agents=300 bft)');
+    expect(line).toBe(`folkmoot sim: A town (seed=7 agents=${size.agents} bft)`);
   });
 
   test('sim: progress lines go up to the end and say what is durable', () => {
@@ -117,7 +119,7 @@ describe('sim: what it prints', () => {
       const numbers = told.map((one) => one[name]);
       expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
     }
-    expect(told.at(-1)!.closed).toBeGreaterThanOrEqual(20);
+    expect(told.at(-1)!.closed).toBeGreaterThanOrEqual(size.blocks);
   });
 
   test('sim: without --json the summary names verdict, seed and digest', async () => {

@@ -5,8 +5,9 @@ import { parse } from 'csv-parse/sync';
 import { expect } from 'vitest';
 import { type Ended, folkmoot } from '../cli/helpers.js';
 
+/** With one thread, which is the fastest for a few small runs, unless another --jobs is given. */
 export const sweepIn = (file: string, out: string, ...args: string[]): Promise<Ended> =>
-  folkmoot(['sweep', file, '--out', out, '--jobs', '2', ...args]);
+  folkmoot(['sweep', file, '--out', out, '--jobs', '1', ...args]);
 
 /** Every file by its path in the folder, as text. */
 export function filesIn(folder: string): Map<string, string> {
