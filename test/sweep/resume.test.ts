@@ -10,8 +10,8 @@ import { temporaryFolder } from '../fixture.js';
 import { expectSame, filesIn, runsIn, sweepIn } from './folders.js';
 import { smallRaw, writeScenario } from './scenarios.js';
 
-const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 4 };
-const RUNS = 12;
+const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
+const RUNS = 6;
 const around = suiteFolder();
 const file = writeScenario(around, { ...smallRaw(), sweep });
 const unbroken = join(around, 'unbroken');
@@ -105,7 +105,7 @@ describe('sweep: a folder that is another one', () => {
     refused(
       file,
       unbroken,
-      /replicates is 4 there and 5 now|runs is 12/,
+      /replicates is 2 there and 5 now|runs is 6/,
       '--resume',
       '--replicates',
       '5',
@@ -149,7 +149,7 @@ test('sweep: two processes do not work on one folder', async () => {
   // Stopped while it holds the folder, so that the second one is sure to meet it.
   await new Promise<void>((resolve) => {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      if (/^2\/12 runs/m.test(text)) resolve();
+      if (/^2\/6 runs/m.test(text)) resolve();
     });
   });
   child.kill('SIGSTOP');
@@ -164,7 +164,7 @@ test('sweep: two processes do not work on one folder', async () => {
 test('sweep: a run whose file is lost is run again', async () => {
   const out = join(temporaryFolder(), 'out');
   await sweepIn(file, out);
-  for (const lost of ['runs/1.json', 'runs/12.json', 'runs.csv']) rmSync(join(out, lost));
+  for (const lost of ['runs/1.json', 'runs/6.json', 'runs.csv']) rmSync(join(out, lost));
   expect((await sweepIn(file, out, '--resume')).code).toBe(0);
   expectSame(unbroken, out);
 });
