@@ -76,6 +76,17 @@ test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; h
     },
   ],
   [
+    'whose medians differ by less than a hundredth of the time',
+    true,
+    {
+      verdict: 'UNSTABLE',
+      halves: [
+        [500, 4],
+        [500, 50],
+      ],
+    },
+  ],
+  [
     'that is kept less and less',
     false,
     {

@@ -123,10 +123,19 @@ function differencesOf({ halves }: Evidence): string[] {
   ];
 }
 
-/** Whether the second half was worse than chance makes it: what goes on like that does not hold. */
-export function worsened([first, second]: LoadResult['arrivals']['halves']): boolean {
+/**
+ * Whether the second half shows a rate that does not hold: fewer answers than chance makes, or a
+ * line that grows by more than a hundredth of the time between the halves' middles. A server that
+ * takes 99 % of what comes lets it grow so.
+ */
+export function worsened({
+  arrivals,
+  measured_s,
+}: Pick<LoadResult, 'arrivals' | 'measured_s'>): boolean {
+  const [first, second] = arrivals.halves;
   if (!first || !second) return false;
-  return fewer(second, first) || slower(second, first);
+  const grownMs = (second.response_p50 ?? 0) - (first.response_p50 ?? 0);
+  return fewer(second, first) || grownMs > (1 - LEAST_SHARE) * (measured_s / 2) * 1_000;
 }
 
 const fewer = (half: Half, other: Half): boolean => {

@@ -29,7 +29,7 @@ export function probeOf(
     accepted_per_s: rate * share,
     p99: p99.of(result),
     // A line that grows all along, or a server that tires, has only not failed yet.
-    holds: kept && missed.length === 0 && !worsened(arrivals.halves),
+    holds: kept && missed.length === 0 && !worsened(result),
     verdict,
     reasons: [...missed, ...reasons],
     ...r,

@@ -18,7 +18,6 @@ export class Search {
   readonly #objectives: readonly Objective[];
   readonly #hooks: SaturateHooks;
   #probes: Probe[] = [];
-  #count = 0;
   /** R, as it was last measured. */
   #r = rawSpeed();
   #held: LoadResult | null = null;
@@ -79,12 +78,10 @@ export class Search {
     return probe;
   }
 
-  /** Each probe has agents of its own: no message is sent twice. */
+  /** With the agents of the first probe: more of them would make it another network. */
   async #run(rate: number, r: number | null): Promise<LoadResult | null> {
-    this.#count += 1;
-    const seed = `${this.#load.seed}/${this.#count}`;
     try {
-      return await runLoad({ ...this.#load, rate, seed }, { ...this.#hooks, r });
+      return await runLoad({ ...this.#load, rate }, { ...this.#hooks, r });
     } catch (error) {
       if (!(error instanceof LoadError) || !this.#last) throw error;
       this.#end = error.message;
