@@ -118,7 +118,10 @@ test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; h
     arrivals: { ...arrivals, of_target: share, halves: two ?? arrivals.halves },
   };
   const r = { r_before: null, r_after: null };
-  expect(probeOf(result, { rate: 100, objectives: [], r }).holds).toBe(expected);
+  const { holds, reasons, verdict: shown } = probeOf(result, { rate: 100, objectives: [], r });
+  expect(holds).toBe(expected);
+  // Whoever reads that it failed reads why.
+  if (!holds && share === 1 && shown !== 'INVALID') expect(reasons[0]).toMatch(/half/);
 });
 
 test('probe: an objective that is missed does not hold, and is the first reason', () => {

@@ -124,18 +124,20 @@ function differencesOf({ halves }: Evidence): string[] {
 }
 
 /**
- * Whether the second half shows a rate that does not hold: fewer answers than chance makes, or a
- * line that grows by more than a hundredth of the time between the halves' middles. A server that
+ * How the second half shows a rate that does not hold, or null: fewer answers than chance makes, or
+ * a line that grows by more than a hundredth of the time between the halves' middles. A server that
  * takes 99 % of what comes lets it grow so.
  */
-export function worsened({
+export function worsening({
   arrivals,
   measured_s,
-}: Pick<LoadResult, 'arrivals' | 'measured_s'>): boolean {
+}: Pick<LoadResult, 'arrivals' | 'measured_s'>): string | null {
   const [first, second] = arrivals.halves;
-  if (!first || !second) return false;
+  if (!first || !second) return null;
   const grownMs = (second.response_p50 ?? 0) - (first.response_p50 ?? 0);
-  return fewer(second, first) || grownMs > (1 - LEAST_SHARE) * (measured_s / 2) * 1_000;
+  if (fewer(second, first)) return 'the second half accepted less than the first';
+  if (grownMs <= (1 - LEAST_SHARE) * (measured_s / 2) * 1_000) return null;
+  return `the line grew: the second half's median is ${figure(grownMs)} ms longer`;
 }
 
 const fewer = (half: Half, other: Half): boolean => {

@@ -1,7 +1,7 @@
 /** What a run at a rate tells of that rate: whether it holds. */
 import { figureOf } from '../figures/figures.js';
 import type { LoadResult, Probe } from '../result.js';
-import { worsened } from '../run/verdict.js';
+import { worsening } from '../run/verdict.js';
 
 /** What must hold besides the rate. */
 export interface Objective {
@@ -22,14 +22,18 @@ export function probeOf(
 ): Probe {
   const { arrivals, verdict, reasons } = result;
   const share = arrivals.of_target ?? 0;
-  const missed = objectives.flatMap((objective) => objective.missed(result) ?? []);
+  // A line that grows all along, or a server that tires, has only not failed yet.
+  const tiring = worsening(result);
+  const missed = [
+    ...objectives.flatMap((objective) => objective.missed(result) ?? []),
+    ...(tiring === null ? [] : [tiring]),
+  ];
   const kept = share >= LEAST_SHARE && verdict !== 'INVALID';
   return {
     rate,
     accepted_per_s: rate * share,
     p99: p99.of(result),
-    // A line that grows all along, or a server that tires, has only not failed yet.
-    holds: kept && missed.length === 0 && !worsened(result),
+    holds: kept && missed.length === 0,
     verdict,
     reasons: [...missed, ...reasons],
     ...r,

@@ -1,4 +1,5 @@
 /** Probes of a server, one after the other, and what was seen of it so far. */
+import { setImmediate } from 'node:timers/promises';
 import { rawSpeed } from '../../raw.js';
 import { LoadError } from '../error.js';
 import type { LoadOptions } from '../options.js';
@@ -10,8 +11,13 @@ export interface SaturateHooks extends LoadHooks {
   onProbe?(probe: Probe, bracket: number): void;
 }
 
-/** Probes that agree decide a rate: two of at most three, so that no single moment does. */
-const AGREEING = 2;
+/** Probes of a rate at most, and how often it fails on an undisturbed machine to have failed. */
+const MOST_PROBES = 6;
+const FAILURES = 2;
+/** Of the highest R: below it something else is at work on the machine. */
+const UNDISTURBED = 0.95;
+/** How often R is measured, half a second each, until a probe begins all the same. */
+const MOST_WAITS = 10;
 
 export class Search {
   readonly #load: LoadOptions;
@@ -19,7 +25,8 @@ export class Search {
   readonly #hooks: SaturateHooks;
   #probes: Probe[] = [];
   /** R, as it was last measured. */
-  #r = rawSpeed();
+  #r: number | null = null;
+  #fastest = 0;
   #held: LoadResult | null = null;
   #last: LoadResult | null = null;
   /** Why no further probe makes sense. */
@@ -29,6 +36,7 @@ export class Search {
     this.#load = load;
     this.#objectives = objectives;
     this.#hooks = hooks;
+    this.#measureSpeed();
   }
 
   takeProbes(): Probe[] {
@@ -37,16 +45,40 @@ export class Search {
     return probes;
   }
 
-  /** Whether a rate holds, as most of its probes say; null when the search is over. */
+  /**
+   * Whether a rate holds; null when the search is over. Other work on the machine only ever makes a
+   * server slower: one probe that holds shows that it can, and a failure counts when the machine
+   * was undisturbed before and after.
+   */
   async holdsAt(rate: number, bracket: number): Promise<boolean | null> {
-    const said = { held: 0, failed: 0 };
-    while (said.held < AGREEING && said.failed < AGREEING) {
+    let failures = 0;
+    for (let probes = 0; probes < MOST_PROBES && failures < FAILURES; probes += 1) {
+      await this.#undisturbed();
       const probe = await this.#probe(rate);
       if (!probe) return null;
       this.#hooks.onProbe?.(probe, bracket);
-      said[probe.holds ? 'held' : 'failed'] += 1;
+      if (probe.holds) return true;
+      if (!this.#isLow(probe.r_before) && !this.#isLow(probe.r_after)) failures += 1;
     }
-    return said.held === AGREEING;
+    return false;
+  }
+
+  /** Waits until other work on the machine is over, for a while. */
+  async #undisturbed(): Promise<void> {
+    for (let waits = 0; waits < MOST_WAITS && this.#isLow(this.#r); waits += 1) {
+      if (this.#hooks.signal?.aborted) return;
+      await setImmediate();
+      this.#measureSpeed();
+    }
+  }
+
+  #isLow(r: number | null): boolean {
+    return r !== null && r < UNDISTURBED * this.#fastest;
+  }
+
+  #measureSpeed(): void {
+    this.#r = rawSpeed();
+    this.#fastest = Math.max(this.#fastest, this.#r ?? 0);
   }
 
   /** Why it ended early, or null. */
@@ -70,7 +102,7 @@ export class Search {
       this.#end = result.reasons[0] ?? result.ended;
       return null;
     }
-    this.#r = rawSpeed();
+    this.#measureSpeed();
     const r = { r_before: before, r_after: this.#r };
     const probe = probeOf(result, { rate, objectives: this.#objectives, r });
     if (probe.holds) this.#held = result;
