@@ -1,7 +1,9 @@
 /** Whose request it is, where proxies stand in between: only trusted ones are believed. */
 
 /** As a socket shows it: an IPv4 address inside IPv6 is that IPv4 address. */
-const plain = (address: string) => address.trim().replace(/^(?:0*:)*:?ffff:(?=\d+\.)/i, '');
+const plain = (address: string) =>
+  address.includes(':') ? address.trim().replace(MAPPED, '') : address.trim();
+const MAPPED = /^(?:0*:)*:?ffff:(?=\d+\.)/i;
 
 /**
  * The nearest address that is no trusted proxy: the peer's own, or that of X-Forwarded-For from the

@@ -2,19 +2,18 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Network } from '../engine/index.js';
 import type { Connections } from './connections.js';
-import { match } from './routes.js';
+import { match, type Route } from './routes.js';
 import type { HttpRequest } from './transport.js';
 
-interface RequestLabels {
-  route: string;
-  method: string;
-  status: string;
+interface Answered {
+  labels: { route: string; method: string; status: string };
+  count: number;
 }
 
 export class Metrics {
   readonly #registry = new Registry();
-  /** By route, method and status. Counted here: the library's way costs a microsecond each. */
-  readonly #requests = new Map<string, { labels: RequestLabels; count: number }>();
+  /** By route, and by status. Counted here: the library's way costs a microsecond each. */
+  readonly #requests = new Map<Route | null, Map<number, Answered>>();
 
   constructor(network: Network, connections: Connections) {
     const registers = [this.#registry];
@@ -28,7 +27,9 @@ export class Metrics {
       registers,
       collect() {
         this.reset();
-        for (const { labels, count } of requests.values()) this.inc({ ...labels }, count);
+        for (const byStatus of requests.values()) {
+          for (const { labels, count } of byStatus.values()) this.inc({ ...labels }, count);
+        }
       },
     });
     const gauge = (name: string, help: string, value: () => number) =>
@@ -65,17 +66,20 @@ export class Metrics {
   }
 
   answered({ method, path }: HttpRequest, status: number): void {
-    // The table's path, never the client's: label values stay few.
-    const route = match(method, path)?.route?.path ?? 'unknown';
-    // Nor its methods: whoever invents some would make the map grow.
-    const known = route === 'unknown' ? 'other' : method;
-    const name = `${status} ${known} ${route}`;
-    const counted = this.#requests.get(name);
-    if (counted) counted.count += 1;
-    else {
-      const labels = { route, method: known, status: String(status) };
-      this.#requests.set(name, { labels, count: 1 });
+    const route = match(method, path)?.route ?? null;
+    let byStatus = this.#requests.get(route);
+    if (!byStatus) {
+      byStatus = new Map();
+      this.#requests.set(route, byStatus);
     }
+    let answered = byStatus.get(status);
+    if (!answered) {
+      // The table's path and method, never the client's: label values stay few.
+      const { path: name, method: known } = route ?? { path: 'unknown', method: 'other' };
+      answered = { labels: { route: name, method: known, status: String(status) }, count: 0 };
+      byStatus.set(status, answered);
+    }
+    answered.count += 1;
   }
 
   #sizes(network: Network): void {

@@ -177,6 +177,8 @@ class Exchange {
   readonly #flight: Flight;
   readonly #res: UwsResponse;
   #over = false;
+  /** Whether there is a watch, or no need for one any more. */
+  #watched = false;
 
   constructor(application: Application, flight: Flight, res: UwsResponse) {
     this.#application = application;
@@ -186,8 +188,16 @@ class Exchange {
 
   begin(req: UwsRequest): void {
     this.#flight.begin();
-    // First of all: without it, a throw here would end the process.
-    this.#res.onAborted(() => this.#end());
+    try {
+      this.#take(req);
+    } catch (error) {
+      // A request that is neither answered nor watched would end the process.
+      this.#watch();
+      throw error;
+    }
+  }
+
+  #take(req: UwsRequest): void {
     const head = new Head();
     req.forEach((name, value) => {
       head.add(name, value);
@@ -195,16 +205,15 @@ class Exchange {
     const path = req.getUrl();
     const query = req.getQuery();
     const method = req.getCaseSensitiveMethod().toUpperCase();
-    const address = Buffer.from(this.#res.getRemoteAddressAsText()).toString();
+    const address = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
     const target = query === undefined ? path : `${path}?${query}`;
-    const request = { method, target, path, headers: head.headers, address };
-    this.#read(head, request);
+    this.#read(head, { method, target, path, headers: head.headers, address, body: nothing });
   }
 
-  #read(head: Head, request: Omit<HttpRequest, 'body'>): void {
+  #read(head: Head, request: HttpRequest): void {
     const { method, path } = request;
-    if (head.ambiguous) return this.#answer({ ...request, method: '', body: nothing }, true);
-    if (!head.hasBody) return this.#answer({ ...request, body: nothing });
+    if (head.ambiguous) return this.#answer({ ...request, method: '' }, true);
+    if (!head.hasBody) return this.#answer(request);
     const limit = this.#application.bodyLimit(method, path);
     const collector = new BodyCollector(limit);
     const declared = head.contentLength;
@@ -212,6 +221,7 @@ class Exchange {
       return this.#answer({ ...request, body: 'tooLarge' }, true);
     }
     let done = false;
+    this.#watch();
     this.#res.onData((chunk, isLast) => {
       if (done || this.#over) return;
       // Copied, into memory that small bodies share.
@@ -224,8 +234,17 @@ class Exchange {
   #answer(request: HttpRequest, close = false): void {
     const response = this.#application.handle(request);
     const headOnly = request.method === 'HEAD';
-    if (!(response instanceof Promise)) this.#write(response, headOnly, close);
-    else void response.then((answer) => this.#write(answer, headOnly, close));
+    // An answer without a body is none to the library, which asks for one or for a watch.
+    if (headOnly || response instanceof Promise) this.#watch();
+    if (!(response instanceof Promise)) return this.#write(response, headOnly, close);
+    void response.then((answer) => this.#write(answer, headOnly, close));
+  }
+
+  /** To be told when the peer goes: where the answer is not written in the turn of its request. */
+  #watch(): void {
+    if (this.#watched) return;
+    this.#watched = true;
+    this.#res.onAborted(() => this.#end());
   }
 
   #write({ status, headers, body }: HttpResponse, headOnly: boolean, close: boolean): void {
@@ -233,10 +252,12 @@ class Exchange {
     this.#end();
     const res = this.#res;
     res.cork(() => {
-      res.writeStatus(statusLine(status));
+      // 200 is what it writes by itself.
+      if (status !== 200) res.writeStatus(statusLine(status));
       for (const name in headers) res.writeHeader(name, safeValue(headers[name]!));
       if (headOnly) res.endWithoutBody(Buffer.byteLength(body), close);
       else res.end(body, close);
+      this.#watched = true;
     });
   }
 
