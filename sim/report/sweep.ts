@@ -11,7 +11,7 @@ import { commandLine } from './shell.js';
 import { type CellData, readSweep, type SweepData, type SweepHead } from './sweep-data.js';
 
 /** Dots of all charts of a Latin hypercube together, so that the file stays small. */
-const MOST_DOTS = 6_000;
+const MOST_DOTS = 4_800;
 const MOST_CELLS = 300;
 
 export async function sweepReport(folder: string): Promise<string> {
@@ -36,7 +36,7 @@ function chartsOf({ head, factors, cells }: SweepData): Chart[] {
   const { design, responses } = head.scenario.sweep;
   const varied = factors.filter(({ levels }) => levels.length > 1);
   if (design === 'lhs') {
-    const most = Math.max(50, Math.floor(MOST_DOTS / (responses.length * varied.length || 1)));
+    const most = Math.max(40, Math.floor(MOST_DOTS / (responses.length * varied.length || 1)));
     const charts = responses.flatMap((measure) =>
       varied.map((factor) => scatterChart(measure, factor, cells, most)),
     );

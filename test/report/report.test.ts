@@ -168,7 +168,7 @@ test('size: a hypercube of many factors and responses stays small', async () => 
   const charts = many * asked;
   expect(page.length).toBeLessThan(2_000_000);
   expect([...page.matchAll(/<figure>/g)]).toHaveLength(charts);
-  const dots = Math.min(500, Math.floor(6_000 / charts));
+  const dots = Math.min(500, Math.floor(4_800 / charts));
   if (dots < 500) expect(words(page)).toContain(`Drawn are ${dots} of 500 cells, evenly spaced.`);
   expect(words(page)).toContain('200 more cells are in summary.csv');
 });
