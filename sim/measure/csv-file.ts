@@ -34,6 +34,17 @@ export class CsvFile<R extends Record<string, Cell>> {
     if (this.#waiting.length === BLOCK) this.#flush();
   }
 
+  /** Adds all rows and finishes; leaves nothing behind when a row cannot be had or written. */
+  finishWith(rows: Iterable<R>): void {
+    try {
+      for (const row of rows) this.add(row);
+    } catch (error) {
+      this.abandon();
+      throw error;
+    }
+    this.finish();
+  }
+
   finish(): void {
     this.#flush();
     this.#try(() => {

@@ -74,10 +74,10 @@ export async function writeResult(
   { tables: rows }: Finished,
 ): Promise<void> {
   crashPoint('output.before');
-  writeTable(folder, 'blocks.csv', rows['blocks.csv']);
-  writeTable(folder, 'agents.csv', rows['agents.csv']);
-  writeTable(folder, 'groups.csv', rows['groups.csv']);
-  writeTable(folder, 'series.csv', rows['series.csv']);
+  open(folder, 'blocks.csv').finishWith(rows['blocks.csv']);
+  open(folder, 'agents.csv').finishWith(rows['agents.csv']);
+  open(folder, 'groups.csv').finishWith(rows['groups.csv']);
+  open(folder, 'series.csv').finishWith(rows['series.csv']);
   await writeText(folder, 'scenario.json', `${JSON.stringify(result.scenario, null, 2)}\n`);
   await writeText(folder, 'summary.json', `${JSON.stringify(result, null, 2)}\n`);
 }
@@ -85,17 +85,6 @@ export async function writeResult(
 /** Columns in the order of the dictionary. */
 function open<T extends TableName>(folder: string, name: T): CsvFile<Row<T>> {
   return new CsvFile(folder, name, Object.keys(tables[name]));
-}
-
-function writeTable<T extends TableName>(folder: string, name: T, rows: Iterable<Row<T>>): void {
-  const file = open(folder, name);
-  try {
-    for (const row of rows) file.add(row);
-  } catch (error) {
-    file.abandon();
-    throw error;
-  }
-  file.finish();
 }
 
 /**

@@ -34,19 +34,10 @@ export async function writeLoad(result: LoadResult, folder: string): Promise<voi
   const { histogramLog } = await import('./histogram-log.js');
   const { tablesOf } = await import('../figures/tables.js');
   const { loadReport } = await import('../report/index.js');
-  for (const [name, table] of Object.entries(tablesOf(result))) writeTable(folder, name, table);
+  for (const [name, { columns, rows }] of Object.entries<Table>(tablesOf(result))) {
+    new CsvFile(folder, name, columns).finishWith(rows);
+  }
   await writeText(folder, 'histograms.hlog', histogramLog(result));
   await writeText(folder, 'report.html', loadReport(result));
   await writeText(folder, 'result.json', `${JSON.stringify(result, null, 2)}\n`);
-}
-
-function writeTable(folder: string, name: string, { columns, rows }: Table): void {
-  const file = new CsvFile(folder, name, columns);
-  try {
-    for (const row of rows) file.add(row);
-  } catch (error) {
-    file.abandon();
-    throw error;
-  }
-  file.finish();
 }
