@@ -90,7 +90,9 @@ async function observe(network: Network, timed: Timed): Promise<Outcome> {
   return outcome;
 }
 
-test('engine: random lives never throw and keep the invariants', { timeout: 900_000 }, async () => {
+test('engine: random lives never throw and keep the invariants', {
+  timeout: 1_800_000,
+}, async () => {
   const life = fc.asyncProperty(
     genesis,
     attempts(counts.commandsPerSequence),
@@ -105,7 +107,7 @@ test('engine: random lives never throw and keep the invariants', { timeout: 900_
 });
 
 test('engine: a network that is closed and opened again never notices', {
-  timeout: 900_000,
+  timeout: 1_800_000,
 }, async () => {
   const stops = fc.array(fc.nat(counts.commandsPerSequence), { minLength: 1, maxLength: 4 });
   const script = attempts(counts.commandsPerSequence);
