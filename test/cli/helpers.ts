@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import {
   createVerifier,
   type EntryKind,
+  fileLines,
   openLmdbStore,
+  printLine,
   replay,
   SCHEMA_VERSION,
   storedLines,
@@ -99,9 +101,19 @@ export async function logText(folder: string, ...args: string[]): Promise<string
   return stdout;
 }
 
-export async function logLines(folder: string, ...args: string[]): Promise<Line[]> {
-  return linesOf(await logText(folder, ...args)).map((line) => JSON.parse(line) as Line);
+/** The lines of a kept run, read in this process: as `folkmoot log` prints them, and faster. */
+export async function logLines(run: string): Promise<Line[]> {
+  const store = openForReading(join(run, 'network'));
+  try {
+    const lines = [...storedLines(store, 0, store.meta()?.seq ?? -1)];
+    return lines.map((line) => JSON.parse(JSON.stringify(printLine(line))) as Line);
+  } finally {
+    await store.close();
+  }
 }
+
+const openForReading = (path: string) =>
+  openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
 
 /** Texts between line feeds; the last line ends with one too. */
 export function linesOf(text: string): string[] {
@@ -161,7 +173,7 @@ export async function replayJson(source: string, ...args: string[]): Promise<Rep
 
 /** The same of a data folder in this process, which is faster; with signatures unless left out. */
 export async function replayHere(path: string, signatures = true): Promise<Replayed> {
-  const stored = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const stored = openForReading(path);
   const verifier = createVerifier('inline');
   try {
     const lines = storedLines(stored, 0, stored.meta()?.seq ?? 0);
@@ -173,6 +185,12 @@ export async function replayHere(path: string, signatures = true): Promise<Repla
     await verifier.close();
     await stored.close();
   }
+}
+
+/** The same of a printed log, without signatures. */
+export async function replayPrinted(file: string): Promise<Replayed> {
+  const { records_compared: _, ...found } = await replay({ lines: fileLines(file) });
+  return found;
 }
 
 /** A failure that a user can understand: one line on standard error after what else it says. */

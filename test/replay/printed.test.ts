@@ -11,6 +11,7 @@ import {
   logText,
   main,
   replayJson,
+  replayPrinted,
   type SimJson,
   simJson,
   suiteFolder,
@@ -77,7 +78,7 @@ test('replay: a printed log without its digests replays too', async () => {
     return JSON.stringify(line);
   });
   const { digest, log_digest } = run;
-  expect(await replayJson(fileOf(lines))).toMatchObject({ match: true, digest, log_digest });
+  expect(await replayPrinted(fileOf(lines))).toMatchObject({ match: true, digest, log_digest });
 });
 
 test.each([
@@ -89,12 +90,12 @@ test.each([
   ['a kind', (line: Line) => ({ ...line, kind: 'boast' }), 'entry'],
 ])('replay: %s changed in a printed line is found there', async (_, change, what) => {
   const seq = printed.findIndex((line, at) => at > 150 && parse(line).kind === 'vote');
-  const found = await replayJson(changeLine(seq, change));
+  const found = await replayPrinted(changeLine(seq, change));
   expect(found.first_divergence).toMatchObject({ seq, what });
 });
 
 test('replay: a printed line that is left out is missed', async () => {
-  const found = await replayJson(fileOf(printed.filter((_, seq) => seq !== 200)));
+  const found = await replayPrinted(fileOf(printed.filter((_, seq) => seq !== 200)));
   expect(found.first_divergence).toMatchObject({ seq: 200, what: 'entry', found: 'entry 201' });
 });
 

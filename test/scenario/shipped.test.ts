@@ -12,6 +12,7 @@ import {
   withValues,
 } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import { full } from '../counts.js';
 import { live, type Raw } from '../sim/fixture.js';
 
 type Change = readonly [path: string, value: unknown];
@@ -43,7 +44,8 @@ test.each(names)('shipped: %s has a question, an explanation, and its verdict', 
   const { scenario, folder } = loadScenario(name);
   expect(scenario.question).toMatch(/\?$/);
   expect(readFileSync(findScenario(name)!, 'utf8')).toMatch(/^(#.*\n){5}/);
-  const result = await simulate(scenario, { store: 'memory', verifier: 'inline', folder });
+  const verifier = full ? 'inline' : 'off';
+  const result = await simulate(scenario, { store: 'memory', verifier, folder });
   expect([result.verdict, result.broken]).toEqual([scenario.expect, null]);
 });
 
