@@ -1,7 +1,15 @@
 /** Signed answers, off by default: whoever knows the server's key can hold it to its words. */
-import { type CommandKind, carriage, formatInstant, type KeyPair, sign } from '../engine/index.js';
-import { responseInput, sha256Hex } from '../engine/signing.js';
-import { readForm } from './form.js';
+import {
+  type CommandKind,
+  carriage,
+  formatInstant,
+  type KeyPair,
+  parseJson,
+  sign,
+  signingInput,
+} from '../engine/index.js';
+import { type AnsweredRequest, responseInput, sha256Hex } from '../engine/signing.js';
+import { signedRequest } from './signed-request.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
 
 /** The headers that sign an answer; `kind` is that of the request, null for a read. */
@@ -12,10 +20,10 @@ export async function signedHeaders(
   request: HttpRequest,
   { status, body }: HttpResponse,
 ): Promise<Record<string, string>> {
-  const requestSignature = (await signatureOf(kind, request)) || '-';
   const timestamp = formatInstant(now);
+  const answered = await answeredRequest(kind, request);
   const bodySha256 = sha256Hex(body);
-  const input = responseInput({ status, requestSignature, timestamp, bodySha256 });
+  const input = responseInput({ status, request: answered, timestamp, bodySha256 });
   return {
     'X-Server-Public-Key': keys.publicKeyHex,
     'X-Server-Timestamp': timestamp,
@@ -23,22 +31,49 @@ export async function signedHeaders(
   };
 }
 
-/** The request's signature, from wherever its kind carries it; '' where there is none. */
-async function signatureOf(
+const KEY = /^[0-9a-fA-F]{64}$/;
+const SIGNATURE = /^[0-9a-fA-F]{128}$/;
+const TIMESTAMP = /^[0-9A-Za-z:.+-]{1,64}$/;
+
+/** What is none of its kind is not repeated: nobody chooses what the server signs. */
+const fitting = (text: unknown, shape: RegExp): string =>
+  typeof text === 'string' && shape.test(text) ? text : '-';
+
+async function answeredRequest(
   kind: CommandKind | null,
-  { headers, body }: HttpRequest,
-): Promise<string> {
-  const signed = kind === null ? 'header' : carriage[kind].signed;
-  if (signed === 'header') return headers.get('x-agent-signature') ?? '';
-  if (body === 'tooLarge') return '';
-  if (signed === 'form') {
-    const form = await readForm(headers.get('content-type') ?? '', body);
-    return 'refusal' in form ? '' : form.signature;
-  }
-  try {
-    const { signature } = JSON.parse(Buffer.from(body).toString()) as { signature?: unknown };
-    return typeof signature === 'string' ? signature : '';
-  } catch {
-    return '';
-  }
+  { method, target, headers, body }: HttpRequest,
+): Promise<AnsweredRequest> {
+  const read = kind !== null && body !== 'tooLarge' && { target, headers, body };
+  const signed = read ? await credentials(kind, read) : { inputSha256: '-', signature: null };
+  return {
+    method: method || '-',
+    target,
+    publicKey: fitting(headers.get('x-agent-public-key'), KEY),
+    inputSha256: signed.inputSha256,
+    signature: fitting(signed.signature ?? headers.get('x-agent-signature'), SIGNATURE),
+    timestamp: fitting(headers.get('x-timestamp'), TIMESTAMP),
+  };
+}
+
+/** From wherever the kind carries them; a body that cannot be read has neither. */
+async function credentials(
+  kind: CommandKind,
+  received: { target: string; headers: HttpRequest['headers']; body: Uint8Array },
+): Promise<{ inputSha256: string; signature: unknown }> {
+  const request = await signedRequest(kind, received);
+  const parsed = 'refusal' in request ? null : bodyOf(request.body);
+  if ('refusal' in request || !parsed) return { inputSha256: '-', signature: null };
+  const inputSha256 = sha256Hex(signingInput(request, parsed));
+  const inBody = carriage[kind].signed === 'body';
+  return { inputSha256, signature: inBody ? parsed.signature : request.signature };
+}
+
+/** Null for what is no JSON object; an empty body, which `leave` may have, has no members. */
+function bodyOf(body: Uint8Array): Record<string, unknown> | null {
+  if (body.length === 0) return {};
+  const parsed = parseJson(body);
+  const value = 'message' in parsed ? null : parsed.value;
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
 }

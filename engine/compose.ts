@@ -5,6 +5,7 @@
 import type { CommandKind } from './schema/command.js';
 import { carriage, type SignedRequest, targetOf } from './schema/entry.js';
 import type { Decision, Sentiment, Status } from './schema/primitives.js';
+import type { RequestBody } from './schema/request.js';
 import {
   httpInput,
   memeInput,
@@ -24,6 +25,22 @@ export interface Signatory {
 }
 
 const encoder = new TextEncoder();
+
+/** The text that a request's signature covers; `raw` is its body, parsed. */
+export function signingInput(
+  request: SignedRequest,
+  raw: Readonly<Record<string, unknown>>,
+): string {
+  if (request.kind === 'vote') return voteInput(raw);
+  if (request.kind === 'propose') return proposalInput(raw);
+  const { timestamp, target } = request;
+  if (request.kind === 'meme') {
+    const { caption, content_sha256, tags } = raw as RequestBody['meme'];
+    return memeInput({ caption, content_sha256, tags, timestamp });
+  }
+  const { method } = carriage[request.kind];
+  return httpInput({ method, target, timestamp, bodySha256: sha256Hex(request.body) });
+}
 
 /** A request whose signature is in its body; `timestamp` is a member of `fields`. */
 function signedInBody(

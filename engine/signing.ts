@@ -61,15 +61,32 @@ export function authInput(publicKey: string, timestamp: string): string {
   return `auth:${publicKey}:${timestamp}`;
 }
 
-/** A server's response. `requestSignature` is `-` where the request had none. */
+/** What a signed response says that it answers. `-` stands for what the request did not have. */
+export interface AnsweredRequest {
+  method: string;
+  /** As in the request line. */
+  target: string;
+  /** The header X-Agent-Public-Key. */
+  publicKey: string;
+  /** Hex sha256 of the request's signing input. */
+  inputSha256: string;
+  signature: string;
+  /** The header X-Timestamp. */
+  timestamp: string;
+}
+
+/** A server's response: it cannot be moved to another request, nor to a later one of the same. */
 export function responseInput(response: {
   status: number;
-  requestSignature: string;
+  request: AnsweredRequest;
+  /** The server's. */
   timestamp: string;
   bodySha256: string;
 }): string {
-  const { status, requestSignature, timestamp, bodySha256 } = response;
-  return `agentnet-v1-response\n${status}\n${requestSignature}\n${timestamp}\n${bodySha256}`;
+  const { status, request, timestamp, bodySha256 } = response;
+  const { method, target, publicKey, inputSha256, signature } = request;
+  const asked = [method, target, publicKey, inputSha256, signature, request.timestamp];
+  return ['agentnet-v2-response', status, ...asked, timestamp, bodySha256].join('\n');
 }
 
 const short = (text: string) => sha256Hex(text).slice(0, 32);

@@ -1,8 +1,10 @@
 /** Requests over HTTP: the envelope opened, errors typed, response signatures checked. */
 import { verifyText } from '../../engine/browser-keys.js';
+import { signingInput } from '../../engine/compose.js';
 import type { SignedRequest } from '../../engine/schema/entry.js';
 import { carriage } from '../../engine/schema/entry.js';
-import { responseInput, sha256Hex } from '../../engine/signing.js';
+import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/signing.js';
+import { Clock } from './clock.js';
 import { ApiError, type ErrorBody, ResponseSignatureError, UnreachableError } from './errors.js';
 
 export interface HttpOptions {
@@ -20,8 +22,8 @@ interface Outgoing {
   target: string;
   headers: Record<string, string>;
   body?: Uint8Array<ArrayBuffer> | FormData;
-  /** What a signed response refers to; `-` for a read. */
-  signature: string;
+  /** What a signed response refers to: the signing input and its signature; none of a read. */
+  signed?: { input(): string; signature: string };
 }
 
 const TIMEOUT_MS = 30_000;
@@ -32,6 +34,7 @@ export class Http {
   readonly #fetch: typeof fetch;
   readonly #timeoutMs: number;
   readonly #serverKey: string | null;
+  readonly #clock = new Clock();
 
   /** @throws {TypeError} when the url is none of HTTP. */
   constructor({ url, fetch: given, timeoutMs, serverKey }: HttpOptions) {
@@ -52,7 +55,7 @@ export class Http {
       if (value !== undefined) text.set(name, String(value));
     }
     const target = text.size === 0 ? path : `${path}?${text}`;
-    return this.#exchange({ method: 'GET', target, headers: {}, signature: '-' }, signal);
+    return this.#exchange({ method: 'GET', target, headers: {} }, signal);
   }
 
   /** What a signed request answers. */
@@ -60,10 +63,11 @@ export class Http {
     return this.#exchange(outgoing(request));
   }
 
-  async #exchange(request: Outgoing, signal?: AbortSignal): Promise<unknown> {
+  async #exchange(asked: Outgoing, signal?: AbortSignal): Promise<unknown> {
+    const request = this.#serverKey ? timed(asked, this.#clock.stamp()) : asked;
     const { response, body } = await this.#answer(request, signal);
     const { status, headers } = response;
-    this.#checkSignature(response, request.signature, body);
+    this.#checkSignature(response, request, body);
     const envelope = parsed(body);
     if (response.ok && envelope?.success === true) return envelope.data;
     const error = envelope?.error ?? foreign(status);
@@ -97,7 +101,7 @@ export class Http {
     return { response, body: new Uint8Array(await response.arrayBuffer()) };
   }
 
-  #checkSignature({ status, headers }: Response, requestSignature: string, body: Uint8Array) {
+  #checkSignature({ status, headers }: Response, asked: Outgoing, body: Uint8Array) {
     const names = ['x-server-public-key', 'x-server-timestamp', 'x-server-signature'];
     const [key, timestamp, signature] = names.map((name) => headers.get(name));
     if (!key && !timestamp && !signature && !this.#serverKey) return;
@@ -108,11 +112,36 @@ export class Http {
       throw new ResponseSignatureError(`the response is signed by another key: ${key}`);
     }
     const bodySha256 = sha256Hex(body);
-    const input = responseInput({ status, requestSignature, timestamp, bodySha256 });
-    if (!verifyText(input, key, signature)) {
-      throw new ResponseSignatureError("the response's signature does not fit it");
-    }
+    const fits = (request: AnsweredRequest) =>
+      verifyText(responseInput({ status, request, timestamp, bodySha256 }), key, signature);
+    const request = answeredOf(asked);
+    if (fits(request)) return;
+    // Whether it is an answer to this request cannot be told from what it covers.
+    const unread = fits({ ...request, inputSha256: '-', signature: '-' });
+    throw new ResponseSignatureError(
+      unread
+        ? `the server answered ${status} without having read the request`
+        : "the response's signature does not fit it and its request",
+    );
   }
+}
+
+/** With a time of its own, so that an answer to the same request made before does not. */
+const timed = (request: Outgoing, timestamp: string): Outgoing => ({
+  ...request,
+  headers: { 'X-Timestamp': timestamp, ...request.headers },
+});
+
+/** What a signed response to this request has to name. */
+function answeredOf({ method, target, headers, signed }: Outgoing): AnsweredRequest {
+  return {
+    method,
+    target,
+    publicKey: headers['X-Agent-Public-Key'] ?? '-',
+    inputSha256: signed ? sha256Hex(signed.input()) : '-',
+    signature: signed?.signature ?? '-',
+    timestamp: headers['X-Timestamp'] ?? '-',
+  };
 }
 
 interface Envelope {
@@ -153,20 +182,30 @@ function outgoing(request: SignedRequest): Outgoing {
   const key = { 'X-Agent-Public-Key': public_key };
   const json = { ...key, 'Content-Type': 'application/json' };
   const body = new Uint8Array(request.body);
+  const fields = signed === 'header' ? {} : fieldsOf(body);
+  const covered = (signature: string) => ({
+    signed: { input: () => signingInput(request, fields), signature },
+  });
   if (signed === 'header') {
     const { target, signature } = request;
     const headers = { ...json, 'X-Timestamp': timestamp, 'X-Agent-Signature': signature };
-    return { method, target, headers, body, signature };
+    return { method, target, headers, body, ...covered(signature) };
   }
-  const fields = JSON.parse(decoder.decode(body)) as Record<string, unknown>;
   if (signed === 'body') {
-    return { method, target: path, headers: json, body, signature: String(fields.signature) };
+    return { method, target: path, headers: json, body, ...covered(String(fields.signature)) };
   }
-  const form = new FormData();
-  form.set('caption', String(fields.caption));
-  form.set('tags', JSON.stringify(fields.tags));
-  form.set('signature', request.signature);
-  form.set('meme_file', new Blob([new Uint8Array(file ?? [])]), 'meme');
   const headers = { ...key, 'X-Timestamp': timestamp };
-  return { method, target: path, headers, body: form, signature: request.signature };
+  const form = formOf(request.signature, fields, file);
+  return { method, target: path, headers, body: form, ...covered(request.signature) };
+}
+
+const fieldsOf = (body: Uint8Array) => JSON.parse(decoder.decode(body)) as Record<string, unknown>;
+
+function formOf(signature: string, { caption, tags }: Record<string, unknown>, file?: Uint8Array) {
+  const form = new FormData();
+  form.set('caption', String(caption));
+  form.set('tags', JSON.stringify(tags));
+  form.set('signature', signature);
+  form.set('meme_file', new Blob([new Uint8Array(file ?? [])]), 'meme');
+  return form;
 }

@@ -1,12 +1,5 @@
 /** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
-import {
-  carriage,
-  type Refusal,
-  type RequestBody,
-  refuse,
-  type SignedRequest,
-} from '../schema/index.js';
-import { httpInput, memeInput, proposalInput, sha256Hex, voteInput } from '../signing.js';
+import { carriage, type Refusal, refuse, type SignedRequest } from '../schema/index.js';
 import { parseInstant } from '../time.js';
 
 const KEY = /^[0-9a-fA-F]{64}$/;
@@ -58,20 +51,4 @@ export function credentialsOf(
   const signature = signed === 'body' ? raw.signature : request.signature;
   const refusal = signatureProblem(signature);
   return refusal ? { refusal } : { publicKey, signature: String(signature) };
-}
-
-/** The text that the request's signature covers. */
-export function signingInput(
-  request: SignedRequest,
-  raw: Readonly<Record<string, unknown>>,
-): string {
-  if (request.kind === 'vote') return voteInput(raw);
-  if (request.kind === 'propose') return proposalInput(raw);
-  const { timestamp, target } = request;
-  if (request.kind === 'meme') {
-    const { caption, content_sha256, tags } = raw as RequestBody['meme'];
-    return memeInput({ caption, content_sha256, tags, timestamp });
-  }
-  const { method } = carriage[request.kind];
-  return httpInput({ method, target, timestamp, bodySha256: sha256Hex(request.body) });
 }

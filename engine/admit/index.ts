@@ -2,6 +2,7 @@
  * Admission: raw bytes become a command and the signatures to verify, or a refusal. Pure but for
  * nothing: the same request gives the same command, live, simulated and in replay.
  */
+import { signingInput } from '../compose.js';
 import type { VerifyJob } from '../crypto/verifier.js';
 import { type JsonResult, parseJson } from '../json.js';
 import { limits } from '../limits.js';
@@ -22,7 +23,7 @@ import { parseInstant } from '../time.js';
 import { draftRegister, draftStatus } from './agents.js';
 import { draftDiscuss, draftPropose, draftVote } from './consensus.js';
 import { type Media, sniff } from './content.js';
-import { credentialsOf, hexBytes, signingInput } from './credentials.js';
+import { credentialsOf, hexBytes } from './credentials.js';
 import { type Around, type Drafted, type Drafter, refused, type Signer } from './draft.js';
 import {
   draftAllianceLeave,

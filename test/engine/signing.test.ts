@@ -53,14 +53,24 @@ interface Vectors {
   meme: { file_utf8: string; signing_input: string; signature: string; meme_id: string };
   meme_bare: Vectors['meme'];
   ws_auth: { signing_input: string; signature: string };
-  response: {
-    status: number;
-    request_signature: string;
-    timestamp: string;
-    body: string;
-    signing_input: string;
+  response: Response;
+  response_to_read: Response;
+}
+
+interface Response {
+  status: number;
+  request: {
+    method: string;
+    target: string;
+    public_key: string;
+    input_sha256: string;
     signature: string;
+    timestamp: string;
   };
+  timestamp: string;
+  body: string;
+  signing_input: string;
+  signature: string;
 }
 
 const path = new URL('../vectors/signing.json', import.meta.url);
@@ -153,16 +163,27 @@ test.each([
   expect(made).toBe(signing_input);
 });
 
-test('signing: websocket auth and responses have their texts', () => {
+test('signing: websocket auth has its text', () => {
   expect(signing.authInput(public_key, timestamp)).toBe(vectors.ws_auth.signing_input);
-  const { status, request_signature, body, signing_input } = vectors.response;
-  const made = signing.responseInput({
-    status,
-    requestSignature: request_signature,
-    timestamp: vectors.response.timestamp,
-    bodySha256: signing.sha256Hex(body),
-  });
+});
+
+test.each([
+  'response',
+  'response_to_read',
+] as const)('signing: a %s covers the request, status, time and body', (name) => {
+  const { status, request, body, signing_input, signature, timestamp: at } = vectors[name];
+  const { public_key: publicKey, input_sha256: inputSha256, ...rest } = request;
+  const bodySha256 = signing.sha256Hex(body);
+  const answered = { ...rest, publicKey, inputSha256 };
+  const made = signing.responseInput({ status, request: answered, timestamp: at, bodySha256 });
   expect(made).toBe(signing_input);
+  expect(keyOf(1).sign(made)).toBe(signature);
+});
+
+test('signing: the response vector answers the vote vector', () => {
+  const { input_sha256, signature } = vectors.response.request;
+  expect(input_sha256).toBe(signing.sha256Hex(vectors.vote.signing_input));
+  expect(signature).toBe(vectors.vote.signature);
 });
 
 test('signing: a key gives its agent id, in either case', () => {
