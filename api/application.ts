@@ -9,6 +9,7 @@ import {
 } from '../engine/index.js';
 import { sha256Hex } from '../engine/signing.js';
 import { clientAddress } from './address.js';
+import { blockShareOf } from './block-share.js';
 import { socketPath } from './channels.js';
 import { Connections } from './connections.js';
 import { answerOf, failure, success } from './errors.js';
@@ -51,7 +52,8 @@ export interface App extends Application {
 export function createApplication(options: ApplicationOptions): App {
   const { network, profile, now, responseKeys } = options;
   const trusted = new Set(options.trustedProxies);
-  const gate: Gate = { network, limits: new Limits(profile, now), now };
+  const blocks = blockShareOf(profile, now);
+  const gate: Gate = { network, limits: new Limits(profile, now), blocks, now };
   const cors = corsHeaders(options.cors);
   /** With the headers of every answer, which is this request's own. */
   const finished = (response: HttpResponse, requestId: string, request: HttpRequest) => {

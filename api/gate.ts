@@ -16,6 +16,8 @@ import {
   type SignedRequest,
   type Verified,
 } from '../engine/index.js';
+import { agentId } from '../engine/signing.js';
+import type { BlockShare } from './block-share.js';
 import { failure, success } from './errors.js';
 import { addressKey, type Limits, type Quota, quotaHeaders } from './limits.js';
 import type { HttpResponse } from './transport.js';
@@ -23,6 +25,8 @@ import type { HttpResponse } from './transport.js';
 export interface Gate {
   network: Network;
   limits: Limits;
+  /** Who may open the next block; null where nothing is limited. */
+  blocks: BlockShare | null;
   /** The edge's clock: freshness is checked here, never in the engine. */
   now: () => number;
 }
@@ -73,14 +77,21 @@ export async function pass(
   if (empty && look?.result !== 'duplicate') {
     return withQuota(failure(tooMany(quota), caller.requestId), quota);
   }
+  const crowded = look ? null : noRoom(gate, admitted, caller.requestId);
+  if (crowded) return asRead(gate, address, caller, crowded);
   gate.limits.use(kind, whom);
   const inner = look ? null : gate.network.verifyInner(admitted);
   const verified = inner instanceof Promise ? await inner : inner;
   const { outcome, durable } = applied(gate, look, verified);
   // In the turn of its use: repeats under way must not hold units of a victim's quota.
   if (!costs(kind, outcome)) gate.limits.giveBack(kind, whom);
+  if (kind === 'propose' && !look && outcome.result !== 'accepted') {
+    gate.blocks?.giveBack(admitted.command.public_key);
+  }
   await durable;
-  if (outcome.result === 'duplicate') return repeated(gate, kind, outcome, address, caller);
+  if (outcome.result === 'duplicate' || isLate(outcome)) {
+    return asRead(gate, address, caller, answer(kind, outcome, caller, null));
+  }
   if ('refusal' in outcome && isReplay(outcome.refusal)) {
     return refuseAt(gate, outcome.refusal, request, admitted, caller);
   }
@@ -107,27 +118,53 @@ function applied(
 /** An older status update: anybody who has seen it can send it again. */
 const isReplay = ({ reason }: Refusal) => reason === 'REPLAYED';
 
-/** Whether it is charged: our own fault, what is sent again, and a refused registration are not. */
-function costs(kind: CommandKind, outcome: Outcome): boolean {
+/** The block closed before the request came, which no sender can foresee. */
+const isLate = (outcome: Outcome) =>
+  'refusal' in outcome && outcome.refusal.reason === 'VOTING_CLOSED';
+
+/**
+ * Whether an agent is charged: not for our own fault, what is sent again, what comes too late, or a
+ * registration that is refused.
+ */
+export function costs(kind: CommandKind, outcome: Outcome): boolean {
   if ('refusal' in outcome) {
     const { refusal } = outcome;
-    return refusal.code !== 'NETWORK_ERROR' && !isReplay(refusal) && kind !== 'register';
+    if (refusal.code === 'NETWORK_ERROR' || isReplay(refusal) || isLate(outcome)) return false;
+    return kind !== 'register';
   }
   return outcome.result !== 'duplicate';
 }
 
-/** A repeat changes nothing: it counts against the address, never against the agent. */
-function repeated(
-  gate: Gate,
-  kind: CommandKind,
-  outcome: Outcome,
-  address: string,
-  caller: Caller,
-): HttpResponse {
+/** The answer to what costs the agent nothing: it counts against the address. */
+function asRead(gate: Gate, address: string, caller: Caller, response: HttpResponse): HttpResponse {
   const reads = gate.limits.look('read', address);
   if (reads?.remaining === 0) return withQuota(failure(tooMany(reads), caller.requestId), reads);
   gate.limits.use('read', address);
-  return answer(kind, outcome, caller, null);
+  return response;
+}
+
+/** Takes room for a proposal that the network would take; the answer where there is none. */
+function noRoom(
+  { network, blocks }: Gate,
+  { command }: Admitted,
+  requestId: string,
+): HttpResponse | null {
+  if (!blocks || command.kind !== 'propose') return null;
+  const reputation = network.read.reputation(agentId(command.public_key))?.overall_score ?? 0;
+  const waitMs = blocks.take(command.public_key, reputation);
+  if (waitMs === 0) return null;
+  const response = failure(blocksUsed(blocks, waitMs), requestId);
+  response.headers['Retry-After'] = `${Math.ceil(waitMs / 1000)}`;
+  return response;
+}
+
+function blocksUsed({ quota }: BlockShare, waitMs: number): Refusal {
+  const seconds = Math.ceil(waitMs / 1000);
+  const message =
+    `the network opens at most ${quota} blocks a minute, shared among all producers; ` +
+    `try again in ${seconds} s`;
+  const details = { limit: 'blocks', quota, retry_after_s: seconds };
+  return refuse('BLOCKS_USED', message, { details });
 }
 
 /** The address's own quota that is used up, if one is. */

@@ -22,7 +22,7 @@ export const perMinute: Record<LimitName, number> = {
   failed_signature: 60,
 };
 
-const factor: Record<Exclude<Profile, 'off'>, number> = { spec: 1, bench: 10_000 };
+export const factor: Record<Exclude<Profile, 'off'>, number> = { spec: 1, bench: 10_000 };
 
 /** What is left of a quota, and when the oldest use of it is forgotten. */
 export interface Quota {

@@ -19,6 +19,16 @@ export class SlidingWindow {
     return this.#times[this.#first] ?? null;
   }
 
+  /** When the n-th oldest of them was, counted from 0; null when there are fewer. */
+  nth(n: number): number | null {
+    let before = 0;
+    for (let index = this.#first; index < this.#times.length; index += 1) {
+      before += this.#counts[index]!;
+      if (n < before) return this.#times[index]!;
+    }
+    return null;
+  }
+
   use(now: number): void {
     const last = this.#times.length - 1;
     if (last >= this.#first && this.#times[last]! >= now) this.#counts[last]! += 1;

@@ -53,6 +53,7 @@ export const reasons = {
   MEDIA_TYPE: row('INVALID_REQUEST', 415, 'the content is of no accepted type'),
   METHOD: row('INVALID_REQUEST', 405, 'the route has other methods'),
   QUOTA_USED: row('RATE_LIMITED', 429, 'too many requests; Retry-After says when to try again'),
+  BLOCKS_USED: row('RATE_LIMITED', 429, 'the network opens no more blocks now; see Retry-After'),
   INTERNAL: row('NETWORK_ERROR', 500, 'a fault of the server, which is logged'),
   QUEUE_FULL: row('NETWORK_ERROR', 503, 'too much is waiting; try again'),
   DISK_FULL: row('NETWORK_ERROR', 503, 'too little free space to write'),
