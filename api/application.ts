@@ -1,30 +1,28 @@
 /** The application: from a request to its answer, whatever carried it. A throw here is a 500. */
 import { randomUUID } from 'node:crypto';
-import {
-  limits as bounds,
-  type CommandKind,
-  type KeyPair,
-  type Network,
-  refuse,
-} from '../engine/index.js';
+import { type CommandKind, type KeyPair, type Network, refuse } from '../engine/index.js';
 import { sha256Hex } from '../engine/signing.js';
-import { clientAddress } from './address.js';
 import { blockShareOf } from './block-share.js';
 import { socketPath } from './channels.js';
 import { Connections } from './connections.js';
 import { answerOf, failure, success } from './errors.js';
-import { type Gate, pass, tooMany, withQuota } from './gate.js';
-import { addressKey, Limits, type Profile } from './limits.js';
+import { type Gate, pass, refuseByHead, tooMany, withQuota } from './gate.js';
+import { Intake } from './intake.js';
+import { type Figures, figuresOf, type Profile } from './limit-table.js';
+import { Limits } from './limits.js';
 import { Metrics } from './metrics.js';
 import { signedHeaders } from './response-signature.js';
 import { type Match, match, type Route } from './routes.js';
 import { signedRequest } from './signed-request.js';
 import { specialRead } from './special-reads.js';
 import type { Application, HttpRequest, HttpResponse } from './transport.js';
+import type { Visit } from './visit.js';
 
 export interface ApplicationOptions {
   network: Network;
   profile: Profile;
+  /** In place of the profile's own. */
+  figures?: Partial<Figures>;
   version: string;
   /** Signs every answer; nothing by default. */
   responseKeys?: KeyPair;
@@ -37,11 +35,6 @@ export interface ApplicationOptions {
   onFault: (error: unknown, requestId: string) => void;
 }
 
-/** A request inside a JSON text takes more room than by itself. */
-const DEBUG_BYTES = 2 * bounds.proposalBytes;
-/** Room for the form around a meme's file. */
-const FORM_BYTES = 64 * 1024;
-
 export interface App extends Application {
   /** False while stopping: /readyz says 503. */
   ready: boolean;
@@ -51,9 +44,9 @@ export interface App extends Application {
 
 export function createApplication(options: ApplicationOptions): App {
   const { network, profile, now, responseKeys } = options;
-  const trusted = new Set(options.trustedProxies);
-  const blocks = blockShareOf(profile, now);
-  const gate: Gate = { network, limits: new Limits(profile, now), blocks, now };
+  const limits = new Limits(profile, figuresOf(profile, options.figures), now);
+  const gate: Gate = { network, limits, blocks: blockShareOf(limits.figures, now), now };
+  const intake = new Intake(network, limits, options.trustedProxies ?? [], now);
   const cors = corsHeaders(options.cors);
   /** With the headers of every answer, which is this request's own. */
   const finished = (response: HttpResponse, requestId: string, request: HttpRequest) => {
@@ -68,18 +61,15 @@ export function createApplication(options: ApplicationOptions): App {
     open: (socket) => connections.open(socket),
     connections,
     metrics: new Metrics(network, connections),
-    bodyLimit(method, path) {
-      const route = match(method, path)?.route;
-      if (!route) return 0;
-      if ('write' in route) return writeLimit(route.write);
-      return 'special' in route && route.special === 'debug_verify' ? DEBUG_BYTES : 0;
-    },
-    handle(received) {
+    accepts: (peer) => intake.accepts(peer),
+    enter: (head, declared) => intake.enter(head, declared),
+    handle(request) {
       const requestId = randomUUID();
-      const forwarded = received.headers.get('x-forwarded-for');
-      const address = clientAddress(received.address, forwarded, trusted);
-      const request = address === received.address ? received : { ...received, address };
+      // The transport asked for the entry of a request with a body: it is one of ours.
+      const visit = (request.entry ?? intake.enter(request, 0)) as Visit;
       const finish = (response: HttpResponse) => {
+        visit.settle(response.status);
+        visit.leave();
         app.metrics.answered(request, response.status);
         return finished(response, requestId, request);
       };
@@ -88,7 +78,7 @@ export function createApplication(options: ApplicationOptions): App {
         return finish(failure(refuse('INTERNAL', FAULT), requestId));
       };
       try {
-        const response = route(app, options, gate, request, requestId);
+        const response = route(app, options, gate, request, visit, requestId);
         return response instanceof Promise ? response.then(finish).catch(fault) : finish(response);
       } catch (error) {
         return fault(error);
@@ -112,11 +102,6 @@ async function signed(
   return { ...response, headers: { ...response.headers, ...own } };
 }
 
-function writeLimit(kind: CommandKind): number {
-  if (kind === 'propose') return bounds.proposalBytes;
-  return kind === 'meme' ? bounds.memeFileBytes + FORM_BYTES : bounds.bodyBytes;
-}
-
 /** Headers that a browser's program may read beside the simple ones. */
 const EXPOSED =
   'Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ' +
@@ -136,34 +121,36 @@ function route(
   options: ApplicationOptions,
   gate: Gate,
   request: HttpRequest,
+  visit: Visit,
   requestId: string,
 ): HttpResponse | Promise<HttpResponse> {
   if (request.method === '') {
     const message = 'Content-Length or Host stands twice, with different values';
     return failure(refuse('SCHEMA', message), requestId);
   }
-  const found = match(request.method, request.path);
+  const { found, problem } = visit;
+  if (problem && 'quota' in problem) {
+    return withQuota(failure(tooMany(problem.quota), requestId), problem.quota);
+  }
   if (!found) {
     const message = `nothing answers at ${request.path.slice(0, 256)}`;
     return failure(refuse('UNKNOWN_ROUTE', message), requestId);
   }
   if (request.method === 'OPTIONS') return optionsAnswer(found, options.cors);
   if (!found.route) return wrongMethod(found, request, requestId);
-  if (request.body === 'tooLarge') {
-    const limit = app.bodyLimit(request.method, request.path);
-    return failure(refuse('TOO_LARGE', `the body is larger than ${limit} bytes`), requestId);
-  }
   const chosen = found.route;
-  if ('write' in chosen) {
-    return write(gate, chosen.write, request, request.body, requestId);
+  if (problem && 'write' in chosen) {
+    return refuseByHead(gate, chosen.write, request, visit, problem.refusal, requestId);
   }
+  if (problem) return failure(problem.refusal, requestId);
+  if ('write' in chosen) return write(gate, chosen.write, request, visit, requestId);
   if ('special' in chosen) {
     if (chosen.special === 'live' || chosen.special === 'ready') {
       return health(app, chosen.special, requestId);
     }
     if (chosen.special === 'metrics') return metrics(app);
   }
-  return read(app, options, gate, { ...found, route: chosen }, request, requestId);
+  return read(app, options, gate, { ...found, route: chosen }, request, visit, requestId);
 }
 
 /** What an operator asks, who is not limited. */
@@ -202,13 +189,14 @@ async function write(
   gate: Gate,
   kind: CommandKind,
   request: HttpRequest,
-  body: Uint8Array,
+  visit: Visit,
   requestId: string,
 ): Promise<HttpResponse> {
+  const body = request.body as Uint8Array;
+  const { target } = request;
   const signed = await signedRequest(kind, { ...request, body });
   if ('refusal' in signed) return failure(signed.refusal, requestId);
-  const { address, target } = request;
-  return pass(gate, signed, { address, target, requestId, bodySha256: () => sha256Hex(body) });
+  return pass(gate, signed, { visit, target, requestId, bodySha256: () => sha256Hex(body) });
 }
 
 type ReadMatch = Match & { route: Exclude<Route, { write: CommandKind }> };
@@ -219,13 +207,13 @@ function read(
   gate: Gate,
   { route: chosen, params }: ReadMatch,
   request: HttpRequest,
+  visit: Visit,
   requestId: string,
 ): HttpResponse | Promise<HttpResponse> {
-  const address = addressKey(request.address);
-  const quota = gate.limits.look('read', address);
+  const quota = gate.limits.look('read', visit.whom);
   if (quota?.remaining === 0) return withQuota(failure(tooMany(quota), requestId), quota);
-  gate.limits.use('read', address);
-  const left = gate.limits.look('read', address);
+  gate.limits.use('read', visit.whom);
+  const left = gate.limits.look('read', visit.whom);
   if ('special' in chosen) {
     const [id = ''] = params;
     return specialRead(app.connections, options, chosen.special, request, id, requestId).then(

@@ -2,7 +2,7 @@
  * How many blocks the network opens, and who may: no more than a validator has votes for, shared
  * fairly among the producers that ask. Pure but for its clock, so that a simulation has it too.
  */
-import { factor, type Profile, perMinute } from './limits.js';
+import { type Figures, perMinute } from './limit-table.js';
 import { SlidingWindow } from './sliding-window.js';
 
 /** A validator votes on each block once. */
@@ -25,10 +25,9 @@ interface Waiting {
   reputation: number;
 }
 
-/** What a profile allows; null: no limit. */
-export function blockShareOf(profile: Profile, now: () => number): BlockShare | null {
-  if (profile === 'off') return null;
-  return new BlockShare(BLOCKS_A_MINUTE * factor[profile], now);
+/** As many as the figures in force allow votes; null: no limit. */
+export function blockShareOf(figures: Figures | null, now: () => number): BlockShare | null {
+  return figures && new BlockShare(figures.vote, now);
 }
 
 export class BlockShare {
@@ -36,7 +35,7 @@ export class BlockShare {
   readonly quota: number;
   readonly #now: () => number;
   /** All blocks opened within the pace, and each producer's within a minute. */
-  readonly #opened = new SlidingWindow();
+  readonly #opened = new SlidingWindow(PACE_MS);
   readonly #openedBy = new Map<string, SlidingWindow>();
   readonly #waiting = new Map<string, Waiting>();
   #sweepAt = 0;
@@ -91,7 +90,7 @@ export class BlockShare {
   }
 
   #use(producer: string, now: number): void {
-    const own = this.#openedBy.get(producer) ?? new SlidingWindow();
+    const own = this.#openedBy.get(producer) ?? new SlidingWindow(MINUTE_MS);
     this.#openedBy.set(producer, own);
     own.use(now);
     this.#opened.use(now);
@@ -99,16 +98,16 @@ export class BlockShare {
 
   /** Whoever is past its time; memory follows those who produce or wait. */
   #forget(now: number, asking: string): void {
-    this.#opened.forget(now - PACE_MS);
-    this.#openedBy.get(asking)?.forget(now - MINUTE_MS);
+    this.#opened.forget(now);
+    this.#openedBy.get(asking)?.forget(now);
     for (const [producer, { until }] of this.#waiting) {
       if (until <= now) this.#waiting.delete(producer);
-      else this.#openedBy.get(producer)?.forget(now - MINUTE_MS);
+      else this.#openedBy.get(producer)?.forget(now);
     }
     if (now < this.#sweepAt) return;
     this.#sweepAt = now + MINUTE_MS;
     for (const [producer, own] of this.#openedBy) {
-      own.forget(now - MINUTE_MS);
+      own.forget(now);
       if (own.total === 0) this.#openedBy.delete(producer);
     }
   }

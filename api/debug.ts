@@ -16,7 +16,7 @@ import { httpInput, sha256Hex } from '../engine/signing.js';
 import type { Connections } from './connections.js';
 import { failure, success } from './errors.js';
 import { match } from './routes.js';
-import { signedRequest } from './signed-request.js';
+import { mediaProblem, signedRequest } from './signed-request.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
 
 /** The same request in a JSON envelope. */
@@ -36,7 +36,7 @@ export async function debugVerify(
   request: HttpRequest,
   requestId: string,
 ): Promise<HttpResponse> {
-  const parsed = parseJson(request.body === 'tooLarge' ? new Uint8Array() : request.body);
+  const parsed = parseJson(request.body === 'unread' ? new Uint8Array() : request.body);
   const problem = 'message' in parsed ? parsed : problemOf(parsed.value);
   if (problem || 'message' in parsed) {
     const { pointer, message } = problem as { pointer: string; message: string };
@@ -56,7 +56,8 @@ export async function debugVerify(
   }
   const named = new Map(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), text]));
   const received = { target, headers: named, body: Buffer.from(body) };
-  const signed = await signedRequest(route.write, received);
+  const media = mediaProblem(route.write, named, received.body.length > 0);
+  const signed = media ? { refusal: media } : await signedRequest(route.write, received);
   const admitted = 'refusal' in signed ? signed : await admit(signed, network.genesis.network_id);
   if ('refusal' in admitted)
     return success(200, { valid: false, ...refusalShown(admitted.refusal) });

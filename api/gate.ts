@@ -6,21 +6,24 @@ import {
   type Admission,
   type Admitted,
   admit,
-  limits as bounds,
   type CommandKind,
+  carriage,
   formatInstant,
   type Network,
   type Outcome,
+  parseInstant,
   type Refusal,
   refuse,
   type SignedRequest,
   type Verified,
 } from '../engine/index.js';
-import { agentId } from '../engine/signing.js';
+import { agentId, httpInput, sha256Hex } from '../engine/signing.js';
 import type { BlockShare } from './block-share.js';
 import { failure, success } from './errors.js';
-import { addressKey, type Limits, type Quota, quotaHeaders } from './limits.js';
-import type { HttpResponse } from './transport.js';
+import { skewProblem, unknownKey } from './head-credentials.js';
+import { type Limits, type Quota, quotaHeaders } from './limits.js';
+import type { HttpRequest, HttpResponse } from './transport.js';
+import type { Visit } from './visit.js';
 
 export interface Gate {
   network: Network;
@@ -42,11 +45,11 @@ const created = new Set<CommandKind>([
 ]);
 
 export interface Caller {
-  address: string;
+  visit: Visit;
   /** The request-target as sent. */
   target: string;
-  /** Of the raw body, hex: computed when somebody has to be told. */
-  bodySha256(): string;
+  /** Of the raw body, hex, where it was read: computed when somebody has to be told. */
+  bodySha256(): string | null;
   requestId: string;
 }
 
@@ -57,17 +60,16 @@ export async function pass(
   caller: Caller,
 ): Promise<HttpResponse> {
   const { kind } = request;
-  const address = addressKey(caller.address);
-  const used = usedUp(gate, kind, address);
-  if (used) return withQuota(failure(tooMany(used), caller.requestId), used);
+  const address = caller.visit.whom;
   const admitted = await admit(request, gate.network.genesis.network_id);
   const refusal =
     'refusal' in admitted
       ? admitted.refusal
       : (keyProblem(gate, admitted) ??
-        skewProblem(gate, admitted) ??
+        skewProblem(admitted.signedAt, gate.now()) ??
         (await gate.network.verifyOwn(admitted)));
   if ('refusal' in admitted || refusal) return refuseAt(gate, refusal!, request, admitted, caller);
+  caller.visit.vouched();
 
   const whom = kind === 'register' ? address : `agent:${admitted.command.public_key}`;
   const quota = gate.limits.look(kind, whom);
@@ -79,12 +81,12 @@ export async function pass(
   }
   const crowded = look ? null : noRoom(gate, admitted, caller.requestId);
   if (crowded) return asRead(gate, address, caller, crowded);
-  gate.limits.use(kind, whom);
+  const use = gate.limits.use(kind, whom);
   const inner = look ? null : gate.network.verifyInner(admitted);
   const verified = inner instanceof Promise ? await inner : inner;
   const { outcome, durable } = applied(gate, look, verified);
   // In the turn of its use: repeats under way must not hold units of a victim's quota.
-  if (!costs(kind, outcome)) gate.limits.giveBack(kind, whom);
+  if (!costs(kind, outcome)) gate.limits.giveBack(use);
   if (kind === 'propose' && !look && outcome.result !== 'accepted') {
     gate.blocks?.giveBack(admitted.command.public_key);
   }
@@ -99,7 +101,7 @@ export async function pass(
   if (!('refusal' in outcome) || outcome.refusal.code !== 'INVALID_SIGNATURE') {
     return answer(kind, outcome, caller, left);
   }
-  const shown = explained(gate, request, admitted, outcome.refusal, caller);
+  const shown = explained(gate, kind, admitted, outcome.refusal, caller);
   return withQuota(failure(shown, caller.requestId), left);
 }
 
@@ -167,14 +169,6 @@ function blocksUsed({ quota }: BlockShare, waitMs: number): Refusal {
   return refuse('BLOCKS_USED', message, { details });
 }
 
-/** The address's own quota that is used up, if one is. */
-function usedUp(gate: Gate, kind: CommandKind, address: string): Quota | null {
-  const names =
-    kind === 'register' ? (['failed_signature', kind] as const) : (['failed_signature'] as const);
-  const quotas = names.map((name) => gate.limits.look(name, address));
-  return quotas.find((quota) => quota?.remaining === 0) ?? null;
-}
-
 /** A failed signature counts against the address: whoever lacks a key cannot use up its quota. */
 function refuseAt(
   gate: Gate,
@@ -183,10 +177,11 @@ function refuseAt(
   admitted: Admission,
   caller: Caller,
 ): HttpResponse {
-  const { address, requestId } = caller;
+  const { visit, requestId } = caller;
   if (refusal.code !== 'INVALID_SIGNATURE') return failure(refusal, requestId);
-  gate.limits.use('failed_signature', addressKey(address));
-  const shown = explained(gate, request, admitted, refusal, caller);
+  gate.limits.use('failed_signature', visit.claim);
+  const told = 'refusal' in admitted ? nothingKnown : admitted;
+  const shown = explained(gate, request.kind, told, refusal, caller);
   return failure(shown, requestId);
 }
 
@@ -211,47 +206,78 @@ export function withQuota(response: HttpResponse, quota: Quota | null): HttpResp
   return { ...response, headers: { ...response.headers, ...quotaHeaders(quota), ...retry } };
 }
 
-export function tooMany({ name, quota, resetSeconds }: Quota): Refusal {
-  const message = `${quota} a minute are allowed; try again in ${resetSeconds} s`;
+export function tooMany({ name, quota, windowSeconds, resetSeconds }: Quota): Refusal {
+  const message = `${quota} ${per(windowSeconds)} are allowed; try again in ${resetSeconds} s`;
   const details = { limit: name, quota, retry_after_s: resetSeconds };
   return refuse('QUOTA_USED', message, { details });
 }
 
+const windows: Record<number, string> = { 1: 'a second', 60: 'a minute', 86400: 'a day' };
+const per = (seconds: number) => windows[seconds] ?? `in ${seconds} s`;
+
 function keyProblem(gate: Gate, { command }: Admitted): Refusal | null {
   if (command.kind === 'register' || gate.network.knows(command.public_key)) return null;
-  return refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
+  return unknownKey(command.public_key);
 }
 
-function skewProblem(gate: Gate, admitted: Admitted): Refusal | null {
-  const skew = admitted.signedAt - gate.now();
-  if (Math.abs(skew) <= bounds.skewMs) return null;
-  const most = `${bounds.skewMs} are allowed`;
-  const message = `the timestamp is ${skew} ms from the server's clock; ${most}`;
-  return refuse('TIMESTAMP_SKEW', message);
+/** What its head says is wrong already; of a body that was not read there is no digest. */
+export function refuseByHead(
+  gate: Gate,
+  kind: CommandKind,
+  request: HttpRequest,
+  visit: Visit,
+  refusal: Refusal,
+  requestId: string,
+): HttpResponse {
+  if (refusal.code !== 'INVALID_SIGNATURE') return failure(refusal, requestId);
+  gate.limits.use('failed_signature', visit.claim);
+  const { target, body } = request;
+  const bodySha256 = () => (body === 'unread' ? null : sha256Hex(body));
+  const caller = { visit, target, requestId, bodySha256 };
+  const shown = explained(gate, kind, toldByHead(kind, request, bodySha256()), refusal, caller);
+  return failure(shown, requestId);
+}
+
+/** What the server knows of a signature's text. */
+interface Told {
+  /** Null where it is not known yet. */
+  inputSha256(): string | null;
+  signedAt: number | null;
+}
+
+const nothingKnown: Told = { inputSha256: () => null, signedAt: null };
+
+/** Of requests signed by header, the text follows from head and raw body. */
+function toldByHead(
+  kind: CommandKind,
+  { method, target, headers }: HttpRequest,
+  bodySha256: string | null,
+): Told {
+  const timestamp = headers.get('x-timestamp') ?? '';
+  const signedAt = carriage[kind].signed === 'body' ? null : parseInstant(timestamp);
+  const inputSha256 = () =>
+    carriage[kind].signed !== 'header' || signedAt === null || bodySha256 === null
+      ? null
+      : sha256Hex(httpInput({ method, target, timestamp, bodySha256 }));
+  return { inputSha256, signedAt };
 }
 
 /** What the server would have verified, so that a client can find its mistake. */
 function explained(
   gate: Gate,
-  { kind }: SignedRequest,
-  admitted: Admission,
+  kind: CommandKind,
+  told: Told,
   refusal: Refusal,
   { target, bodySha256 }: Caller,
 ): Refusal {
-  const known =
-    'refusal' in admitted
-      ? { expected_input_sha256: null, skew_ms: null }
-      : {
-          expected_input_sha256: admitted.inputSha256(),
-          skew_ms: admitted.signedAt - gate.now(),
-        };
   const details = {
     ...refusal.details,
     kind,
+    expected_input_sha256: told.inputSha256(),
     body_sha256: bodySha256(),
     request_target: target,
     server_time: formatInstant(gate.now()),
-    ...known,
+    skew_ms: told.signedAt === null ? null : told.signedAt - gate.now(),
   };
   return { ...refusal, details };
 }

@@ -1,5 +1,5 @@
 /** What both transports check of a request's head before anything else looks at it. */
-import type { HttpRequest, HttpResponse } from './transport.js';
+import type { Entry, HttpRequest, HttpResponse } from './transport.js';
 
 /** Headers as they came, in order. */
 export class Head {
@@ -31,29 +31,31 @@ export class Head {
 /** Requests that disagree with themselves are how one request is smuggled inside another. */
 const single = new Set(['content-length', 'host']);
 
-/** Collects a body up to a limit; beyond it keeps nothing. */
+/** Collects a body for as long as the application takes it; beyond that it keeps nothing. */
 export class BodyCollector {
-  readonly #limit: number;
+  readonly #entry: Entry;
   #chunks: Uint8Array[] = [];
-  #length = 0;
+  /** Whether there is more than is taken. */
+  refused = false;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(entry: Entry) {
+    this.#entry = entry;
+    this.refused = !entry.wanted;
   }
 
   /** `chunk` is copied when it is the transport's memory. */
   add(chunk: Uint8Array): void {
-    this.#length += chunk.length;
-    if (this.#length > this.#limit) this.#chunks = [];
-    else this.#chunks.push(chunk);
-  }
-
-  get tooLarge(): boolean {
-    return this.#length > this.#limit;
+    if (this.refused) return;
+    if (this.#entry.take(chunk.length)) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.refused = true;
+    this.#chunks = [];
   }
 
   take(): HttpRequest['body'] {
-    if (this.tooLarge) return 'tooLarge';
+    if (this.refused) return 'unread';
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
   }
 }

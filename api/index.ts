@@ -1,5 +1,5 @@
 /** The public list of the live API. */
 export { closeCodes, socketLimits, socketPath, topics } from './channels.js';
-export { type LimitName, type Profile, perMinute } from './limits.js';
+export { type LimitName, type Profile, perMinute } from './limit-table.js';
 export { type Route, routes } from './routes.js';
 export { type Server, type ServerOptions, startServer } from './server.js';

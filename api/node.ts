@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { BodyCollector, Head, safeHeaders } from './head.js';
 import type {
   Application,
+  Entry,
   HttpRequest,
   HttpResponse,
   Listening,
@@ -35,6 +36,9 @@ async function listen(
       exchange(application, message, answer, state).catch(() => answer.destroy());
     },
   );
+  server.on('connection', (stream) => {
+    if (!application.accepts(stream.remoteAddress ?? '')) stream.destroy();
+  });
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES });
   server.on('upgrade', (message, stream: NetSocket, head) => {
     // Node takes its own listeners off an upgraded socket: a reset would end the process.
@@ -116,12 +120,22 @@ async function exchange(
   const method = head.ambiguous ? '' : (message.method ?? '').toUpperCase();
   const target = message.url ?? '';
   const path = target.split('?', 1)[0]!;
-  const body = await read(message, head, application.bodyLimit(method, path));
-  if (body === null) return;
-  const request = { method, target, path, headers: head.headers, address, body };
-  const response = await application.handle(request);
-  if (answer.destroyed) return;
-  write(answer, response, method, state.closing || head.ambiguous || body === 'tooLarge');
+  const asked = { method, target, path, headers: head.headers, address };
+  if (!head.hasBody) {
+    const response = await application.handle({ ...asked, body: nothing });
+    return finish(answer, response, method, state.closing || head.ambiguous);
+  }
+  const entry = application.enter(asked, head.contentLength);
+  const body = await read(message, entry);
+  if (body === null) return entry.leave();
+  const response = await application.handle({ ...asked, entry, body });
+  finish(answer, response, method, state.closing || head.ambiguous || body === 'unread');
+}
+
+const nothing = new Uint8Array();
+
+function finish(answer: ServerResponse, response: HttpResponse, method: string, last: boolean) {
+  if (!answer.destroyed) write(answer, response, method, last);
 }
 
 function write(answer: ServerResponse, response: HttpResponse, method: string, last: boolean) {
@@ -132,18 +146,14 @@ function write(answer: ServerResponse, response: HttpResponse, method: string, l
   answer.end(method === 'HEAD' ? undefined : response.body);
 }
 
-/** The body, or null when the peer went away. What is beyond the limit is not waited for. */
-function read(
-  message: IncomingMessage,
-  head: Head,
-  limit: number,
-): Promise<HttpRequest['body'] | null> {
-  if ((head.contentLength ?? 0) > limit) return Promise.resolve('tooLarge');
-  const collector = new BodyCollector(limit);
+/** The body, or null when the peer went away. What the application does not take is not read. */
+function read(message: IncomingMessage, entry: Entry): Promise<HttpRequest['body'] | null> {
+  if (!entry.wanted) return Promise.resolve('unread');
+  const collector = new BodyCollector(entry);
   return new Promise((resolve) => {
     message.on('data', (chunk: Uint8Array) => {
       collector.add(chunk);
-      if (collector.tooLarge) resolve('tooLarge');
+      if (collector.refused) resolve('unread');
     });
     message.on('end', () => resolve(collector.take()));
     message.on('error', () => resolve(null));

@@ -1,6 +1,6 @@
 /** The OpenAPI document, out of the route table, the schemas, the reasons and the limits. */
 import type { CommandKind, Reason } from '../engine/index.js';
-import { type LimitName, perMinute } from './limits.js';
+import { perMinute } from './limit-table.js';
 import { type Operation, tags } from './openapi/operation.js';
 import { operationOf } from './openapi/operations.js';
 import {
@@ -104,7 +104,7 @@ function describe(
 
 function limitOf(route: Route, { reasons }: Operation) {
   const read = 'read' in route || reasons.includes('QUOTA_USED');
-  const name: LimitName | null = 'write' in route ? route.write : read ? 'read' : null;
+  const name: keyof typeof perMinute | null = 'write' in route ? route.write : read ? 'read' : null;
   if (name === null) return null;
   const counted_by = name === 'register' || name === 'read' ? 'address' : 'agent';
   const figures = { name, per_minute: perMinute[name], counted_by };

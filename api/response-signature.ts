@@ -43,7 +43,7 @@ async function answeredRequest(
   kind: CommandKind | null,
   { method, target, headers, body }: HttpRequest,
 ): Promise<AnsweredRequest> {
-  const read = kind !== null && body !== 'tooLarge' && { target, headers, body };
+  const read = kind !== null && body !== 'unread' && { target, headers, body };
   const signed = read ? await credentials(kind, read) : { inputSha256: '-', signature: null };
   return {
     method: method || '-',

@@ -1,7 +1,7 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
 import type { KeyPair, Network } from '../engine/index.js';
 import { type App, createApplication } from './application.js';
-import type { Profile } from './limits.js';
+import type { Profile } from './limit-table.js';
 import { nodeTransport } from './node.js';
 import type { Listening, Transport } from './transport.js';
 import { uwsTransport } from './uws.js';

@@ -17,19 +17,25 @@ export interface Received {
 
 type Signed = SignedRequest | { refusal: Refusal };
 
-/** Only a form has to be waited for. */
+/** What is wrong with the type of a body. */
+export function mediaProblem(
+  kind: CommandKind,
+  headers: ReadonlyMap<string, string>,
+  hasBody: boolean,
+): Refusal | null {
+  const type = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  const expected = carriage[kind].signed === 'form' ? 'multipart/form-data' : 'application/json';
+  if (type === expected || (kind === 'alliance_leave' && !hasBody)) return null;
+  return refuse('MEDIA_TYPE', `the Content-Type is ${type || 'missing'}; expected ${expected}`);
+}
+
+/** Of a body whose type is right. Only a form has to be waited for. */
 export function signedRequest(
   kind: CommandKind,
   { target, headers, body }: Received,
 ): Signed | Promise<Signed> {
   const header = (name: string) => headers.get(name) ?? '';
   const { signed } = carriage[kind];
-  const type = header('content-type').split(';', 1)[0]!.trim().toLowerCase();
-  const expected = signed === 'form' ? 'multipart/form-data' : 'application/json';
-  if (type !== expected && (kind !== 'alliance_leave' || body.length > 0)) {
-    const message = `the Content-Type is ${type || 'missing'}; expected ${expected}`;
-    return { refusal: refuse('MEDIA_TYPE', message) };
-  }
   const request: SignedRequest = {
     kind,
     public_key: header('x-agent-public-key'),

@@ -3,7 +3,7 @@ import { type Network, refuse } from '../engine/index.js';
 import type { Connections } from './connections.js';
 import { debugSocket, debugVerify } from './debug.js';
 import { failure, success } from './errors.js';
-import { type Profile, perMinute } from './limits.js';
+import { type Profile, perMinute } from './limit-table.js';
 import type { DocumentRoute, SpecialRoute } from './routes.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
 

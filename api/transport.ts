@@ -13,8 +13,20 @@ export interface HttpRequest {
   headers: ReadonlyMap<string, string>;
   /** Of the peer, as text. */
   address: string;
-  /** `tooLarge` when there was more than the application takes; then it was not kept. */
-  body: Uint8Array | 'tooLarge';
+  /** `unread` where the application did not take it, or not all of it: then its entry knows why. */
+  body: Uint8Array | 'unread';
+  /** What the application said of its head, where it was asked. */
+  entry?: Entry;
+}
+
+/** What a request may bring, decided by its head. */
+export interface Entry {
+  /** Whether its body is to be read. If not, the connection is closed with the answer. */
+  readonly wanted: boolean;
+  /** Takes note of bytes that arrived; false when no more are to be read. */
+  take(bytes: number): boolean;
+  /** The request is over, answered or gone: what it held is free. Nothing happens twice. */
+  leave(): void;
 }
 
 export interface HttpResponse {
@@ -51,9 +63,11 @@ export interface Application {
   /** Where WebSockets are opened. */
   readonly socketPath: string;
   open(socket: Socket): SocketHandlers;
-  /** How many bytes of body a request may have; 0 where none is expected. */
-  bodyLimit(method: string, path: string): number;
-  /** At once where nothing has to be waited for. Neither throws nor rejects. */
+  /** Whether a new connection of this peer is taken; if not, it is closed at once. */
+  accepts(address: string): boolean;
+  /** Asked about each request with a body before any of it is read; `declared` is its length. */
+  enter(head: Omit<HttpRequest, 'body'>, declared: number | null): Entry;
+  /** At once where nothing has to be waited for. Neither throws nor rejects; leaves the entry. */
   handle(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
 }
 

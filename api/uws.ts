@@ -12,6 +12,7 @@ import { STATUS_CODES } from 'node:http';
 import { BodyCollector, Head, safeValue } from './head.js';
 import type {
   Application,
+  Entry,
   HttpRequest,
   HttpResponse,
   Listening,
@@ -41,6 +42,7 @@ async function listen(
   const flight = new Flight();
   const app = uws
     .App()
+    .filter(guard(application))
     .ws<SocketData>(application.socketPath, sockets(application))
     .any('/*', (res, req) => new Exchange(application, flight, res).begin(req));
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
@@ -58,6 +60,14 @@ async function listen(
     },
   };
 }
+
+/** Told of each connection that comes or, below zero, goes. */
+const guard = (application: Application) => (res: UwsResponse, count: number) => {
+  if (count === 1 && !application.accepts(addressOf(res))) res.close();
+};
+
+const addressOf = (res: UwsResponse): string =>
+  Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
 
 /** LIBUS_LISTEN_EXCLUSIVE_PORT: by default a second server would share the port in silence. */
 const EXCLUSIVE_PORT = 1;
@@ -87,7 +97,7 @@ function sockets(application: Application): WebSocketBehavior<SocketData> {
     upgrade(res, req, context) {
       const version = req.getHeader('sec-websocket-version');
       if (version !== '13') return void refuseUpgrade(res);
-      const address = Buffer.from(res.getRemoteAddressAsText()).toString();
+      const address = addressOf(res);
       res.upgrade<SocketData>(
         { address, handlers: null },
         req.getHeader('sec-websocket-key'),
@@ -177,6 +187,7 @@ class Exchange {
   readonly #flight: Flight;
   readonly #res: UwsResponse;
   #over = false;
+  #entry: Entry | null = null;
   /** Whether there is a watch, or no need for one any more. */
   #watched = false;
 
@@ -205,29 +216,26 @@ class Exchange {
     const path = req.getUrl();
     const query = req.getQuery();
     const method = req.getCaseSensitiveMethod().toUpperCase();
-    const address = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
+    const address = addressOf(this.#res);
     const target = query === undefined ? path : `${path}?${query}`;
     this.#read(head, { method, target, path, headers: head.headers, address, body: nothing });
   }
 
   #read(head: Head, request: HttpRequest): void {
-    const { method, path } = request;
     if (head.ambiguous) return this.#answer({ ...request, method: '' }, true);
     if (!head.hasBody) return this.#answer(request);
-    const limit = this.#application.bodyLimit(method, path);
-    const collector = new BodyCollector(limit);
-    const declared = head.contentLength;
-    if (declared !== null && declared > limit) {
-      return this.#answer({ ...request, body: 'tooLarge' }, true);
-    }
+    const entry = this.#application.enter(request, head.contentLength);
+    this.#entry = entry;
+    if (!entry.wanted) return this.#answer({ ...request, entry, body: 'unread' }, true);
+    const collector = new BodyCollector(entry);
     let done = false;
     this.#watch();
     this.#res.onData((chunk, isLast) => {
       if (done || this.#over) return;
       // Copied, into memory that small bodies share.
       collector.add(Buffer.from(new Uint8Array(chunk)));
-      done = isLast || collector.tooLarge;
-      if (done) this.#answer({ ...request, body: collector.take() }, collector.tooLarge);
+      done = isLast || collector.refused;
+      if (done) this.#answer({ ...request, entry, body: collector.take() }, collector.refused);
     });
   }
 
@@ -264,6 +272,7 @@ class Exchange {
   #end(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#entry?.leave();
     this.#flight.end();
   }
 }

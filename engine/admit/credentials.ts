@@ -18,6 +18,12 @@ export function signatureProblem(signature: unknown): Refusal | null {
   return refuse('MALFORMED', 'a signature is 128 hex characters');
 }
 
+/** What is wrong with a key as it was sent, in the header X-Agent-Public-Key or by register. */
+export function keyProblem(key: string): Refusal | null {
+  if (key === '') return refuse('MISSING', 'the header X-Agent-Public-Key is missing');
+  return KEY.test(key) ? null : refuse('MALFORMED', 'a public key is 64 hex characters');
+}
+
 /** A missing or malformed X-Timestamp is a failed signature. */
 export function badTimestampHeader(timestamp: string): Refusal {
   return timestamp === ''
@@ -38,8 +44,8 @@ export function credentialsOf(
 ): Credentials | { refusal: Refusal } {
   const { signed } = carriage[request.kind];
   const key = request.public_key || (request.kind === 'register' ? String(raw.public_key) : '');
-  if (key === '') return { refusal: refuse('MISSING', 'the header X-Agent-Public-Key is missing') };
-  if (!KEY.test(key)) return { refusal: refuse('MALFORMED', 'a public key is 64 hex characters') };
+  const malformed = keyProblem(key);
+  if (malformed) return { refusal: malformed };
   const publicKey = key.toLowerCase();
   if (request.kind === 'register' && String(raw.public_key).toLowerCase() !== publicKey) {
     const message = 'the key in the header is not the one in the body';

@@ -177,7 +177,9 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     const answer = await expectUnchanged(scene, request);
     expectError(answer, 401, 'INVALID_SIGNATURE', 'TIMESTAMP_SKEW');
     const told = { ...DETAILS, reason: 'TIMESTAMP_SKEW', kind: name, request_target: request.path };
-    expect(answer.error.details).toEqual(told);
+    // Of a form it is told before it is read: what its signature covers is not known then.
+    const of = name === 'meme' ? { expected_input_sha256: null } : {};
+    expect(answer.error.details).toEqual({ ...told, ...of });
     expect(Math.sign(Number(answer.error.details.skew_ms))).toBe(Math.sign(off));
   });
 

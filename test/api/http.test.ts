@@ -104,7 +104,9 @@ describe.each(transports)('http over %s', (transport) => {
 
   test('413: streamed, as soon as it is too much', async () => {
     const there = await begin();
-    const head = `POST ${REGISTER} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
+    const lines = Object.entries(register(agentOf('Ada')).headers);
+    const named = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const head = `POST ${REGISTER} HTTP/1.1\r\nHost: a\r\n${named}`;
     const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
     const text = await raw(
       there.url,
@@ -146,7 +148,7 @@ describe.each(transports)('http over %s', (transport) => {
     ['single quotes', "{'a':1}", ''],
     ['two values', '{}{}', ''],
     ['17 levels', deep(17), '/a'],
-    ['20,000 levels', deep(10_000), '/a'],
+    ['1,300 levels', deep(1_300), '/a'],
     ['a huge integer', '{"a":9007199254740992}', '/a'],
     ['a huge number', '{"a":1e400}', '/a'],
     ['__proto__', '{"__proto__":{"b":1}}', '/__proto__'],
@@ -157,14 +159,16 @@ describe.each(transports)('http over %s', (transport) => {
     ['a lone surrogate in a name', '{"\\udc00":1}', ''],
   ])('400: JSON with %s', async (_, body, pointer) => {
     const there = await begin();
-    const answer = await there.send({ method: 'POST', path: REGISTER, headers: json, body });
+    const { headers } = register(agentOf('Ada'));
+    const answer = await there.send({ method: 'POST', path: REGISTER, headers, body });
     expectError(answer, 400, 'INVALID_REQUEST', 'BAD_JSON');
     expect(String(answer.error.details.pointer)).toContain(pointer);
   });
 
   test.each(['null', '[]', '"text"', '7'])('400: the body %s is no object', async (body) => {
     const there = await begin();
-    const answer = await there.send({ method: 'POST', path: REGISTER, headers: json, body });
+    const { headers } = register(agentOf('Ada'));
+    const answer = await there.send({ method: 'POST', path: REGISTER, headers, body });
     expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
   });
 

@@ -1,7 +1,7 @@
 /** Rate limits of the profile spec: exact sliding windows, in a time that stands still. */
 import { type VirtualClock, virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { addressKey } from '../../api/limits.js';
+import { addressKey } from '../../api/address.js';
 import {
   type Agent,
   agentOf,

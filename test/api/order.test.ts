@@ -24,8 +24,9 @@ const withHeaders = (request: Request, headers: Record<string, string>): Request
   headers: { ...request.headers, ...headers },
 });
 
-test('route first, then method, then size, then media type, then JSON', async () => {
+test('route first, then method, size, media type, credentials in headers, JSON', async () => {
   const there = await world();
+  const ada = await there.join('Ada');
   const path = '/api/v1/consensus/vote';
   const large = 'x'.repeat(70_000);
   const send = (request: Partial<Request>) =>
@@ -35,15 +36,17 @@ test('route first, then method, then size, then media type, then JSON', async ()
   expectError(await send({}), 413, 'INVALID_REQUEST', 'TOO_LARGE');
   expectError(await send({ body: '{' }), 415, 'INVALID_REQUEST', 'MEDIA_TYPE');
   const headers = { 'Content-Type': 'application/json; charset=utf-8' };
-  expectError(await send({ body: '{', headers }), 400, 'INVALID_REQUEST', 'BAD_JSON');
+  expectError(await send({ body: '{', headers }), 401, 'INVALID_SIGNATURE', 'MISSING');
+  const keyed = { ...headers, 'X-Agent-Public-Key': ada.publicKey };
+  expectError(await send({ body: '{', headers: keyed }), 400, 'INVALID_REQUEST', 'BAD_JSON');
 });
 
 test.each<[string, Fields | string, number, string]>([
-  ['schema before the key', '{}', 400, 'SCHEMA'],
+  ['schema before the signature', '{}', 400, 'SCHEMA'],
   ['timestamp in a body before its signature', { timestamp: 'now' }, 400, 'SCHEMA'],
 ])('vote: %s', async (_, change, code, reason) => {
   const there = await world();
-  const request = vote(unsigned(agentOf('Nobody')), { block_hash: GENESIS_HASH });
+  const request = vote(unsigned(await there.join('Ada')), { block_hash: GENESIS_HASH });
   const body =
     typeof change === 'string'
       ? change

@@ -37,8 +37,9 @@ export function errorTests(start: Start): void {
     const path = '/api/v1/agents/register';
     const send = (body: string, headers: Record<string, string> = json, method = 'POST') =>
       world.send({ method, path, headers, body });
-    expectError(await send('{'), 400, 'INVALID_REQUEST', 'BAD_JSON');
-    expectError(await send('{}'), 400, 'INVALID_REQUEST', 'SCHEMA');
+    const { headers } = register(agentOf('Bob'));
+    expectError(await send('{', headers), 400, 'INVALID_REQUEST', 'BAD_JSON');
+    expectError(await send('{}', headers), 400, 'INVALID_REQUEST', 'SCHEMA');
     expectError(await send('{}', { 'Content-Type': 'text/plain' }), 415, 'INVALID_REQUEST');
     const large = JSON.stringify({ description: 'x'.repeat(65 * 1024) });
     expectError(await send(large), 413, 'INVALID_REQUEST', 'TOO_LARGE');

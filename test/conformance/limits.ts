@@ -7,7 +7,9 @@ import {
   propose,
   type Request,
   register,
+  signed,
   status,
+  transaction,
   vote,
 } from './signer.js';
 import { begin, expectError, GENESIS_HASH, type Start } from './world.js';
@@ -57,17 +59,23 @@ export function limitTests(start: Start): void {
     });
   });
 
-  test('limits: a proposal has room for 2 MiB, other JSON for 64 KiB', async () => {
+  test('limits: a proposal has room for 2 MiB, other JSON for 8 KiB', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
-    const filler = 'x'.repeat(1_900_000);
-    const large = await world.send(propose(ada, { parent_hash: GENESIS_HASH, filler }));
+    const network = await world.networkId();
+    const data = (index: number) => `${index}${'x'.repeat(4_000)}`;
+    const pay = (_: unknown, index: number) => transaction(ada, network, data(index));
+    const transactions = Array.from({ length: 450 }, pay);
+    const large = await world.send(propose(ada, { parent_hash: GENESIS_HASH, transactions }));
     expect(large.status, large.text).toBe(201);
-    const filled = { status: 'active', filler: 'x'.repeat(60_000) };
-    expect((await world.send(status(ada, filled))).status).toBe(200);
-    const tooLarge = await world.send(
-      propose(ada, { parent_hash: GENESIS_HASH, filler: 'x'.repeat(2 * 1024 * 1024) }),
-    );
+    const room = (bytes: number) => ({ status: 'active', padding: ' '.repeat(bytes) });
+    const small = `${' '.repeat(8_000)}{"status":"active"}`;
+    const path = `/api/v1/agents/${ada.agentId}/status`;
+    expect((await world.send(signed(ada, 'PUT', path, small))).status).toBe(200);
+    const fat = await world.send(status(ada, room(8 * 1024)));
+    expectError(fat, 413, 'INVALID_REQUEST', 'TOO_LARGE');
+    const filler = 'x'.repeat(2 * 1024 * 1024);
+    const tooLarge = await world.send(propose(ada, { parent_hash: GENESIS_HASH, filler }));
     expectError(tooLarge, 413, 'INVALID_REQUEST', 'TOO_LARGE');
   });
 }
