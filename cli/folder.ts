@@ -3,13 +3,18 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, type Store, StoreError, tables } from '../engine/index.js';
 
-/** The store in DIR (a server's data folder) or DIR/network (a kept run), read-only. */
-export function openForReading(folder: string): Store {
+/** The folder of the store in DIR (a server's data folder) or DIR/network (a kept run). */
+export function storeFolder(folder: string): string {
   if (!existsSync(folder)) {
     throw new StoreError('MISSING', `${folder} does not exist; expected a run or data folder`);
   }
   const inner = join(folder, 'network');
-  const path = existsSync(inner) ? inner : folder;
+  return existsSync(inner) ? inner : folder;
+}
+
+/** The store in such a folder, read-only. */
+export function openForReading(folder: string): Store {
+  const path = storeFolder(folder);
   return openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
 }
 

@@ -6,6 +6,7 @@
  */
 import { Command } from 'commander';
 import { agentCommand } from './agent.js';
+import { archiveCommand } from './archive.js';
 import { exitCodes, fail, OutputError } from './exit.js';
 import { keygenCommand } from './keygen.js';
 import { loadCommand } from './load.js';
@@ -51,6 +52,7 @@ for (const command of [
   replayCommand,
   loadCommand,
   logCommand,
+  archiveCommand,
   verifyCommand,
   keygenCommand,
 ]) {

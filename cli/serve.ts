@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../api/index.js';
-import type { Network } from '../engine/index.js';
+import type { ArchiveOptions, Network } from '../engine/index.js';
 import { type Policy, policies, type Weights, weightings } from '../engine/schema/genesis.js';
 import { fail, isStore, UsageError } from './exit.js';
 import { integer } from './options.js';
@@ -32,6 +32,7 @@ interface Flags extends ServeScenarioFlags {
   responseKey?: string;
   trustedProxies: string[];
   logLevel: string;
+  archiveAfter?: number;
 }
 
 const option = (flags: string, name: string, text: string) =>
@@ -90,6 +91,13 @@ export function serveCommand(): Command {
         .default([], 'none'),
     )
     .addOption(
+      option(
+        '--archive-after <n>',
+        'ARCHIVE_AFTER',
+        'move all but about the last n entries into compressed files; default: keep all',
+      ).argParser(integer({ least: 1_000, most: 2 ** 53 - 1 })),
+    )
+    .addOption(
       option('--log-level <level>', 'LOG_LEVEL', 'how much is logged')
         .choices(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
         .default('info'),
@@ -136,6 +144,7 @@ async function run(flags: Flags): Promise<void> {
     path: flags.data,
     genesis,
     verifier,
+    ...archiveOptions(flags, log),
     onFatal(error) {
       log.fatal(error, 'the network stopped; restart to recover');
       process.exit(13);
@@ -161,6 +170,14 @@ async function run(flags: Flags): Promise<void> {
     await network.close();
     await verifier.close();
   });
+}
+
+function archiveOptions({ archiveAfter }: Flags, log: Logger): ArchiveOptions {
+  return {
+    ...(archiveAfter === undefined ? {} : { archiveAfter }),
+    onArchived: (moved) => log.info(moved, 'archived'),
+    onArchiveFault: (error) => log.error(error, 'the archive waits; serving goes on'),
+  };
 }
 
 function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }: Flags) {

@@ -13,6 +13,18 @@ export const crashPoints = [
   'commit.after',
   /** The batch is durable and its callers were answered. */
   'tell.after',
+  /** A segment is on disk under a name that counts for nothing. */
+  'archive.written',
+  /** The segment has its name; the folder does not speak of it. */
+  'archive.named',
+  /** The segment counts; LMDB holds all that it holds too. */
+  'archive.recorded',
+  /** Some rows that a segment holds are deleted from LMDB. */
+  'archive.trimmed',
+  /** A copy of the data without free pages is on disk, and used by nobody. */
+  'compact.copied',
+  /** The copy has taken the place of the data. */
+  'compact.swapped',
   /** Results are computed; the file that will hold them was not touched. */
   'output.before',
 ] as const;

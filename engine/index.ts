@@ -1,6 +1,7 @@
 /** The public list of the engine: what embedding programs, the simulator and tests may use. */
 export { badTimestampHeader, keyProblem, signatureProblem } from './admit/credentials.js';
 export { type Admission, type Admitted, admit, admitNow } from './admit/index.js';
+export { type ArchiveOptions, firstKept } from './archiver.js';
 export { canonical } from './canonical.js';
 export { type Clock, systemClock, type VirtualClock, virtualClock } from './clock.js';
 export * from './compose.js';

@@ -35,6 +35,16 @@ export const limits = {
   pendingBytes: 64 * 1024 * 1024,
   /** Free space below which writes are refused, because LMDB does not survive a full disk. */
   freeSpaceBytes: 256 * 1024 * 1024,
+  /** What a block of an archive unpacks to, if one entry is not more: a tenth of a millisecond. */
+  archiveBlockBytes: 32 * 1024,
+  /** A segment ends with whichever comes first. */
+  archiveSegmentEntries: 16_384,
+  archiveSegmentBytes: 16 * 1024 * 1024,
+  /** Unpacked blocks, and indexes of segments (some 50 KB each), kept at hand. */
+  archiveCacheBytes: 8 * 1024 * 1024,
+  archiveIndexes: 16,
+  /** Rows deleted in one transaction once a segment holds them. */
+  archiveTrimRows: 512,
   /** Rows per page of the added list reads. */
   pageRows: 1_000,
 } as const;

@@ -1,11 +1,12 @@
 /** What a network is opened with, and what applying a request gives. */
+import type { ArchiveOptions } from './archiver.js';
 import type { Clock } from './clock.js';
 import type { Outcome } from './core/index.js';
 import type { Verifier } from './crypto/index.js';
 import type { GenesisOptions } from './open-store.js';
 import type { Event } from './schema/index.js';
 
-export interface NetworkOptions {
+export interface NetworkOptions extends ArchiveOptions {
   /**
    * A folder, made if it is missing; or `memory: true`, which dies with the process. With
    * `memory: 'state'` entries and events go into the digests and are not held either.

@@ -1,6 +1,7 @@
 /** Opens the store of a network and an engine over it: new from genesis, or where it was left. */
 import { randomUUID } from 'node:crypto';
 import { admitNow } from './admit/index.js';
+import { type ArchiveOptions, archiving } from './archiver.js';
 import type { Clock } from './clock.js';
 import { Engine, emptyReader } from './core/index.js';
 import { encodeStep } from './encode.js';
@@ -27,7 +28,7 @@ import {
 
 export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
 
-export interface OpenStoreOptions {
+export interface OpenStoreOptions extends ArchiveOptions {
   path?: string;
   memory?: boolean | 'state';
   genesis: GenesisOptions;
@@ -43,7 +44,7 @@ export interface OpenedStore {
 }
 
 export async function openStore(options: OpenStoreOptions, clock: Clock): Promise<OpenedStore> {
-  const store = storeOf(options);
+  const store = archiving(storeOf(options), options);
   try {
     const stored = store.meta();
     const genesis = stored ? checkedGenesis(store, options) : completeGenesis(options.genesis);

@@ -17,11 +17,17 @@ export interface Environment {
   history: Database<string>;
   blobs: Database<Uint8Array>;
   meta: Database<string>;
+  /** Records of archived segments, by their first entry. */
+  archive: Database<string>;
   tables: ReadonlyMap<string, Database<string>>;
   /** Moves reads to the newest batch; iterations under way keep theirs. */
   refresh(): void;
   /** Runs `write` in a transaction; resolves when it is on disk, rejects when that is unknown. */
   transaction(write: () => void): Promise<void>;
+  /** Writes a copy without free pages into an empty folder. */
+  copyTo(folder: string): Promise<void>;
+  /** Runs between the closing of the data and the release of the writer's lock. */
+  beforeRelease?: () => void;
   close(): Promise<void>;
 }
 

@@ -1,4 +1,6 @@
 /** Where a network is kept: one interface, on disk or in memory. */
+export type { Segment } from './archive/record.js';
+export { ArchiveError } from './archive/segment.js';
 export { makeFolder } from './folder.js';
 export { keysUnder } from './keys.js';
 export { type LmdbStoreOptions, openLmdbStore } from './lmdb.js';
@@ -10,6 +12,7 @@ export {
   type RecordChange,
   type RecordKey,
   type Store,
+  type StoreArchive,
   StoreError,
   type StoreErrorCode,
   type StoreMeta,

@@ -8,6 +8,7 @@
 import { open, type RootDatabase } from 'lmdb';
 import { crashPoint } from '../crash.js';
 import { limits } from '../limits.js';
+import { withArchive } from './archive/with-archive.js';
 import { createDiskStore } from './disk.js';
 import { type Database, type Environment, emptyDatabase, readMeta } from './environment.js';
 import { checkFolder, prepareFolder } from './folder.js';
@@ -37,8 +38,8 @@ export interface LmdbStoreOptions {
  */
 const pageSize = 8192;
 
-/** Databases besides the tables: log, events, blobs, meta. */
-const ownDatabases = 4;
+/** Databases besides the tables: log, events, blobs, meta, archive. */
+const ownDatabases = 5;
 
 /**
  * Opens or makes the store in a folder.
@@ -64,7 +65,8 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
     throw error;
   }
   if (!readOnly) crashPoint('store.opened');
-  return createDiskStore(environment, { readOnly, freeSpaceBytes });
+  const store = createDiskStore(environment, { readOnly, freeSpaceBytes });
+  return withArchive(store, environment, readOnly);
 }
 
 function openEnvironment(
@@ -95,7 +97,7 @@ function openEnvironment(
   }
 }
 
-type Databases = Pick<Environment, 'log' | 'history' | 'blobs' | 'meta' | 'tables'>;
+type Databases = Pick<Environment, 'log' | 'history' | 'blobs' | 'meta' | 'archive' | 'tables'>;
 
 /** All at once: opening a database later would end the iterations that are under way. */
 function openDatabases(
@@ -111,6 +113,7 @@ function openDatabases(
     history: database('events', 'string') as Database<string>,
     blobs: database('blobs', 'binary') as Database<Uint8Array>,
     meta: database('meta', 'string') as Database<string>,
+    archive: database('archive', 'string') as Database<string>,
     tables: new Map(
       tables.map((name) => [name, database(`records/${name}`, 'string') as Database<string>]),
     ),
@@ -122,7 +125,7 @@ function openDatabases(
 function lifecycle(
   root: RootDatabase<Uint8Array, string>,
   release: () => void,
-): Pick<Environment, 'refresh' | 'transaction' | 'close'> {
+): Pick<Environment, 'refresh' | 'transaction' | 'copyTo' | 'close'> {
   return {
     refresh: () => root.resetReadTxn(),
     async transaction(write) {
@@ -139,9 +142,14 @@ function lifecycle(
         );
       }
     },
-    async close() {
-      await root.close();
-      release();
+    copyTo: (folder) => root.backup(folder, true),
+    async close(this: Environment) {
+      try {
+        await root.close();
+        this.beforeRelease?.();
+      } finally {
+        release();
+      }
     },
   };
 }

@@ -3,6 +3,7 @@
  * what they mean is decided above it. Values of records are canonical JSON text.
  */
 import type { RecordKey } from '../schema/record.js';
+import type { Segment } from './archive/record.js';
 
 export type { RecordKey };
 
@@ -78,6 +79,32 @@ export interface Store {
   /** Whether there is room for another batch; false below the free-space mark. */
   hasRoom(): boolean;
   close(): Promise<void>;
+  /** What was moved out of the store; none in memory. Reads go over both. */
+  readonly archive?: StoreArchive;
+}
+
+/** The past of a store in segments: compressed files that stand beside it. */
+export interface StoreArchive {
+  /** Ascending, from entry 1, without gaps. */
+  readonly segments: readonly Segment[];
+  /** The last entry and event that are in segments; 0 before the first. */
+  readonly end: { entry: number; event: number };
+  /** What a look at the files' names and lengths finds, a line each. */
+  problems(): string[];
+  /** Reads all segments whole and tells what is damaged, a line each. */
+  damage(): AsyncIterable<string>;
+  /**
+   * Makes one segment of entries below `before` and of the events older than what stays; null when
+   * there is nothing to move. Reads go on meanwhile, and commits. Never twice at a time.
+   * @throws {StoreError} `CORRUPT` naming an entry that does not continue the log's chain.
+   */
+  move(before: number): Promise<Segment | null>;
+  /** Deletes some rows that segments hold; false when there are none. Never beside a `move`. */
+  trim(): Promise<boolean>;
+  /** Rewrites the data without free pages and closes the store; nothing may be under way. */
+  compactAndClose(): Promise<void>;
+  /** Room on the disk. */
+  freeBytes(): number;
 }
 
 export type StoreErrorCode =
@@ -87,6 +114,7 @@ export type StoreErrorCode =
   | 'MISSING'
   | 'UNREADABLE'
   | 'CORRUPT'
+  | 'ARCHIVE'
   | 'FULL'
   | 'FAILED';
 

@@ -1,0 +1,27 @@
+/**
+ * What a process that was killed while it archived left behind. Only what is certainly in LMDB too
+ * is removed: files that are not ours, or may be the only copy of something, stay.
+ */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../environment.js';
+import type { Archive } from './archive.js';
+import { compactedName } from './compact.js';
+import { archiveFolder, rangeOfName } from './segment.js';
+import { unfinishedName } from './write-segment.js';
+
+export function removeLeftovers(environment: Environment, archive: Archive): void {
+  const { folder, log } = environment;
+  rmSync(join(folder, compactedName), { recursive: true, force: true });
+  const path = archiveFolder(folder);
+  if (!existsSync(path)) return;
+  rmSync(join(path, unfinishedName), { force: true });
+  const recorded = new Set(archive.segments.map(({ file }) => file));
+  for (const name of readdirSync(path)) {
+    const range = recorded.has(name) ? null : rangeOfName(name);
+    // Named and not recorded: nothing of it was deleted from the log yet.
+    if (range && log.get(range.first) !== undefined && log.get(range.last) !== undefined) {
+      rmSync(join(path, name));
+    }
+  }
+}
