@@ -58,15 +58,16 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
     environment = openEnvironment(folder, tables, readOnly, release);
     const meta = readMeta(environment);
     if (meta !== null) assertExpected(meta, { folder, schemaVersion, networkId });
+    const store = createDiskStore(environment, { readOnly, freeSpaceBytes });
+    const whole = withArchive(store, environment, readOnly);
+    if (!readOnly) crashPoint('store.opened');
+    return whole;
   } catch (error) {
     // The environment's own close releases; it is not awaited, so the lock goes first.
     release();
     void environment?.close();
     throw error;
   }
-  if (!readOnly) crashPoint('store.opened');
-  const store = createDiskStore(environment, { readOnly, freeSpaceBytes });
-  return withArchive(store, environment, readOnly);
 }
 
 function openEnvironment(

@@ -5,12 +5,23 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../environment.js';
+import { StoreError } from '../store.js';
 import type { Archive } from './archive.js';
 import { compactedName } from './compact.js';
 import { archiveFolder, rangeOfName } from './segment.js';
 import { unfinishedName } from './write-segment.js';
 
+/** @throws {StoreError} `UNREADABLE` */
 export function removeLeftovers(environment: Environment, archive: Archive): void {
+  try {
+    remove(environment, archive);
+  } catch (cause) {
+    const text = `what an unfinished archive left cannot be removed (${String(cause)})`;
+    throw new StoreError('UNREADABLE', `${environment.folder}: ${text}`, { cause });
+  }
+}
+
+function remove(environment: Environment, archive: Archive): void {
   const { folder, log } = environment;
   rmSync(join(folder, compactedName), { recursive: true, force: true });
   const path = archiveFolder(folder);
