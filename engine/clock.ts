@@ -9,9 +9,13 @@ export interface Clock {
 
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Wall time at the start plus monotonic time since: it never jumps when the wall clock is set. */
-export function systemClock(): Clock {
-  const wall = Date.now();
+/**
+ * Wall time at the start and monotonic time since: it never jumps when the wall clock is set. Where
+ * the log is ahead of the wall clock, time goes on from the log's end: if it stood still until the
+ * wall clock has caught up, a block would be in voting for as long.
+ */
+export function systemClock(least = 0): Clock {
+  const wall = Math.max(Date.now(), least);
   const start = performance.now();
   const now = () => wall + Math.trunc(performance.now() - start);
   return {

@@ -84,8 +84,8 @@ export class Network {
    * @throws {StoreError} when the folder is locked, of another network, damaged or unreadable.
    */
   static async open(options: NetworkOptions): Promise<Network> {
-    const clock = options.clock ?? systemClock();
-    return new Network(options, await openStore(options, clock), clock);
+    const opened = await openStore(options, options.clock ?? systemClock());
+    return new Network(options, opened, options.clock ?? systemClock(opened.meta.at));
   }
 
   /** Checks form and signatures; freshness is the caller's, whose clock it is. */
