@@ -30,7 +30,10 @@ export interface ApplicationOptions {
   trustedProxies?: readonly string[];
   /** Allowed origin of browsers; none by default. */
   cors?: string;
+  /** Wall time, which may be set: only freshness, and what is shown, follow it. */
   now: () => number;
+  /** Milliseconds that pass whatever becomes of the wall clock: limits count by it. */
+  steady: () => number;
   /** A fault inside one request, with its stack. */
   onFault: (error: unknown, requestId: string) => void;
 }
@@ -43,9 +46,9 @@ export interface App extends Application {
 }
 
 export function createApplication(options: ApplicationOptions): App {
-  const { network, profile, now, responseKeys } = options;
-  const limits = new Limits(profile, figuresOf(profile, options.figures), now);
-  const gate: Gate = { network, limits, blocks: blockShareOf(limits.figures, now), now };
+  const { network, profile, now, steady, responseKeys } = options;
+  const limits = new Limits(profile, figuresOf(profile, options.figures), steady);
+  const gate: Gate = { network, limits, blocks: blockShareOf(limits.figures, steady), now };
   const intake = new Intake(network, limits, options.trustedProxies ?? [], now);
   const cors = corsHeaders(options.cors);
   /** With the headers of every answer, which is this request's own. */

@@ -20,6 +20,7 @@ export interface ServerOptions {
   /** Addresses of proxies whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[];
   version: string;
+  /** Wall time and, where it is given, also the time that limits count by. */
   now?: () => number;
   onFault?: (error: unknown, requestId: string) => void;
 }
@@ -47,6 +48,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     profile,
     version,
     now: options.now ?? Date.now,
+    steady: options.now ?? (() => Math.trunc(performance.now())),
     onFault: options.onFault ?? (() => {}),
     trustedProxies: options.trustedProxies ?? [],
     ...(cors === undefined ? {} : { cors }),

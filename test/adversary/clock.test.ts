@@ -13,13 +13,14 @@ const ada = agentOf('of the clock');
 const nodeArgs = ['--import', fileURLToPath(new URL('set-clock.mjs', import.meta.url))];
 
 interface Options {
+  limits?: string;
   periodMs?: number;
   offsetMs?: number;
   data?: string;
 }
 
-function server({ periodMs = 500, offsetMs = 0, data }: Options = {}) {
-  const args = ['--voting-period-ms', `${periodMs}`];
+function server({ limits = 'off', periodMs = 500, offsetMs = 0, data }: Options = {}) {
+  const args = ['--limits', limits, '--voting-period-ms', `${periodMs}`];
   const env = { FOLKMOOT_TEST_CLOCK_MS: `${offsetMs}` };
   return host({ data: data ?? temporaryFolder(), args, env, nodeArgs });
 }
@@ -43,6 +44,13 @@ async function expired(from: Host, hash: string): Promise<void> {
     expect(data.status).toBe('voting');
     await measured(50);
   }
+}
+
+/** The members of the header RateLimit. */
+async function readLimit(from: Host): Promise<{ left: number; seconds: number }> {
+  const { headers } = await get(from.url, '/api/v1/network/state');
+  const [, left, seconds] = /r=(\d+);t=(\d+)/.exec(headers.get('ratelimit')!)!;
+  return { left: Number(left), seconds: Number(seconds) };
 }
 
 /** Engine time of the last event. */
@@ -83,6 +91,18 @@ describe.each([
     expect(Math.sign(skew_ms)).toBe(-Math.sign(jumpMs));
     const fresh = status(ada, { status: 'inactive' }, ada.agentId, at(jumpMs));
     expect((await call(one.url, fresh)).status).toBe(200);
+    await stop(one);
+  });
+
+  test('while serving: limits neither forget what was used nor lock anybody out', async () => {
+    const one = await server({ limits: 'spec' });
+    for (let times = 0; times < 20; times += 1) await readLimit(one);
+    const before = await readLimit(one);
+    await one.ask(`${jumpMs}`);
+    const after = await readLimit(one);
+    // Unless the machine was so busy that a minute has passed.
+    expect(after.left).toBeLessThan(before.left);
+    expect(after.seconds).toBeLessThanOrEqual(60);
     await stop(one);
   });
 
