@@ -1,5 +1,4 @@
 /** Strict readers of RFC 3339 instants and ISO 8601 durations. They know no clock. */
-import { Temporal } from 'temporal-polyfill';
 
 const instant =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
@@ -35,25 +34,60 @@ function readInstant(text: string): number | null {
   return found[8] === '-' ? local + offset : local - offset;
 }
 
+/**
+ * Years, months, weeks, days; then hours, minutes, seconds, of which the last may have a fraction.
+ * Only the P must be a capital. What is a duration here is one to Temporal.Duration.from too.
+ */
+const whole = (unit: string) => `(?:(\\d+)[${unit}])?`;
+const cut = (unit: string) => `(?:(\\d+)(?:[.,](\\d{1,9}))?[${unit}])?`;
+const days = ['Yy', 'Mm', 'Ww', 'Dd'].map(whole).join('');
+const hours = ['Hh', 'Mm', 'Ss'].map(cut).join('');
+const duration = new RegExp(`^P(?=.)${days}(?:[Tt](?=\\d)${hours})?$`);
+
+/** Above these, Temporal has no duration. */
+const CALENDAR_UNITS = 2n ** 32n;
+const SECONDS = 2n ** 53n;
+const SECOND_NS = 1_000_000_000n;
+
+interface Parts {
+  /** Whether there are years or months, which have no fixed length. */
+  varies: boolean;
+  weeks: bigint;
+  /** Days and what is shorter. */
+  nanoseconds: bigint;
+}
+
+function partsOf(text: string): Parts | null {
+  const found = duration.exec(text);
+  if (!found) return null;
+  const number = (index: number) => BigInt(found[index] ?? 0);
+  const [years, months, weeks] = [number(1), number(2), number(3)];
+  let nanoseconds = number(4) * 86_400n * SECOND_NS;
+  let ended = false;
+  for (const [place, seconds] of [3_600n, 60n, 1n].entries()) {
+    const [units, fraction] = [found[5 + 2 * place], found[6 + 2 * place]];
+    // A fraction belongs to the last unit only.
+    if (units !== undefined && ended) return null;
+    ended ||= fraction !== undefined;
+    const parts = BigInt((fraction ?? '').padEnd(9, '0'));
+    nanoseconds += (BigInt(units ?? 0) * SECOND_NS + parts) * seconds;
+  }
+  if ([years, months, weeks].some((count) => count >= CALENDAR_UNITS)) return null;
+  if (nanoseconds >= SECONDS * SECOND_NS) return null;
+  return { varies: years + months > 0n, weeks, nanoseconds };
+}
+
 /** Whether the text is an ISO 8601 duration without a sign. */
 export function isDuration(text: string): boolean {
-  if (!text.startsWith('P')) return false;
-  try {
-    Temporal.Duration.from(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return partsOf(text) !== null;
 }
 
 /**
- * Milliseconds (truncated) of a duration in weeks, days, hours, minutes and seconds, or null:
- * months and years have no fixed length.
+ * Milliseconds (cut) of a duration in weeks, days, hours, minutes and seconds, or null: months and
+ * years have no fixed length.
  */
 export function durationMs(text: string): number | null {
-  if (!isDuration(text)) return null;
-  const duration = Temporal.Duration.from(text);
-  if (duration.years !== 0 || duration.months !== 0) return null;
-  const days = duration.weeks * 7 + duration.days;
-  return Math.trunc(duration.with({ weeks: 0, days: 0 }).total('milliseconds')) + days * 86_400_000;
+  const parts = partsOf(text);
+  if (!parts || parts.varies) return null;
+  return Number(parts.weeks) * 604_800_000 + Number(parts.nanoseconds / 1_000_000n);
 }

@@ -16,6 +16,10 @@ export const counts = {
   fuzzHashes: pick({ quick: 500, full: 10_000 }),
   /** Values on which the two canonical encoders are compared. */
   canonicalValues: pick({ quick: 2_000, full: 100_000 }),
+  /** Lives whose hex is in random case, over the wire and in process. */
+  casedLives: pick({ quick: 4, full: 200 }),
+  /** Texts that are nearly durations, timestamps or tags. */
+  texts: pick({ quick: 1_000, full: 100_000 }),
   /** Random command sequences, and how long each is. */
   commandSequences: pick({ quick: 15, full: 1_000 }),
   commandsPerSequence: pick({ quick: 120, full: 250 }),
