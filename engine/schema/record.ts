@@ -116,6 +116,13 @@ export const AllianceContext = Type.Object({
   changed_at: Milliseconds,
 });
 
+/** What an answered invitation or a leave made of an alliance: a repeat is told this again. */
+export const AllianceThen = Type.Object({
+  status: AllianceStatus,
+  members: Type.Array(AgentId),
+  invited: Type.Array(AgentId),
+});
+
 export const Head = Type.Object({
   height: Count,
   head_hash: Hash,
@@ -178,7 +185,7 @@ export const records = {
   /** ['block', block_hash] or ['alliance', alliance_id]: what is in memory */
   open: Type.Object({}),
   /** request_id of a discussion or alliance request */
-  requests: Type.Object({ at: Milliseconds }),
+  requests: Type.Object({ at: Milliseconds, alliance: Type.Optional(AllianceThen) }),
 } as const;
 
 export type Table = keyof typeof records;
@@ -189,6 +196,7 @@ export type StandingField = (typeof standingFields)[number];
 export type Standing = Record<StandingField, number>;
 export type BlockContext = Static<typeof BlockContext>;
 export type AllianceContext = Static<typeof AllianceContext>;
+export type AllianceThen = Static<typeof AllianceThen>;
 export type Head = Static<typeof Head>;
 
 export const tables = Object.keys(records) as Table[];

@@ -1,6 +1,15 @@
 /** Alliances: how many, how large, and repeated requests. */
-import { composeAllianceLeave, composeAlliancePropose, composeAllianceRespond } from 'folkmoot';
+import { join } from 'node:path';
+import {
+  type Answer,
+  type AnswerOf,
+  composeAllianceLeave,
+  composeAlliancePropose,
+  composeAllianceRespond,
+  type SignedRequest,
+} from 'folkmoot';
 import { expect, test } from 'vitest';
+import { temporaryFolder, testNetwork } from '../fixture.js';
 import { answerOf, foundTown, refusalOf, type Town, word } from './helpers.js';
 
 test('alliance: 31 invitees make 32 members', async () => {
@@ -97,23 +106,59 @@ async function expectNothing(town: Town, act: () => Promise<void>): Promise<void
   expect(town.network.read.position).toEqual(before);
 }
 
-test('alliance: the same request again is a repeat and shows what became of it', async () => {
+/** An alliance through all that can be asked of it: each request, and what it was answered. */
+async function lifeOfAlliance(town: Town, duration: string) {
+  const [ada, bob, cem, dan] = await town.joinMany(4);
+  const target_ids = [dan!.id, cem!.id, bob!.id];
+  const done: { request: SignedRequest; data: Answer }[] = [];
+  const ask = async (request: SignedRequest) => {
+    await town.wait(10);
+    done.push({ request, data: answerOf(await town.submit(request)) });
+    return done.at(-1)!.data as AnswerOf['alliance_propose'];
+  };
+  const fields = { target_ids, purpose: 'win', duration };
+  const { alliance_id } = await ask(composeAlliancePropose(ada!, town.stamp(), fields));
+  await ask(composeAllianceRespond(cem!, town.stamp(), alliance_id, true));
+  await ask(composeAllianceRespond(bob!, town.stamp(), alliance_id, false));
+  await ask(composeAllianceRespond(dan!, town.stamp(), alliance_id, true));
+  await ask(composeAllianceLeave(cem!, town.stamp(), alliance_id));
+  return { done, ada: ada!, alliance_id };
+}
+
+test.each([
+  ['goes on', 'PT1H'],
+  ['has expired', 'PT1M'],
+])('alliance: a repeat is told what was done first, when the alliance %s', async (_, duration) => {
+  const path = join(temporaryFolder(), 'network');
+  const genesis = { weights: 'alliance_bonus' } as const;
+  let town = await foundTown({ path, genesis });
+  const { done } = await lifeOfAlliance(town, duration);
+  await town.wait(600_000 - 50);
+  for (const when of ['before', 'after']) {
+    await expectNothing(town, async () => {
+      for (const { request, data } of done) {
+        const repeat = { result: 'duplicate', data: { ...data, duplicate: true } };
+        expect(await town.submit(request), `${when} the restart`).toEqual(repeat);
+      }
+    });
+    if (when === 'after') break;
+    const { now } = town;
+    await town.network.close();
+    town = town.moved(await testNetwork({ path, genesis, verifier: 'off' }));
+    await town.at(now);
+  }
+  const events = town.told('alliance_update').filter((_, index) => index < done.length);
+  expect(done.map(({ data }) => data)).toEqual(events);
+});
+
+test('alliance: a repeat is told what was done first, also when it is dissolved', async () => {
   const town = await foundTown();
-  const [ada, bob] = await town.joinMany(2);
-  const fields = { target_ids: [bob!.id], purpose: 'win' };
-  const ask = composeAlliancePropose(ada!, town.stamp(), fields);
-  const { alliance_id } = answerOf<'alliance_propose'>(await town.submit(ask));
-  const accept = composeAllianceRespond(bob!, town.stamp(), alliance_id, true);
-  const active = answerOf<'alliance_respond'>(await town.submit(accept));
-  await town.wait(600_000);
-  await expectNothing(town, async () => {
-    for (const request of [ask, accept]) {
-      expect(await town.submit(request)).toEqual({
-        result: 'duplicate',
-        data: { ...active, duplicate: true },
-      });
-    }
-  });
+  const { done, ada, alliance_id } = await lifeOfAlliance(town, 'PT1H');
+  await town.leave(ada, alliance_id);
+  for (const { request, data } of done) {
+    const repeat = { result: 'duplicate', data: { ...data, duplicate: true } };
+    expect(await town.submit(request)).toEqual(repeat);
+  }
 });
 
 test('alliance: a repeated leave is a repeat, a new one is refused', async () => {

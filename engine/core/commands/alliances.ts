@@ -5,6 +5,7 @@ import type {
   AllianceLeaveCommand,
   AllianceProposeCommand,
   AllianceRespondCommand,
+  RecordOf,
 } from '../../schema/index.js';
 import type { Agent } from '../agents.js';
 import type { StoredAlliance } from '../alliances.js';
@@ -16,11 +17,31 @@ import { remember, remembered } from './requests.js';
 
 const shown = ({ state, context }: StoredAlliance) => allianceData(state, context);
 
+/** As a repeat is told of it: what the request did, whatever has become of the alliance since. */
+function shownThen(known: StoredAlliance, { at, alliance }: RecordOf['requests']) {
+  // Requests that an older version wrote remember their time only.
+  if (!alliance) return shown(known);
+  const { status, members, invited } = alliance;
+  return allianceData(status, { ...known.context, members, invited, changed_at: at });
+}
+
+/** The founding request has all of it but its time. */
+function founding({ target_ids }: AllianceProposeCommand, context: AllianceContext) {
+  const { founder, proposed_at } = context;
+  const invited = [...target_ids].sort();
+  return allianceData('proposed', {
+    ...context,
+    members: [founder],
+    invited,
+    changed_at: proposed_at,
+  });
+}
+
 export const alliancePropose: Rule<AllianceProposeCommand, Agent> = {
   check(state, command) {
     const known = allianceNow(state, command.alliance_id);
     // An alliance's id covers its request, so it stays a repeat for ever.
-    if (known) return again(shown(known));
+    if (known) return again(founding(command, known.context));
     const agent = state.agents.byKey(command.public_key)!;
     return (
       notActive(agent) ??
@@ -54,7 +75,8 @@ export const allianceRespond: Rule<AllianceRespondCommand, Agent> = {
     const agent = state.agents.byKey(command.public_key)!;
     const known = allianceNow(state, command.alliance_id);
     if (!known) return unknownAlliance(command.alliance_id);
-    if (remembered(state, command.request_id)) return again(shown(known));
+    const first = remembered(state, command.request_id);
+    if (first) return again(shownThen(known, first));
     const { members, invited, gone } = known.context;
     if (members.includes(agent.id) || gone.includes(agent.id)) {
       return no('ALREADY_ANSWERED', `agent ${agent.id} has answered; an answer is given once`);
@@ -75,7 +97,8 @@ export const allianceLeave: Rule<AllianceLeaveCommand, Agent> = {
     const agent = state.agents.byKey(command.public_key)!;
     const known = allianceNow(state, command.alliance_id);
     if (!known) return unknownAlliance(command.alliance_id);
-    if (remembered(state, command.request_id)) return again(shown(known));
+    const first = remembered(state, command.request_id);
+    if (first) return again(shownThen(known, first));
     const member = known.context.members.includes(agent.id);
     if (!member) return no('NOT_MEMBER', `agent ${agent.id} is not a member of this alliance`);
     if (known.state === 'proposed') {
@@ -95,8 +118,9 @@ function turn(
   command: AllianceRespondCommand | AllianceLeaveCommand,
   event: { type: 'accept' | 'decline' | 'leave'; agent: string; at: number },
 ) {
-  remember(state, command.request_id);
   const after = state.alliances.send(command.alliance_id, event, state.changes);
+  const { members, invited } = after.context;
+  remember(state, command.request_id, { invited, members, status: after.state });
   state.electorates.alliancesChanged();
   return accepted(shown(after));
 }

@@ -1,6 +1,6 @@
 /** Discussions and alliance requests have no content id: their signing input is remembered. */
 import { limits } from '../../limits.js';
-import type { RecordOf } from '../../schema/index.js';
+import type { AllianceThen, RecordOf } from '../../schema/index.js';
 import type { State } from '../state.js';
 
 /** When this very request was accepted, if that is not too long ago. */
@@ -9,6 +9,10 @@ export function remembered(state: State, requestId: string): RecordOf['requests'
   return first && state.now - first.at <= limits.requestMemoryMs ? first : undefined;
 }
 
-export function remember(state: State, requestId: string): void {
-  state.changes.put('requests', requestId, { at: state.now });
+/** `alliance` is what the request made of one. */
+export function remember(state: State, requestId: string, alliance?: AllianceThen): void {
+  state.changes.put('requests', requestId, {
+    ...(alliance ? { alliance } : {}),
+    at: state.now,
+  });
 }

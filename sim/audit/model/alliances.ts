@@ -2,7 +2,7 @@
 import type { AllianceProposeCommand } from '../../../engine/index.js';
 import { alliancesChanged } from './electorate.js';
 import type { Agent, Alliance, State, Told } from './state.js';
-import { tellAlliance } from './tell.js';
+import { allianceData, tellAlliance } from './tell.js';
 
 const INVITATION_MS = 60_000;
 
@@ -24,9 +24,11 @@ export function foundAlliance(
     duration: command.duration,
     durationMs: command.duration_ms,
     status: 'proposed',
+    founding: {},
     deadline: 0,
     changedAt: at,
   };
+  alliance.founding = allianceData(alliance);
   state.alliances.set(alliance.id, alliance);
   founder.commitments += 1;
   setDeadline(state, alliance, at + INVITATION_MS);

@@ -5,9 +5,8 @@ import type {
   AllianceRespondCommand,
 } from '../../../engine/index.js';
 import { isOver } from './alliances.js';
-import { isRemembered } from './requests.js';
+import { answerBefore } from './requests.js';
 import { type Agent, duplicate, refused, type State, type Verdict } from './state.js';
-import { allianceData } from './tell.js';
 
 const MOST_ALLIANCES = 5;
 
@@ -17,7 +16,7 @@ export function judgeFounding(
   { alliance_id, target_ids }: AllianceProposeCommand,
 ): Verdict | null {
   const known = state.alliances.get(alliance_id);
-  if (known) return duplicate(allianceData(known));
+  if (known) return duplicate(known.founding);
   if (by.status !== 'active') return refused('NOT_ACTIVE');
   for (const id of target_ids) {
     if (id === by.id) return refused('SCHEMA');
@@ -34,7 +33,8 @@ export function judgeAnswer(
 ): Verdict | null {
   const alliance = state.alliances.get(command.alliance_id);
   if (!alliance) return refused('UNKNOWN_ALLIANCE');
-  if (isRemembered(state, command.request_id, at)) return duplicate(allianceData(alliance));
+  const before = answerBefore(state, command.request_id, at);
+  if (before) return duplicate(before);
   if (alliance.answered.has(by)) return refused('ALREADY_ANSWERED');
   if (!alliance.invited.includes(by)) return refused('NOT_INVITED');
   if (isOver(alliance)) return refused('ALLIANCE_CLOSED', { status: alliance.status });
@@ -50,7 +50,8 @@ export function judgeLeave(
 ): Verdict | null {
   const alliance = state.alliances.get(command.alliance_id);
   if (!alliance) return refused('UNKNOWN_ALLIANCE');
-  if (isRemembered(state, command.request_id, at)) return duplicate(allianceData(alliance));
+  const before = answerBefore(state, command.request_id, at);
+  if (before) return duplicate(before);
   if (!alliance.members.includes(by)) return refused('NOT_MEMBER');
   if (alliance.status === 'proposed') return refused('NOT_FORMED');
   if (isOver(alliance)) return refused('ALLIANCE_CLOSED', { status: alliance.status });

@@ -1,8 +1,8 @@
 /** What would become of a meme, or of a word about a block. */
 import type { DiscussCommand, MemeCommand } from '../../../engine/index.js';
-import { isRemembered } from './requests.js';
+import { answerBefore } from './requests.js';
 import { type Agent, duplicate, refused, type State, type Verdict } from './state.js';
-import { discussionData, memeAnswer } from './tell.js';
+import { memeAnswer } from './tell.js';
 
 const MEME_QUOTA_BYTES = 64 * 1024 * 1024;
 
@@ -21,10 +21,8 @@ export function judgeDiscussion(
 ): Verdict | null {
   const block = state.blocks.get(command.block_hash);
   if (!block) return refused('UNKNOWN_BLOCK');
-  if (isRemembered(state, command.request_id, at)) {
-    const accepted = state.requests.get(command.request_id)!;
-    return duplicate(discussionData(by, command, accepted));
-  }
+  const before = answerBefore(state, command.request_id, at);
+  if (before) return duplicate(before);
   const { status, height } = block;
   if (status !== 'voting') return refused('VOTING_CLOSED', { block_status: status, height });
   if (by.status !== 'active') return refused('NOT_ACTIVE');

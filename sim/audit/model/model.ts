@@ -55,7 +55,7 @@ export class Model {
     const data = perform(state, told, command, at);
     const by = state.byKey.get(command.public_key)!;
     if (by.dormant) setDormant(state, by, false);
-    if ('request_id' in command) remember(state, command.request_id, at);
+    if ('request_id' in command) remember(state, command.request_id, { at, answer: data });
     return { verdict: { result: 'accepted', data }, told };
   }
 }

@@ -3,15 +3,20 @@ import type { State } from './state.js';
 
 const MEMORY_MS = 600_000;
 
-export function isRemembered({ requests }: State, id: string, at: number): boolean {
-  const accepted = requests.get(id);
-  return accepted !== undefined && at - accepted <= MEMORY_MS;
+/** What the same request was answered, if that is not too long ago. */
+export function answerBefore({ requests }: State, id: string, at: number): object | null {
+  const first = requests.get(id);
+  return first && at - first.at <= MEMORY_MS ? first.answer : null;
 }
 
-export function remember({ requests }: State, id: string, at: number): void {
-  for (const [old, accepted] of requests) {
-    if (at - accepted <= MEMORY_MS) break;
+export function remember(
+  { requests }: State,
+  id: string,
+  { at, answer }: { at: number; answer: object },
+): void {
+  for (const [old, first] of requests) {
+    if (at - first.at <= MEMORY_MS) break;
     requests.delete(old);
   }
-  requests.set(id, at);
+  requests.set(id, { at, answer });
 }

@@ -124,6 +124,8 @@ export interface Alliance {
   duration: string;
   durationMs: number;
   status: AllianceStatus;
+  /** What its founder was answered. */
+  founding: object;
   deadline: number;
   changedAt: number;
 }
@@ -155,8 +157,8 @@ export interface State {
   readonly transactions: Set<string>;
   /** What state diffs have made, and by which block. */
   readonly values: Map<string, { value: unknown; block: string }>;
-  /** When remembered requests were accepted, oldest first. */
-  readonly requests: Map<string, number>;
+  /** When remembered requests were accepted and what was answered, oldest first. */
+  readonly requests: Map<string, { at: number; answer: object }>;
   /** Finalized transactions of the last minute, oldest first. */
   readonly finalized: { at: number; count: number }[];
   /** When the last of them is a minute old. */
