@@ -5,6 +5,7 @@
 
 import { sha256Hex } from '#sha256';
 import { canonical } from './canonical.js';
+import { lowerAscii } from './schema/unicode.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -23,14 +24,15 @@ export function proposalInput(body: Body): string {
   return `agentnet-v1-block\n${canonical(withoutSignature(body))}`;
 }
 
-/** A transaction of one network, by its hash. */
+/** A transaction of one network, by its hash, which is signed in lower case. */
 export function transactionInput(networkId: string, hash: string): string {
-  return `agentnet-v1-tx\n${networkId}\n${hash}`;
+  return `agentnet-v1-tx\n${networkId}\n${lowerAscii(hash)}`;
 }
 
 /** What a meme's signature covers: the form as sent, the file by its hash. */
 export interface SignedMeme {
   caption: string;
+  /** Signed in lower case. */
   content_sha256: string;
   tags: readonly string[];
   /** The X-Timestamp header. */
@@ -42,7 +44,7 @@ export function memeInput(meme: SignedMeme): string {
 }
 
 function memeObject({ caption, content_sha256, tags, timestamp }: SignedMeme): string {
-  return canonical({ caption, content_sha256, tags, timestamp });
+  return canonical({ caption, content_sha256: lowerAscii(content_sha256), tags, timestamp });
 }
 
 /** Every request whose signature is in a header. `bodySha256` is that of the raw body, hex. */
@@ -92,7 +94,7 @@ export function responseInput(response: {
 const short = (text: string) => sha256Hex(text).slice(0, 32);
 
 export function agentId(publicKey: string): string {
-  return `agent_${short(`agentnet-v1-agent\n${publicKey.toLowerCase()}`)}`;
+  return `agent_${short(`agentnet-v1-agent\n${lowerAscii(publicKey)}`)}`;
 }
 
 /** Leaves the signature out: a second valid signature must not make a second block. */

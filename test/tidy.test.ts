@@ -212,6 +212,26 @@ test('core: reads no clock, draws no chance, awaits nothing, does no I/O', () =>
   expect(found).toEqual([]);
 });
 
+/** What a Node with newer tables of Unicode may answer otherwise. */
+const byPlatform = new RegExp(
+  [
+    /\\p\{|\\s|\.to(?:Locale)?(?:Lower|Upper)Case\(|\.normalize\(|\.localeCompare\(|\bIntl\b/,
+    /(?<!archive)\.trim(?:Start|End)?\(\)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
+
+test('engine: asks the platform nothing that depends on its version of Unicode', () => {
+  // The tables themselves; and the pattern for readers of the documents, which nobody checks by.
+  const allowed = ['engine/schema/unicode.ts', 'engine/schema/primitives.ts'];
+  const found = sources
+    .filter(({ path }) => under(path, 'engine') && !allowed.includes(path))
+    .filter(({ text }) => byPlatform.test(code(text)))
+    .map(({ path }) => `${path}: use engine/schema/unicode.ts`);
+  expect(found).toEqual([]);
+});
+
 test('machines: speak by emit and change by assign; no timers, children or sends', () => {
   const forbidden = /\b(?:after|delay|invoke|spawn\w*|sendTo|raise|inspect)\s*[:(]/;
   const found = sources

@@ -1,5 +1,6 @@
 /** Drafts of the requests about agents: register and status. */
 import type { Capability, RequestBody, Status } from '../schema/index.js';
+import { lowerAscii } from '../schema/unicode.js';
 import { agentId } from '../signing.js';
 import { isDuration, parseInstant } from '../time.js';
 import { badTimestampHeader } from './credentials.js';
@@ -11,7 +12,7 @@ export function draftRegister(body: RequestBody['register']): Drafted {
       kind: 'register',
       public_key: publicKey,
       agent_id: agentId(publicKey),
-      personality: body.personality.toLowerCase(),
+      personality: lowerAscii(body.personality),
       name: body.name,
       description: body.description ?? '',
       capabilities: body.capabilities as Capability[],
@@ -21,7 +22,8 @@ export function draftRegister(body: RequestBody['register']): Drafted {
 
 export function draftStatus(body: RequestBody['status'], around: Around): Drafted {
   const expected = body.expected_duration;
-  if (expected !== undefined && !isDuration(expected)) {
+  // '' says as much as nothing.
+  if (expected && !isDuration(expected)) {
     return refused('SCHEMA', 'expected_duration is not an ISO 8601 duration', '/expected_duration');
   }
   const signedAt = parseInstant(around.timestamp);

@@ -1,5 +1,6 @@
 /** Drafts of the requests about blocks: vote, propose and discuss. */
 import { type Decision, type RequestBody, refuse, type Sentiment } from '../schema/index.js';
+import { lowerAscii } from '../schema/unicode.js';
 import { blockHash, requestId } from '../signing.js';
 import { parseInstant } from '../time.js';
 import { type Around, cleanReferences, cleanTags, type Drafted, refused } from './draft.js';
@@ -12,7 +13,7 @@ export function draftVote(body: RequestBody['vote']): Drafted {
     command: ({ publicKey }) => ({
       kind: 'vote',
       public_key: publicKey,
-      block_hash: body.block_hash.toLowerCase(),
+      block_hash: lowerAscii(body.block_hash),
       decision: body.decision as Decision,
       reason: body.reason ?? '',
       meme_references: cleanReferences(body.meme_references),
@@ -36,11 +37,11 @@ export function draftPropose(body: RequestBody['propose'], around: Around): Draf
       kind: 'propose',
       public_key: publicKey,
       block_hash: blockHash(around.raw, publicKey, around.networkId),
-      parent_hash: body.parent_hash.toLowerCase(),
+      parent_hash: lowerAscii(body.parent_hash),
       transactions: body.transactions.map(({ hash, data, sender }) => ({
-        hash: hash.toLowerCase(),
+        hash: lowerAscii(hash),
         type: typeOf(data),
-        signer: (sender ?? publicKey).toLowerCase(),
+        signer: lowerAscii(sender ?? publicKey),
       })),
       ...changes,
       meme_content: meme ? { ...meme, tags: cleanTags(meme.tags) } : {},
@@ -56,7 +57,7 @@ export function draftDiscuss(body: RequestBody['discuss']): Drafted {
       kind: 'discuss',
       public_key: publicKey,
       request_id: requestId(publicKey, inputSha256()),
-      block_hash: body.block_hash.toLowerCase(),
+      block_hash: lowerAscii(body.block_hash),
       message: body.message,
       sentiment: body.sentiment as Sentiment,
       meme_references: cleanReferences(body.meme_references),

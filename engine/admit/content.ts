@@ -20,6 +20,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
+/** What is blank is listed: the platform's list goes with its version of Unicode. */
+const blankThenTag =
+  /^[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*</;
+
 /** The media of a file, or null where it is of no accepted type. */
 export async function sniff(file: Uint8Array): Promise<Media | null> {
   // Loaded with the first file: most processes never see one.
@@ -35,7 +39,7 @@ function isPlainText(file: Uint8Array): boolean {
   if (file.length === 0) return false;
   try {
     const text = decoder.decode(file);
-    return !control.test(text) && !/^\s*</u.test(text);
+    return !control.test(text) && !blankThenTag.test(text);
   } catch {
     return false;
   }

@@ -1,5 +1,6 @@
 /** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
 import { carriage, type Refusal, refuse, type SignedRequest } from '../schema/index.js';
+import { lowerAscii } from '../schema/unicode.js';
 import { parseInstant } from '../time.js';
 
 const KEY = /^[0-9a-fA-F]{64}$/;
@@ -46,8 +47,8 @@ export function credentialsOf(
   const key = request.public_key || (request.kind === 'register' ? String(raw.public_key) : '');
   const malformed = keyProblem(key);
   if (malformed) return { refusal: malformed };
-  const publicKey = key.toLowerCase();
-  if (request.kind === 'register' && String(raw.public_key).toLowerCase() !== publicKey) {
+  const publicKey = lowerAscii(key);
+  if (request.kind === 'register' && lowerAscii(String(raw.public_key)) !== publicKey) {
     const message = 'the key in the header is not the one in the body';
     return { refusal: refuse('MISMATCH', message, { pointer: '/public_key' }) };
   }

@@ -8,6 +8,7 @@ import {
   type RequestBody,
   refuse,
 } from '../schema/index.js';
+import { lowerCase } from '../schema/unicode.js';
 import type { Media } from './content.js';
 
 /** Who signed what. */
@@ -49,7 +50,7 @@ export function refused(reason: Reason, message: string, pointer?: string): { re
 
 /** Lower-cased tags, the first of each kept. */
 export function cleanTags(tags: readonly string[]): string[] {
-  return [...new Set(tags.map((tag) => tag.toLowerCase()))];
+  return [...new Set(tags.map(lowerCase))];
 }
 
 /** Repeated references count once. */

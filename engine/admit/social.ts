@@ -1,5 +1,6 @@
 /** Drafts of the requests about memes and alliances. */
 import type { RequestBody } from '../schema/index.js';
+import { lowerAscii } from '../schema/unicode.js';
 import { allianceId, memeId, requestId, sha256Hex } from '../signing.js';
 import { durationMs } from '../time.js';
 import { type Around, cleanTags, type Drafted, refused } from './draft.js';
@@ -10,7 +11,7 @@ const LONGEST_MS = 30 * 86_400_000;
 export function draftMeme(body: RequestBody['meme'], around: Around): Drafted {
   const { file, media, timestamp } = around;
   if (!file) return refused('SCHEMA', 'the file meme_file is missing', '/meme_file');
-  const content_sha256 = body.content_sha256.toLowerCase();
+  const content_sha256 = lowerAscii(body.content_sha256);
   if (sha256Hex(file) !== content_sha256) {
     return refused('HASH_MISMATCH', 'content_sha256 is not that of the file', '/content_sha256');
   }

@@ -1,6 +1,7 @@
 /** The transactions of a proposal: content hashes, types, and the signatures to verify. */
 import type { VerifyJob } from '../crypto/verifier.js';
 import { type Refusal, type RequestBody, refuse } from '../schema/index.js';
+import { lowerAscii } from '../schema/unicode.js';
 import { sha256Hex, transactionInput } from '../signing.js';
 import { hexBytes, signatureProblem } from './credentials.js';
 
@@ -15,7 +16,7 @@ export function transactionProblem(transactions: Transactions): Refusal | null {
       const message = `the data is larger than ${DATA_BYTES} bytes`;
       return refuse('SCHEMA', message, { pointer: `${pointer}/data` });
     }
-    if (sha256Hex(transaction.data) !== transaction.hash.toLowerCase()) {
+    if (sha256Hex(transaction.data) !== lowerAscii(transaction.hash)) {
       const message = 'the hash is not the sha256 of the data';
       return refuse('HASH_MISMATCH', message, { pointer: `${pointer}/hash` });
     }
@@ -45,7 +46,7 @@ function signatureOf(transaction: object): unknown {
 
 /** The member `type` of data that is a JSON object and has a plain one, else `custom`. */
 export function typeOf(data: string): string {
-  if (!data.trimStart().startsWith('{')) return 'custom';
+  if (!/^[\t\n\r ]*\{/.test(data)) return 'custom';
   try {
     const { type } = JSON.parse(data) as { type?: unknown };
     return typeof type === 'string' && /^[a-z_]{1,32}$/.test(type) ? type : 'custom';

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { decodeEntry, splitStored } from '../log.js';
 import type { Entry, EntryKind } from '../schema/index.js';
+import { lowerAscii } from '../schema/unicode.js';
 import { splitLines } from '../split-lines.js';
 import { type Store, StoreError } from '../store/index.js';
 
@@ -52,7 +53,7 @@ function storedLine(store: Store, seq: number, stored: Uint8Array): LogLine {
 function contentHash({ body }: Entry): string {
   try {
     const form = JSON.parse(Buffer.from(body).toString()) as { content_sha256?: unknown };
-    return String(form.content_sha256).toLowerCase();
+    return lowerAscii(String(form.content_sha256));
   } catch {
     return '';
   }
@@ -73,7 +74,7 @@ export async function* fileLines(path: string): AsyncIterable<LogLine> {
   let number = 0;
   for await (const text of splitLines(createReadStream(path))) {
     number += 1;
-    if (text.trim() !== '') yield parseLine(text, `${path} line ${number}`);
+    if (!/^[\t\r ]*$/.test(text)) yield parseLine(text, `${path} line ${number}`);
   }
 }
 

@@ -7,5 +7,6 @@ export * from './primitives.js';
 export * from './reason.js';
 export * from './record.js';
 export * from './request.js';
+export { isTag, lowerCase, UNICODE_VERSION } from './unicode.js';
 export * from './validate.js';
 export * from './view.js';

@@ -1,5 +1,6 @@
 /** The smallest shapes: hex, identifiers, names, times. All else in schema is built of these. */
 import { type Static, type TSchema, Type } from './typebox.js';
+import { UNICODE_VERSION } from './unicode.js';
 
 /** Hex is accepted in either case and always sent in lower case. */
 const hex = (characters: number, what: string) =>
@@ -17,7 +18,7 @@ export const AllianceId = identifier('ally');
 
 /** RFC 3339 with an offset; the calendar is checked by `parseInstant`. */
 export const Timestamp = Type.String({ maxLength: 64, format: 'date-time' });
-/** ISO 8601 duration; checked by `parseDuration`. */
+/** ISO 8601 duration; checked by `isDuration` and `durationMs`. */
 export const Duration = Type.String({ maxLength: 64, format: 'duration' });
 
 export const Capability = Type.Enum(['validator', 'producer']);
@@ -29,8 +30,13 @@ export const BlockStatus = Type.Enum(['voting', 'finalized', 'rejected', 'expire
 export const AllianceStatus = Type.Enum(['proposed', 'active', 'lapsed', 'dissolved', 'expired']);
 export const Role = Type.Enum(['founder', 'member', 'invited']);
 
-/** Letters, digits, `_` and `-` of any script. */
-export const Tag = Type.String({ pattern: '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$', maxLength: 32 });
+/** For readers of the documents; what is checked is `isTag`, by one version of Unicode. */
+export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
+export const Tag = Type.String({
+  pattern: TAG_PATTERN,
+  maxLength: 32,
+  description: `Letters, marks and numbers of Unicode ${UNICODE_VERSION}, _ or -`,
+});
 export const Tags = Type.Array(Tag, { maxItems: 10 });
 export const MemeReferences = Type.Array(MemeId, { maxItems: 16 });
 

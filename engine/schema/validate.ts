@@ -1,8 +1,10 @@
 /** Validators, compiled from the schemas by ajv at first use. */
 import { Ajv, type ValidateFunction } from './ajv.js';
 import { Genesis } from './genesis.js';
+import { TAG_PATTERN } from './primitives.js';
 import { type RequestBody, unsigned } from './request.js';
 import type { TSchema } from './typebox.js';
+import { isTag } from './unicode.js';
 
 /** What is wrong with a value: where (JSON Pointer) and why. */
 export interface Problem {
@@ -10,12 +12,21 @@ export interface Problem {
   message: string;
 }
 
-// Formats are checked by parseInstant and parseDuration, which know the calendar.
+/** The platform's patterns, but for what depends on its version of Unicode. */
+function pattern(source: string, flags: string) {
+  return source === TAG_PATTERN
+    ? { test: isTag, toString: () => 'tag' }
+    : new RegExp(source, flags);
+}
+pattern.code = 'new RegExp';
+
+// Formats are checked by parseInstant, isDuration and durationMs, which know the calendar.
 const ajv = new Ajv({
   allErrors: false,
   strict: true,
   // That schemas are schemas is for tests to say: the check takes 80 ms of each start.
   validateSchema: false,
+  code: { regExp: pattern },
   formats: { 'date-time': true, duration: true },
 });
 

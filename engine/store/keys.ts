@@ -12,7 +12,8 @@ const maxKeyUnits = 512;
 const maxKeyParts = 8;
 
 /** Control characters separate the parts of a tuple; a lone surrogate has no UTF-8. */
-const unstorable = /[\p{Cc}\p{Cs}]/u;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const unstorable = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/u;
 
 /** Sorts after every string that names something: a noncharacter, the last code point. */
 const lastText = '\u{10ffff}';
