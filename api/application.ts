@@ -5,6 +5,7 @@ import { sha256Hex } from '../engine/signing.js';
 import { blockShareOf } from './block-share.js';
 import { socketPath } from './channels.js';
 import { Connections } from './connections.js';
+import { damagedPast, firstOfEach } from './damage.js';
 import { answerOf, failure, success } from './errors.js';
 import { type Gate, pass, refuseByHead, tooMany, withQuota } from './gate.js';
 import { Intake } from './intake.js';
@@ -58,6 +59,7 @@ export function createApplication(options: ApplicationOptions): App {
     return responseKeys ? signed(responseKeys, now(), request, response) : response;
   };
   const connections = new Connections(network, now);
+  const isNews = firstOfEach();
   const app: App = {
     ready: true,
     socketPath,
@@ -77,8 +79,9 @@ export function createApplication(options: ApplicationOptions): App {
         return finished(response, requestId, request);
       };
       const fault = (error: unknown) => {
-        options.onFault(error, requestId);
-        return finish(failure(refuse('INTERNAL', FAULT), requestId));
+        const damage = damagedPast(error);
+        if (!damage || isNews(error)) options.onFault(error, requestId);
+        return finish(failure(damage ?? refuse('INTERNAL', FAULT), requestId));
       };
       try {
         const response = route(app, options, gate, request, visit, requestId);

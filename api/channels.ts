@@ -44,6 +44,7 @@ export const closeCodes = {
   authTimeout: { code: 4408, meaning: 'no auth in time', retry: 'yes' },
   tooMany: { code: 4409, meaning: 'a fifth connection of one agent', retry: 'no' },
   tooFast: { code: 4429, meaning: 'too many messages, third warning', retry: 'after 60 s' },
+  damaged: { code: 4503, meaning: 'the history asked for cannot be read', retry: 'no' },
 } as const;
 
 export const socketLimits = {

@@ -5,6 +5,7 @@
  * given a hole.
  */
 import { eventTopics, type Network, type ToldEvent } from '../engine/index.js';
+import { damagedPast } from './damage.js';
 import { Slab } from './slab.js';
 import type { Socket } from './transport.js';
 
@@ -32,7 +33,7 @@ export interface Subscriber {
   catchingUp: boolean;
   lastSent: number;
   /** The feed has given it up. */
-  onSlow(): void;
+  onCut(why: 'slow' | 'damaged'): void;
 }
 
 export class Feed {
@@ -86,8 +87,13 @@ export class Feed {
   /** How many events after `since` concern these topics: what a resume will replay. */
   count(since: number, topics: ReadonlySet<string>): number {
     let count = 0;
-    for (const { type } of this.#network.read.eventTexts(since + 1, this.#head)) {
-      if (eventTopics[type].some((topic) => topics.has(topic))) count += 1;
+    try {
+      for (const { type } of this.#network.read.eventTexts(since + 1, this.#head)) {
+        if (eventTopics[type].some((topic) => topics.has(topic))) count += 1;
+      }
+    } catch (error) {
+      // As far as it goes: who resumes is told when it gets there.
+      if (!damagedPast(error)) throw error;
     }
     return count;
   }
@@ -96,7 +102,7 @@ export class Feed {
   pump(subscriber: Subscriber): void {
     if (!this.#subscribers.has(subscriber)) return;
     subscriber.socket.cork(() => {
-      while (subscriber.cursor < this.#head) {
+      while (subscriber.cursor < this.#head && this.#subscribers.has(subscriber)) {
         // Looked at first: a socket that takes nothing never drains, and would never be cut.
         const left = subscriber.cursor + 1 < this.#oldest;
         if (left && !subscriber.catchingUp) return this.#cut(subscriber);
@@ -110,7 +116,18 @@ export class Feed {
   #cut(subscriber: Subscriber): void {
     this.dropped += 1;
     this.remove(subscriber);
-    subscriber.onSlow();
+    subscriber.onCut('slow');
+  }
+
+  /** History that cannot be read is told, never left out. */
+  #lose(subscriber: Subscriber, error: unknown): void {
+    const refusal = damagedPast(error);
+    if (refusal === null) throw error;
+    const { code, reason, message, details } = refusal;
+    const told = { code, message, details: { reason, ...details } };
+    subscriber.socket.send(JSON.stringify({ type: 'error', error: told }));
+    this.remove(subscriber);
+    subscriber.onCut('damaged');
   }
 
   /** What the ring holds next, or a page of history. */
@@ -118,8 +135,12 @@ export class Feed {
     const next = subscriber.cursor + 1;
     if (next >= this.#oldest) return this.#send(subscriber, next, this.#ring[next % RING]!);
     const last = Math.min(this.#oldest - 1, next + PAGE - 1);
-    for (const { seq, type, json } of this.#network.read.eventTexts(next, last)) {
-      this.#send(subscriber, seq, { topics: eventTopics[type], text: Buffer.from(json) });
+    try {
+      for (const { seq, type, json } of this.#network.read.eventTexts(next, last)) {
+        this.#send(subscriber, seq, { topics: eventTopics[type], text: Buffer.from(json) });
+      }
+    } catch (error) {
+      this.#lose(subscriber, error);
     }
   }
 

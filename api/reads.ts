@@ -9,6 +9,7 @@ import {
   type Refusal,
   refuse,
 } from '../engine/index.js';
+import { readable } from './damage.js';
 
 export interface Read {
   network: Network;
@@ -177,7 +178,8 @@ export function events({ network, query }: Read): ReadResult {
   const about = (type: EventType) => eventTopics[type].some((topic) => topics.includes(topic));
   const chosen = [];
   let seq = after;
-  for (const event of network.read.events(after + 1, Math.min(head, after + SCANNED))) {
+  const last = Math.min(head, after + SCANNED);
+  for (const event of readable(network.read.events(after + 1, last))) {
     if (chosen.length === limit) break;
     seq = event.seq;
     if (about(event.type)) chosen.push(event);

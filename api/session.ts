@@ -44,7 +44,7 @@ export class Session implements SocketHandlers, OpenSession {
       cursor: 0,
       catchingUp: false,
       lastSent: 0,
-      onSlow: () => this.end('slow'),
+      onCut: (why) => this.end(why),
     };
     this.#authTimer = setTimeout(() => this.#authTimedOut(), socketLimits.authMs);
     this.#authTimer.unref();

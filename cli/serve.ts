@@ -176,7 +176,7 @@ function archiveOptions({ archiveAfter }: Flags, log: Logger): ArchiveOptions {
   return {
     ...(archiveAfter === undefined ? {} : { archiveAfter }),
     onArchived: (moved) => log.info(moved, 'archived'),
-    onArchiveFault: (error) => log.error(error, 'the archive waits; serving goes on'),
+    onArchiveFault: (error) => log.error(`archive: ${error.message}; serving goes on`),
   };
 }
 

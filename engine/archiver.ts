@@ -38,6 +38,7 @@ export function firstKept(store: Store): number {
  */
 export function archiving(store: Store, options: ArchiveOptions): Store {
   if (!store.archive) return store;
+  noteProblems(store.archive, options.onArchiveFault ?? noteFault);
   const archiver = new Archiver(store, store.archive, options);
   return Object.assign(Object.create(store) as Store, {
     async commit(batch: Batch) {
@@ -50,6 +51,14 @@ export function archiving(store: Store, options: ArchiveOptions): Store {
       await store.close();
     },
   });
+}
+
+/** The first of the segments that are not there, as a copy without its archive has none of them. */
+function noteProblems(archive: StoreArchive, onFault: (error: Error) => void): void {
+  const [first, ...more] = archive.problems();
+  if (first === undefined) return;
+  const others = more.length === 0 ? '' : `; and so with ${more.length} more`;
+  onFault(new StoreError('ARCHIVE', `${first}${others}`));
 }
 
 class Archiver {
@@ -130,5 +139,5 @@ class Archiver {
 }
 
 function noteFault(error: Error): void {
-  process.stderr.write(`folkmoot: the archive waits: ${error.message}\n`);
+  process.stderr.write(`folkmoot: archive: ${error.message}\n`);
 }

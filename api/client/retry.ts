@@ -7,9 +7,10 @@ const TOO_FAST_MS = 60_000;
 
 /**
  * Close codes after which trying again changes nothing: message too large, malformed, agent
- * unknown, too many connections. 4401 (not authenticated) is worth one more try.
+ * unknown, too many connections, history that cannot be read. 4401 (not authenticated) is worth
+ * one more try.
  */
-const finalCodes: ReadonlySet<number> = new Set([1009, 4400, 4403, 4409]);
+const finalCodes: ReadonlySet<number> = new Set([1009, 4400, 4403, 4409, 4503]);
 const UNAUTHENTICATED = 4401;
 const TOO_FAST = 4429;
 

@@ -72,7 +72,7 @@ const described: Record<ReadName, Omit<Operation, 'answer'>> = {
     summary: 'A block with its signed proposal',
     extension: true,
     path: [blockPath],
-    reasons: ['UNKNOWN_BLOCK'],
+    reasons: ['UNKNOWN_BLOCK', 'ARCHIVE_DAMAGED'],
   },
   votes: {
     id: 'listVotes',
@@ -82,7 +82,7 @@ const described: Record<ReadName, Omit<Operation, 'answer'>> = {
     extension: true,
     path: [blockPath],
     query: [rows(limits.pageRows), cursor],
-    reasons: ['UNKNOWN_BLOCK', 'SCHEMA'],
+    reasons: ['UNKNOWN_BLOCK', 'SCHEMA', 'ARCHIVE_DAMAGED'],
   },
   transactions: {
     id: 'getTransaction',
@@ -128,7 +128,7 @@ const described: Record<ReadName, Omit<Operation, 'answer'>> = {
       },
       rows(DEFAULT_ROWS),
     ],
-    reasons: ['SCHEMA'],
+    reasons: ['SCHEMA', 'ARCHIVE_DAMAGED'],
   },
 };
 

@@ -60,7 +60,7 @@ const subscriberOf = (socket: Socket): Subscriber => ({
   cursor: 0,
   catchingUp: false,
   lastSent: 0,
-  onSlow: () => {
+  onCut: () => {
     throw new Error('a subscriber that takes everything was cut for being slow');
   },
 });

@@ -57,6 +57,7 @@ export const reasons = {
   INTERNAL: row('NETWORK_ERROR', 500, 'a fault of the server, which is logged'),
   QUEUE_FULL: row('NETWORK_ERROR', 503, 'too much is waiting; try again'),
   DISK_FULL: row('NETWORK_ERROR', 503, 'too little free space to write'),
+  ARCHIVE_DAMAGED: row('NETWORK_ERROR', 503, 'that part of the past cannot be read now'),
   STOPPING: row('NETWORK_ERROR', 503, 'the network is closing'),
 } as const;
 

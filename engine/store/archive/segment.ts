@@ -81,17 +81,16 @@ export function parseSegment(folder: string, text: string): Segment {
 
 /** A part of the past that cannot be read: where it should be, and what it holds. */
 export class ArchiveError extends StoreError {
-  readonly file: string;
-  readonly first: number;
-  readonly last: number;
-  constructor(path: string, segment: Segment, what: string, options?: ErrorOptions) {
+  constructor(
+    path: string,
+    readonly segment: Segment,
+    what: string,
+    options?: ErrorOptions,
+  ) {
     const { first, last, first_event, last_event, sha256 } = segment;
     const events = last_event < first_event ? '' : `, events ${first_event} to ${last_event}`;
     const held = `the segment of entries ${first} to ${last}${events}`;
     const advice = `put the file back from a copy (sha256 ${sha256})`;
     super('ARCHIVE', `${path}: ${held} ${what}; ${advice}`, options);
-    this.file = segment.file;
-    this.first = first;
-    this.last = last;
   }
 }
