@@ -117,13 +117,13 @@ function sign(
 }
 
 function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): Drafted {
-  if (carriage[kind].path.includes('{id}') && around.id === '') {
-    const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
-    return refused(unknown, 'the path names nothing that can exist');
-  }
   if (carriage[kind].signed === 'header' && !isTargetOf(kind, around.target)) {
     const message = `the request-target is not that of ${kind}: ${carriage[kind].path}`;
     return refused('UNKNOWN_ROUTE', message);
+  }
+  if (carriage[kind].path.includes('{id}') && around.id === '') {
+    const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
+    return refused(unknown, 'the path names nothing that can exist');
   }
   return drafters[kind](body as RequestBody[K], around);
 }

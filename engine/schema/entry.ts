@@ -74,19 +74,26 @@ export const carriage: Record<CommandKind, Carriage> = {
   },
 };
 
-/** The path parameter of a request-target, or null where the target is not of this kind. */
-export function targetId(kind: CommandKind, target: string): string | null {
+/** What stands for the path parameter in a request-target of this kind; null in any other. */
+function parameterIn(kind: CommandKind, target: string): string | null {
   const [before = '', after = ''] = carriage[kind].path.split('{id}');
   const path = target.split('?', 1)[0] ?? '';
   if (!path.startsWith(before) || !path.endsWith(after)) return null;
   const id = path.slice(before.length, path.length - after.length);
-  return /^[a-z]+_[0-9a-f]{32}$/.test(id) ? id : null;
+  return /^[^/]+$/.test(id) ? id : null;
 }
 
-/** Whether a request-target, apart from its query, is that of a kind. */
+/** The path parameter of a request-target, or null where it has none that is well-formed. */
+export function targetId(kind: CommandKind, target: string): string | null {
+  const id = parameterIn(kind, target);
+  return id !== null && /^[a-z]+_[0-9a-f]{32}$/.test(id) ? id : null;
+}
+
+/** Whether a request-target, apart from its query, is that of a kind, whatever it names. */
 export function isTargetOf(kind: CommandKind, target: string): boolean {
   const { path } = carriage[kind];
-  return path.includes('{id}') ? targetId(kind, target) !== null : target.split('?', 1)[0] === path;
+  if (path.includes('{id}')) return parameterIn(kind, target) !== null;
+  return target.split('?', 1)[0] === path;
 }
 
 /** The request-target of a kind, for clients. */
