@@ -4,16 +4,19 @@ import { type CommandKind, type KeyPair, type Network, refuse } from '../engine/
 import { sha256Hex } from '../engine/signing.js';
 import { blockShareOf } from './block-share.js';
 import { socketPath } from './channels.js';
+import { Claims } from './claims.js';
 import { Connections } from './connections.js';
 import { damagedPast, firstOfEach } from './damage.js';
 import { answerOf, failure, success } from './errors.js';
-import { type Gate, pass, refuseByHead, tooMany, withQuota } from './gate.js';
+import { type Gate, pass, refuseByHead } from './gate.js';
 import { Intake } from './intake.js';
 import { type Figures, figuresOf, type Profile } from './limit-table.js';
 import { Limits } from './limits.js';
 import { Metrics } from './metrics.js';
+import { beyond, withQuota } from './quota-answers.js';
 import { signedHeaders } from './response-signature.js';
 import { type Match, match, type Route } from './routes.js';
+import { Seen } from './seen.js';
 import { signedRequest } from './signed-request.js';
 import { specialRead } from './special-reads.js';
 import type { Application, HttpRequest, HttpResponse } from './transport.js';
@@ -49,8 +52,10 @@ export interface App extends Application {
 export function createApplication(options: ApplicationOptions): App {
   const { network, profile, now, steady, responseKeys } = options;
   const limits = new Limits(profile, figuresOf(profile, options.figures), steady);
-  const gate: Gate = { network, limits, blocks: blockShareOf(limits.figures, steady), now };
-  const intake = new Intake(network, limits, options.trustedProxies ?? [], now);
+  const claims = new Claims(limits, steady);
+  const blocks = blockShareOf(limits.figures, steady);
+  const gate: Gate = { network, limits, claims, seen: new Seen(steady), blocks, now };
+  const intake = new Intake(gate, options.trustedProxies ?? []);
   const cors = corsHeaders(options.cors);
   /** With the headers of every answer, which is this request's own. */
   const finished = (response: HttpResponse, requestId: string, request: HttpRequest) => {
@@ -135,9 +140,7 @@ function route(
     return failure(refuse('SCHEMA', message), requestId);
   }
   const { found, problem } = visit;
-  if (problem && 'quota' in problem) {
-    return withQuota(failure(tooMany(problem.quota), requestId), problem.quota);
-  }
+  if (problem && 'quota' in problem) return beyond(problem.quota, requestId);
   if (!found) {
     const message = `nothing answers at ${request.path.slice(0, 256)}`;
     return failure(refuse('UNKNOWN_ROUTE', message), requestId);
@@ -217,7 +220,7 @@ function read(
   requestId: string,
 ): HttpResponse | Promise<HttpResponse> {
   const quota = gate.limits.look('read', visit.whom);
-  if (quota?.remaining === 0) return withQuota(failure(tooMany(quota), requestId), quota);
+  if (quota?.remaining === 0) return beyond(quota, requestId);
   gate.limits.use('read', visit.whom);
   const left = gate.limits.look('read', visit.whom);
   if ('special' in chosen) {

@@ -4,6 +4,7 @@
  */
 import { type CommandKind, type Network, type Refusal, refuse } from '../engine/index.js';
 import { addressKey, clientAddress } from './address.js';
+import type { Claims } from './claims.js';
 import { claimedKey, headProblem } from './head-credentials.js';
 import { serverBounds } from './limit-table.js';
 import type { Limits, Quota } from './limits.js';
@@ -16,16 +17,26 @@ export type RequestHead = Omit<HttpRequest, 'body'>;
 
 const unlimited = new Set(['live', 'ready', 'metrics']);
 
+/** What of the gate is asked about a head. */
+interface Asked {
+  network: Network;
+  limits: Limits;
+  claims: Claims;
+  now: () => number;
+}
+
 export class Intake {
   readonly #network: Network;
   readonly #limits: Limits;
+  readonly #claims: Claims;
   readonly #trusted: ReadonlySet<string>;
   readonly #now: () => number;
   readonly #bodies: Bodies = { total: 0, byAddress: new Map() };
 
-  constructor(network: Network, limits: Limits, trusted: Iterable<string>, now: () => number) {
+  constructor({ network, limits, claims, now }: Asked, trusted: Iterable<string>) {
     this.#network = network;
     this.#limits = limits;
+    this.#claims = claims;
     this.#trusted = new Set(trusted);
     this.#now = now;
   }
@@ -71,11 +82,11 @@ export class Intake {
 
   /** What is used up before a signed request is looked at, if something is. */
   #writeShort(kind: CommandKind, visit: Visit, bytes: number): Quota | null {
-    const used = [
-      visit.failedShort(),
-      ...(kind === 'register' ? [this.#registerShort(visit)] : []),
-    ];
-    return used.find((quota) => quota) ?? visit.reserveRefusal(bytes);
+    return (
+      this.#claims.short(visit) ??
+      (kind === 'register' ? this.#registerShort(visit) : null) ??
+      visit.reserveRefusal(bytes, this.#claims.proven(visit))
+    );
   }
 
   #registerShort({ whom }: Visit): Quota | null {

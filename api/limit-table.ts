@@ -46,7 +46,7 @@ const table = {
   /** Of any kind, but health and metrics. */
   requests: { ...per('address', 1_000), seconds: 1 },
   request_bytes: { ...per('address', 16 * MIB, 'bytes'), seconds: 1 },
-  connections: { ...per('address', 1_000), seconds: 10 },
+  connections: { ...per('address', 2_000), seconds: 10 },
   /** What is written to the log and beside it, memes and proposals apart. */
   bytes: per('agent', 256 * KIB, 'bytes'),
   address_bytes: per('address', MIB, 'bytes'),

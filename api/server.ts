@@ -1,7 +1,7 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
 import type { KeyPair, Network } from '../engine/index.js';
 import { type App, createApplication } from './application.js';
-import type { Profile } from './limit-table.js';
+import type { Figures, Profile } from './limit-table.js';
 import { nodeTransport } from './node.js';
 import type { Listening, Transport } from './transport.js';
 import { uwsTransport } from './uws.js';
@@ -14,6 +14,8 @@ export interface ServerOptions {
   /** Default: uWebSockets.js where its binary loads, else node:http. */
   transport?: 'uws' | 'node';
   limits?: Profile;
+  /** In place of the profile's own. */
+  figures?: Partial<Figures>;
   cors?: string;
   /** Signs every answer. */
   responseKeys?: KeyPair;
@@ -51,6 +53,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     steady: options.now ?? (() => Math.trunc(performance.now())),
     onFault: options.onFault ?? (() => {}),
     trustedProxies: options.trustedProxies ?? [],
+    ...(options.figures ? { figures: options.figures } : {}),
     ...(cors === undefined ? {} : { cors }),
     ...(options.responseKeys ? { responseKeys: options.responseKeys } : {}),
   });

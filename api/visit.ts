@@ -3,6 +3,7 @@
  * what it costs its address when nothing vouches for it.
  */
 import { type Refusal, refuse } from '../engine/index.js';
+import type { Claim } from './claims.js';
 import { REFUSED_UNIT_BYTES, serverBounds } from './limit-table.js';
 import type { Limits, Quota, Use } from './limits.js';
 import type { Match } from './routes.js';
@@ -28,7 +29,7 @@ interface Whose {
   declared: number | null;
 }
 
-export class Visit implements Entry {
+export class Visit implements Entry, Claim {
   readonly address: string;
   readonly whom: string;
   readonly found: Match | null;
@@ -97,18 +98,16 @@ export class Visit implements Entry {
     this.#held = 0;
   }
 
-  /** `failed_signature` of this claim, where it is used up. */
-  failedShort(): Quota | null {
-    const quota = this.#limits.look('failed_signature', this.claim);
-    return quota?.remaining === 0 ? quota : null;
-  }
-
   /** Counts a refusal ahead, by the bytes it may cost; what is short, if something is. */
-  reserveRefusal(bytes: number): Quota | null {
+  reserveRefusal(bytes: number, proven: boolean): Quota | null {
     const units = unitsOf(bytes);
-    const taken = this.#limits.take('refused', this.claim, units);
-    if ('short' in taken) return taken.short;
-    this.#reserved.push(taken.use);
+    const own = this.#limits.take('refused', this.claim, units);
+    if ('short' in own) return own.short;
+    this.#reserved.push(own.use);
+    if (this.key === null || proven) return null;
+    const all = this.#limits.take('refused_total', this.whom, units);
+    if ('short' in all) return all.short;
+    this.#reserved.push(all.use);
     return null;
   }
 

@@ -36,7 +36,9 @@ import {
 export interface Admitted {
   request: SignedRequest;
   command: Command;
-  /** The request's own signature. */
+  /** The request's own signature, hex as sent. */
+  signature: string;
+  /** The same, ready to be verified. */
   ownJob(): VerifyJob;
   /** The signatures inside it, which a proposal's transactions have. */
   innerJobs(): VerifyJob[];
@@ -113,7 +115,8 @@ function sign(
   const innerJobs = () => drafted.jobs?.(signer) ?? none;
   // A body's timestamp was checked with the body, a header's with the credentials.
   const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
-  return { request, command: drafted.command(signer), ownJob, innerJobs, signedAt, inputSha256 };
+  const command = drafted.command(signer);
+  return { request, command, signature, ownJob, innerJobs, signedAt, inputSha256 };
 }
 
 function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): Drafted {
