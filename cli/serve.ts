@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../api/index.js';
 import type { ArchiveOptions, Network } from '../engine/index.js';
 import { type Policy, policies, type Weights, weightings } from '../engine/schema/genesis.js';
-import { fail, isStore, UsageError } from './exit.js';
+import { fail, UsageError } from './exit.js';
 import { integer } from './options.js';
 import {
   addScenarioOptions,
@@ -120,9 +120,9 @@ Examples:
     .action((flags: Flags) => run(flags).catch(failServing));
 }
 
-/** A port or folder that cannot be had is told in one line, exit code 1. */
+/** A port that cannot be had is told in one line, exit code 1. */
 function failServing(error: unknown): never {
-  if (isStore(error) || error instanceof ListenError) {
+  if (error instanceof ListenError) {
     process.stderr.write(`folkmoot: ${(error as Error).message}\n`);
     process.exit(1);
   }

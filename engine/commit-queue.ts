@@ -2,11 +2,12 @@
  * Group commit without timers: whatever was applied during one commit is the next batch. Callers
  * and followers are told after a batch is durable, never before.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { crashPoint } from './crash.js';
 import type { ToldEvent } from './encode.js';
 import { limits } from './limits.js';
 import { countSize } from './sizes.js';
-import type { Batch, Store, StoreMeta } from './store/store.js';
+import { type Batch, type Store, StoreError, type StoreMeta } from './store/store.js';
 
 type Content = Omit<Batch, 'meta' | 'events'> & { events: ToldEvent[] };
 
@@ -73,6 +74,16 @@ export class CommitQueue<V> {
     return this.#next.entries.length + (this.#inFlight?.entries.length ?? 0);
   }
 
+  /** Whether the disk has room for more than what waits. A disk that does not say has failed. */
+  get hasRoom(): boolean {
+    try {
+      return this.#store.hasRoom(this.#next.bytes + (this.#inFlight?.bytes ?? 0));
+    } catch (error) {
+      this.#fail(this.#next, error as Error);
+      return false;
+    }
+  }
+
   get full(): boolean {
     return this.backlog >= limits.pendingEntries || this.#next.bytes >= limits.pendingBytes;
   }
@@ -118,13 +129,27 @@ export class CommitQueue<V> {
     const { entries, events, changes, blobs } = batch;
     const { meta, view } = this.#owner.snapshot();
     const start = performance.now();
-    await this.#store.commit({ entries, events, changes, blobs, meta });
+    await this.#write({ entries, events, changes, blobs, meta });
     this.committed.entries += entries.length;
     countSize(this.committed.sizes, entries.length);
     this.committed.milliseconds += performance.now() - start;
     this.#owner.committed(view, events);
     batch.resolve();
     crashPoint('tell.after');
+  }
+
+  /** A batch that finds no room waits for it: nothing of it is written, and nobody was told. */
+  async #write(batch: Batch): Promise<void> {
+    const end = performance.now() + limits.roomPatienceMs;
+    for (;;) {
+      try {
+        return await this.#store.commit(batch);
+      } catch (error) {
+        const full = error instanceof StoreError && error.code === 'FULL';
+        if (!full || performance.now() > end) throw error;
+      }
+      await sleep(limits.roomRetryMs);
+    }
   }
 
   /** Nothing may be told any more: whoever waits, or will, is refused. */

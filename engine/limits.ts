@@ -45,6 +45,11 @@ export const limits = {
   archiveIndexes: 16,
   /** Rows deleted in one transaction once a segment holds them. */
   archiveTrimRows: 512,
+  /** What a waiting byte of an entry or file is counted as on the disk; a vote takes 2.1. */
+  diskBytesPerByte: 4,
+  /** How long a batch waits for room that others took, and how often it looks. */
+  roomPatienceMs: 30_000,
+  roomRetryMs: 100,
   /** Rows per page of the added list reads. */
   pageRows: 1_000,
 } as const;

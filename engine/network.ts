@@ -49,7 +49,6 @@ export class Network {
   /** Reads of what is committed. */
   readonly read: Views;
   readonly #alarm: Alarm;
-  #hasRoom = true;
   #closing: Promise<void> | null = null;
   #state: 'open' | 'closing' | 'failed' = 'open';
 
@@ -224,9 +223,7 @@ export class Network {
     });
     if (this.#state === 'failed') return no('STOPPING', 'the network failed; open it again');
     if (this.#state !== 'open') return no('STOPPING', 'the network is closing');
-    // Looked at once a batch; while there is none, each time, so that room made is room found.
-    if (!this.#hasRoom || this.#queue.backlog === 0) this.#hasRoom = this.#store.hasRoom();
-    if (!this.#hasRoom) return no('DISK_FULL', 'too little free space to write; make room');
+    if (!this.#queue.hasRoom) return no('DISK_FULL', 'too little free space to write; make room');
     return this.#queue.full ? no('QUEUE_FULL', `${this.backlog} entries wait for the disk`) : null;
   }
 

@@ -36,7 +36,9 @@ export const counts = {
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),
   /** Kills of one live server under load, each followed by a restart. */
-  killsUnderLoad: pick({ quick: 2, full: 20 }),
+  killsUnderLoad: pick({ quick: 3, full: 40 }),
+  /** Power cuts of one live server, and of servers and stores that begin. */
+  powerCuts: pick({ quick: 2, full: 20 }),
   /** WebSocket connections to one server, and voters of a block that they are told about. */
   subscribers: pick({ quick: 200, full: 1_000 }),
   voters: pick({ quick: 500, full: 2_500 }),

@@ -3,6 +3,7 @@
  * LMDB only what {@link Environment} says; nothing here may write outside of one transaction.
  */
 import { crashPoint } from '../crash.js';
+import { limits } from '../limits.js';
 import { assertBatch } from './batch.js';
 import { type Environment, metaKey, readMeta, tableOf } from './environment.js';
 import { freeBytes, markBegun } from './folder.js';
@@ -24,14 +25,22 @@ export function createDiskStore(environment: Environment, options: DiskStoreOpti
   const { freeSpaceBytes, readOnly } = options;
   let commits = 0;
   let state: 'open' | 'committing' | 'failed' | 'closed' = 'open';
-  const hasRoom = () => freeBytes(folder) >= freeSpaceBytes;
+  let free = Number.POSITIVE_INFINITY;
+
+  function hasRoom(waiting = 0): boolean {
+    const needed = freeSpaceBytes + waiting * limits.diskBytesPerByte;
+    // Once a commit, not once a request; but room that was made is found at once.
+    if (state !== 'committing' || free < needed) free = freeBytes(folder);
+    return free >= needed;
+  }
 
   async function commit(batch: Batch): Promise<void> {
     if (state !== 'open') throw new Error(`${folder}: commit while the store is ${state}`);
     if (readOnly) throw new Error(`${folder}: commit into a store opened for reading`);
     assertBatch(batch, readMeta(environment));
+    free = freeBytes(folder);
     // Whoever asks hasRoom stops at the mark; a batch that was under way may go half below it.
-    if (freeBytes(folder) < freeSpaceBytes / 2) throw full(folder, freeSpaceBytes);
+    if (free < freeSpaceBytes / 2) throw full(folder, free, freeSpaceBytes / 2);
     const write = encode(environment, batch);
     crashPoint('commit.before');
     state = 'committing';
@@ -130,15 +139,15 @@ function bounds({ from, to, reverse = false, limit }: RangeOptions): object {
   };
 }
 
-function full(folder: string, freeSpaceBytes: number): StoreError {
+function full(folder: string, free: number, needed: number): StoreError {
   return new StoreError(
     'FULL',
-    `${folder}: ${freeBytes(folder)} bytes are free on its disk, ` +
-      `${freeSpaceBytes} are needed; nothing was written`,
+    `${folder}: ${free} bytes are free on its disk, ${needed} are needed; nothing was written`,
   );
 }
 
 function failed(folder: string, cause: unknown): StoreError {
+  const why = cause instanceof Error ? ` (${cause.message})` : '';
   const text = 'it is not known what was written; the process must end';
-  return new StoreError('FAILED', `${folder}: a commit failed: ${text}`, { cause });
+  return new StoreError('FAILED', `${folder}: a commit failed${why}: ${text}`, { cause });
 }

@@ -9,12 +9,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isEmptyFile, makeDataFile, makeLockFile, syncFolder } from './first-pages.js';
 import { checkDataFile } from './header.js';
 import { StoreError } from './store.js';
 
 const dataFileName = 'data.mdb';
 /** Stands beside data that was begun: an empty data file is then a loss, not a beginning. */
 const begunFileName = 'begun';
+
+/** What an empty database with all tables takes, doubled. */
+const firstBytes = 512 * 1024;
 
 /** Whether the folder holds data. @throws {StoreError} `UNREADABLE` */
 function hasData(folder: string, readOnly: boolean): boolean {
@@ -33,13 +37,14 @@ function hasData(folder: string, readOnly: boolean): boolean {
 export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder);
+    syncFolder(dirname(folder));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' && statSync(folder).isDirectory()) return;
     const parent = dirname(folder);
     if (code !== 'ENOENT' || parent === folder || existsSync(parent)) throw error;
     makeFolder(parent);
-    mkdirSync(folder);
+    makeFolder(folder);
   }
 }
 
@@ -68,23 +73,59 @@ export function markBegun(folder: string): void {
   if (!existsSync(file)) writeFileSync(file, '');
 }
 
-/** @throws {StoreError} `CORRUPT` or `UNREADABLE`. */
-export function checkFolder(folder: string, readOnly: boolean): void {
+/**
+ * Checks the data that is there, and makes what LMDB needs to open.
+ * @throws {StoreError} `CORRUPT` or `UNREADABLE`.
+ */
+export function readyFolder(folder: string, readOnly: boolean, pageBytes: number): void {
+  const data = join(folder, dataFileName);
   try {
-    if (hasData(folder, readOnly)) checkDataFile(join(folder, dataFileName));
+    if (hasData(folder, readOnly)) checkDataFile(data);
+    else if (!readOnly && isEmptyFile(data)) {
+      assertFirstRoom(folder);
+      makeDataFile(data, pageBytes);
+    }
+    readyLocks(folder, readOnly);
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
     throw unreadable(folder, cause);
   }
 }
 
-/** Bytes that this process may still write on the folder's file system. */
+/** @throws {StoreError} `FULL` when LMDB could not write what it writes first. */
+function assertFirstRoom(folder: string): void {
+  const free = freeBytes(folder);
+  if (free >= firstBytes) return;
+  const text = `${free} bytes are free on its disk, a new network needs ${firstBytes}; make room`;
+  throw new StoreError('FULL', `${folder}: ${text}`);
+}
+
+/** Where a reader may not write, LMDB does without locks. */
+function readyLocks(folder: string, readOnly: boolean): void {
+  try {
+    makeLockFile(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (!readOnly || (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS')) throw error;
+  }
+}
+
+/**
+ * Bytes that this process may still write on the folder's file system.
+ * @throws {StoreError} `UNREADABLE` when the system does not say.
+ */
 export function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch (cause) {
+    throw unreadable(folder, cause);
+  }
 }
 
 function unreadable(folder: string, cause: unknown): StoreError {
-  const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
-  return new StoreError('UNREADABLE', `${folder}: cannot be opened (${code})`, { cause });
+  const { code = String(cause), syscall = 'open' } = cause as NodeJS.ErrnoException;
+  const advice = code === 'ENOSPC' ? '; make room on its disk and start again' : '';
+  const text = `${folder}: cannot be used: ${syscall} fails with ${code}${advice}`;
+  return new StoreError('UNREADABLE', text, { cause });
 }

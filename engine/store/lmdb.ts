@@ -5,16 +5,19 @@
  * Relied on of lmdb 3.5.6: with `overlappingSync: false` a transaction's promise resolves after the
  * flush to disk; a callback that throws does not roll back, so everything is encoded before.
  */
+import { constants } from 'node:os';
 import { open, type RootDatabase } from 'lmdb';
 import { crashPoint } from '../crash.js';
 import { limits } from '../limits.js';
 import { withArchive } from './archive/with-archive.js';
 import { createDiskStore } from './disk.js';
 import { type Database, type Environment, emptyDatabase, readMeta } from './environment.js';
-import { checkFolder, prepareFolder } from './folder.js';
-import { lockFolder, noteReader } from './lock.js';
+import { prepareFolder, readyFolder } from './folder.js';
+import { isWriterHere, lockFolder, noteReader } from './lock.js';
+import { noOpeningLock, type OpeningLock, openingLock } from './lock-opening.js';
 import { assertExpected } from './meta.js';
 import { type Store, StoreError } from './store.js';
+import { tryOpening } from './try-open.js';
 
 export interface LmdbStoreOptions {
   /** The store's folder; made when missing, unless `create` is false or `readOnly` is set. */
@@ -54,8 +57,7 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
   const release = readOnly ? noteReader(folder) : lockFolder(folder);
   let environment: Environment | undefined;
   try {
-    checkFolder(folder, readOnly);
-    environment = openEnvironment(folder, tables, readOnly, release);
+    environment = openApart(folder, tables, readOnly, release);
     const meta = readMeta(environment);
     if (meta !== null) assertExpected(meta, { folder, schemaVersion, networkId });
     const store = createDiskStore(environment, { readOnly, freeSpaceBytes });
@@ -70,11 +72,52 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
   }
 }
 
+/** Opens while no other process commits or opens. */
+function openApart(
+  folder: string,
+  tables: readonly string[],
+  readOnly: boolean,
+  release: () => void,
+): Environment {
+  // Beside a writer of the same process lmdb opens nothing: it hands over the writer's.
+  const opening = readOnly && isWriterHere(folder) ? noOpeningLock : openingLock(folder, readOnly);
+  let environment: Environment | undefined;
+  try {
+    opening.takeSync();
+    readyFolder(folder, readOnly, pageSize);
+    tryOpening(folder, tables, readOnly);
+    environment = openEnvironment(folder, tables, readOnly, release, opening);
+    opening.leave();
+    return environment;
+  } finally {
+    // A reader needs it no more.
+    if (readOnly || environment === undefined) opening.close();
+  }
+}
+
+/**
+ * Opens and closes LMDB alone, for a child of the process that holds the locks. What it says of the
+ * data is left to that process.
+ */
+export async function tryEnvironment(asked: {
+  folder: string;
+  tables: readonly string[];
+  readOnly: boolean;
+}): Promise<void> {
+  const { folder, tables, readOnly } = asked;
+  try {
+    await openEnvironment(folder, tables, readOnly, () => undefined, noOpeningLock).close();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+}
+
 function openEnvironment(
   folder: string,
   tables: readonly string[],
   readOnly: boolean,
   release: () => void,
+  opening: OpeningLock,
 ): Environment {
   let root: RootDatabase<Uint8Array, string> | undefined;
   try {
@@ -90,11 +133,15 @@ function openEnvironment(
       pageSize,
       readOnly,
     });
-    return { folder, ...openDatabases(root, tables, readOnly), ...lifecycle(root, release) };
+    const databases = openDatabases(root, tables, readOnly);
+    return { folder, ...databases, ...lifecycle(root, release, opening) };
   } catch (cause) {
-    void root?.close();
-    const text = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreError('CORRUPT', `${folder}: LMDB cannot open the data: ${text}`, { cause });
+    // Closing after a failed commit may never return: the process's end does it.
+    if (readOnly) void root?.close();
+    const text = `${folder}: LMDB cannot open the data: ${(cause as Error).message}`;
+    // Codes of the system are positive, LMDB's own are negative.
+    const bySystem = Number((cause as { code?: unknown }).code) > 0;
+    throw new StoreError(bySystem ? 'UNREADABLE' : 'CORRUPT', text, { cause });
   }
 }
 
@@ -119,28 +166,24 @@ function openDatabases(
       tables.map((name) => [name, database(`records/${name}`, 'string') as Database<string>]),
     ),
   });
+  if (readOnly) return openAll();
   // Inside a transaction all new databases cost one commit.
-  return readOnly ? openAll() : root.transactionSync(openAll, 2);
+  return untilUninterrupted(() => root.transactionSync(openAll, 2));
 }
 
 function lifecycle(
   root: RootDatabase<Uint8Array, string>,
   release: () => void,
+  opening: OpeningLock,
 ): Pick<Environment, 'refresh' | 'transaction' | 'copyTo' | 'close'> {
   return {
     refresh: () => root.resetReadTxn(),
     async transaction(write) {
+      if (!opening.tryTake()) await opening.take();
       try {
-        await root.transaction(() => {
-          write();
-        });
-      } catch (error) {
-        // lmdb rejects a second promise with the cause; unhandled, it would end the process first.
-        const { commitError } = error as { commitError?: Promise<never> };
-        throw await Promise.race([commitError, undefined]).then(
-          () => error,
-          (cause: unknown) => cause,
-        );
+        for (let left = interruptions; !(await done(root, write, left)); ) left -= 1;
+      } finally {
+        opening.leave();
       }
     },
     copyTo: (folder) => root.backup(folder, true),
@@ -149,8 +192,49 @@ function lifecycle(
         await root.close();
         this.beforeRelease?.();
       } finally {
+        opening.close();
         release();
       }
     },
   };
+}
+
+/** False for a transaction that was interrupted and may be tried again. */
+async function done(
+  root: RootDatabase<Uint8Array, string>,
+  write: () => void,
+  triesLeft: number,
+): Promise<boolean> {
+  try {
+    await root.transaction(() => {
+      write();
+    });
+    return true;
+  } catch (error) {
+    // lmdb rejects a second promise with the cause; unhandled, it would end the process first.
+    const { commitError } = error as { commitError?: Promise<never> };
+    const cause = await Promise.race([commitError, undefined]).then(
+      () => error,
+      (reason: unknown) => reason,
+    );
+    if (triesLeft === 0 || !isInterruption(cause)) throw cause;
+    return false;
+  }
+}
+
+/** How often a transaction is tried again that a signal interrupted before it was committed. */
+const interruptions = 100;
+
+const isInterruption = (error: unknown) =>
+  (error as { code?: unknown }).code === constants.errno.EINTR;
+
+/** A flush that a signal ended early has written nothing that counts: it is done again. */
+function untilUninterrupted<Result>(work: () => Result): Result {
+  for (let left = interruptions; ; left -= 1) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isInterruption(error) || left === 0) throw error;
+    }
+  }
 }

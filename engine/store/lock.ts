@@ -15,6 +15,11 @@ const lockFileName = 'writer.lock';
  * a writer that came after a reader would be handed an environment it cannot write to.
  */
 const readersHere = new Map<string, number>();
+/** Folders that this process has open for writing. */
+const writersHere = new Set<string>();
+
+/** Whether this process itself writes to the folder. */
+export const isWriterHere = (folder: string): boolean => writersHere.has(realpathSync(folder));
 
 /** Notes a reader in this process; returns what ends it, which may be called twice. */
 export function noteReader(folder: string): () => void {
@@ -55,8 +60,11 @@ export function lockFolder(folder: string): () => void {
     );
   }
   let held: number | null = fd;
+  const path = realpathSync(folder);
+  writersHere.add(path);
   return () => {
     if (held === null) return;
+    writersHere.delete(path);
     unlock(held);
     closeSync(held);
     held = null;

@@ -76,8 +76,13 @@ export interface Store {
    * after which the process must end.
    */
   commit(batch: Batch): Promise<void>;
-  /** Whether there is room for another batch; false below the free-space mark. */
-  hasRoom(): boolean;
+  /**
+   * Whether there is room for another batch beside `waiting` bytes of entries and files that are
+   * not written yet; false below the free-space mark. While a commit runs it goes by what was free
+   * when that began.
+   * @throws {StoreError} `UNREADABLE` when the disk does not say.
+   */
+  hasRoom(waiting?: number): boolean;
   close(): Promise<void>;
   /** What was moved out of the store; none in memory. Reads go over both. */
   readonly archive?: StoreArchive;

@@ -6,6 +6,7 @@ import { signatoryOf } from '../fixture.js';
 import { Caller, expectCut, inParallel, type ReadEvent, stamp } from './caller.js';
 import { type Host, host, stop, tryHost } from './host.js';
 import { meme, meta, proposal, registration, vote } from './moot.js';
+import { Position } from './position.js';
 import { everyTopic, Subscriber } from './subscriber.js';
 import { Witness } from './witness.js';
 
@@ -14,6 +15,8 @@ const voters = Array.from({ length: 21 }, (_, number) => signatoryOf(number));
 export interface Death {
   /** Killed by the test after so many answers; else by itself. */
   after?: number;
+  /** Killed so long after it was asked to stop; without it, killed without a word. */
+  stopMs?: number;
   env?: Record<string, string>;
   transport: string;
 }
@@ -21,6 +24,7 @@ export interface Death {
 export class Endurance {
   readonly #data: string;
   readonly #witness = new Witness();
+  readonly #position = new Position();
   #epoch = '';
   /** The last event that a subscriber saw, and those that nobody looked up yet. */
   #seen = 0;
@@ -47,7 +51,7 @@ export class Endurance {
   }
 
   /** A server that takes load until it dies. */
-  async die({ after, env = {}, transport }: Death): Promise<void> {
+  async die({ after, stopMs, env = {}, transport }: Death): Promise<void> {
     const args = ['--transport', transport];
     const server = await tryHost({ data: this.#data, args, env });
     // Some crash points come before anybody can connect.
@@ -55,16 +59,26 @@ export class Endurance {
     const caller = new Caller(server.url);
     if (after !== undefined) await this.#expectKept(caller);
     const enough = this.promises + (after ?? Number.POSITIVE_INFINITY);
+    let dying = false;
     const answered = () => {
-      if (this.promises >= enough) void server.kill('SIGKILL');
+      if (dying || this.promises < enough) return;
+      dying = true;
+      if (stopMs === undefined) return void server.kill('SIGKILL');
+      void server.kill('SIGTERM');
+      setTimeout(() => void server.kill('SIGKILL'), stopMs);
     };
     const loads = [this.#chair, this.#clerk, this.#artist].map(async (load) => {
       // Ends when the connection does: the server is dead then, or the ending below says so.
       await load.call(this, caller, answered).catch(expectCut);
     });
+    const watching = this.#position.watch(server);
     await Promise.all([this.#listen(server), ...loads]);
     const ending = await server.ended;
-    expect(ending, server.stderr()).toEqual({ code: null, signal: 'SIGKILL' });
+    await watching;
+    // One that is asked to stop may be done before it is killed.
+    if (stopMs === undefined || ending.signal !== null) {
+      expect(ending, server.stderr()).toEqual({ code: null, signal: 'SIGKILL' });
+    } else expect(ending, server.stderr()).toEqual({ code: 0, signal: null });
     if (after !== undefined) expect(this.promises).toBeGreaterThanOrEqual(enough);
     caller.close();
   }
@@ -97,7 +111,9 @@ export class Endurance {
   }
 
   async #expectKept(caller: Caller): Promise<void> {
-    expect((await meta(caller)).epoch).toBe(this.#epoch);
+    const now = await meta(caller);
+    expect(now.epoch).toBe(this.#epoch);
+    this.#position.expectKept(now);
     await this.#witness.expectKept(caller);
     const told = this.#unchecked;
     this.#unchecked = [];
@@ -142,9 +158,10 @@ export class Endurance {
   async #write(caller: Caller, request: SignedRequest, answered = () => {}): Promise<void> {
     const answer = await caller.send(request);
     const promised = this.#witness.note(request, answer);
-    // A late vote, or one that contradicts what a dead server took without an answer.
-    if (!promised) expect(answer.status, answer.text).toBe(409);
-    else answered();
+    // A late vote, one that contradicts what a dead server took without an answer, or the end.
+    if (promised) answered();
+    else if (answer.status !== 503) expect(answer.status, answer.text).toBe(409);
+    else expect(answer.text).toContain('STOPPING');
   }
 
   #next(): number {

@@ -13,7 +13,9 @@ describe(`serve: killed under load, seed ${seed}`, () => {
     const moot = new Endurance(temporaryFolder());
     await moot.begin();
     for (let kill = 0; kill < counts.killsUnderLoad; kill += 1) {
-      await moot.die({ after: 20 + draw(400), transport: transports[kill % 2]! });
+      // Every third one dies while it stops in good order.
+      const stopping = kill % 3 === 2 ? { stopMs: draw(60) } : {};
+      await moot.die({ after: 20 + draw(400), transport: transports[kill % 2]!, ...stopping });
     }
     await moot.end();
   });
