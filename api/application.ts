@@ -7,7 +7,9 @@ import { socketPath } from './channels.js';
 import { Claims } from './claims.js';
 import { Connections } from './connections.js';
 import { damagedPast, firstOfEach } from './damage.js';
+import { Door } from './door.js';
 import { answerOf, failure, success } from './errors.js';
+import { type ExchangeLimits, exchangeLimits } from './exchange-limits.js';
 import { type Gate, pass, refuseByHead } from './gate.js';
 import { Intake } from './intake.js';
 import { type Figures, figuresOf, type Profile } from './limit-table.js';
@@ -32,8 +34,12 @@ export interface ApplicationOptions {
   responseKeys?: KeyPair;
   /** Proxies whose X-Forwarded-For is believed; none by default. */
   trustedProxies?: readonly string[];
-  /** Allowed origin of browsers; none by default. */
-  cors?: string;
+  /** Origins of browsers that are let in; none by default. */
+  cors?: readonly string[];
+  /** Names it is served under, beside localhost, this machine's and all addresses. */
+  hosts?: readonly string[];
+  /** Other than those of exchange-limits.ts. */
+  exchange?: Partial<ExchangeLimits>;
   /** Wall time, which may be set: only freshness, and what is shown, follow it. */
   now: () => number;
   /** Milliseconds that pass whatever becomes of the wall clock: limits count by it. */
@@ -56,23 +62,44 @@ export function createApplication(options: ApplicationOptions): App {
   const blocks = blockShareOf(limits.figures, steady);
   const gate: Gate = { network, limits, claims, seen: new Seen(steady), blocks, now };
   const intake = new Intake(gate, options.trustedProxies ?? []);
-  const cors = corsHeaders(options.cors);
+  const door = new Door(options.hosts ?? [], options.cors ?? []);
   /** With the headers of every answer, which is this request's own. */
   const finished = (response: HttpResponse, requestId: string, request: HttpRequest) => {
     response.headers['X-Request-Id'] = requestId;
-    if (cors) Object.assign(response.headers, cors);
+    Object.assign(response.headers, door.origins.headers(request.headers));
     return responseKeys ? signed(responseKeys, now(), request, response) : response;
   };
   const connections = new Connections(network, now);
   const isNews = firstOfEach();
   const app: App = {
     ready: true,
+    limits: { ...exchangeLimits, ...options.exchange },
     socketPath,
+    refuseSocket(request) {
+      const refusal = door.refuseSocket(request);
+      if (!refusal) return null;
+      const requestId = randomUUID();
+      const response = failure(refusal, requestId);
+      if (refusal.reason === 'SOCKET_VERSION') response.headers['Sec-WebSocket-Version'] = '13';
+      return finished(response, requestId, request);
+    },
+    late(request) {
+      const requestId = randomUUID();
+      const most = `no answer within ${app.limits.requestMs} ms`;
+      const message = `${most}; it may have been done: try again`;
+      const response = failure(refuse('DEADLINE', message), requestId);
+      app.metrics.answered(request, response.status);
+      return finished(response, requestId, request);
+    },
     open: (socket) => connections.open(socket),
     connections,
     metrics: new Metrics(network, connections),
     accepts: (peer) => intake.accepts(peer),
-    enter: (head, declared) => intake.enter(head, declared),
+    enter(head, declared) {
+      const visit = intake.enter(head, declared);
+      const refusal = door.refuse(head);
+      return refusal ? visit.refuse({ refusal }) : visit;
+    },
     handle(request) {
       const requestId = randomUUID();
       // The transport asked for the entry of a request with a body: it is one of ours.
@@ -89,7 +116,7 @@ export function createApplication(options: ApplicationOptions): App {
         return finish(failure(damage ?? refuse('INTERNAL', FAULT), requestId));
       };
       try {
-        const response = route(app, options, gate, request, visit, requestId);
+        const response = route(app, door, options, gate, request, visit, requestId);
         return response instanceof Promise ? response.then(finish).catch(fault) : finish(response);
       } catch (error) {
         return fault(error);
@@ -113,39 +140,28 @@ async function signed(
   return { ...response, headers: { ...response.headers, ...own } };
 }
 
-/** Headers that a browser's program may read beside the simple ones. */
-const EXPOSED =
-  'Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ' +
-  'X-Server-Public-Key, X-Server-Timestamp, X-Server-Signature';
-
-function corsHeaders(origin: string | undefined): Record<string, string> | null {
-  if (origin === undefined) return null;
-  return {
-    'Access-Control-Allow-Origin': origin,
-    'Access-Control-Expose-Headers': EXPOSED,
-    Vary: 'Origin',
-  };
-}
-
 function route(
   app: App,
+  door: Door,
   options: ApplicationOptions,
   gate: Gate,
   request: HttpRequest,
   visit: Visit,
   requestId: string,
 ): HttpResponse | Promise<HttpResponse> {
-  if (request.method === '') {
-    const message = 'Content-Length or Host stands twice, with different values';
-    return failure(refuse('SCHEMA', message), requestId);
-  }
   const { found, problem } = visit;
+  const turnedAway = door.refuse(request);
+  if (turnedAway) {
+    // Nobody's secrets were tried: a foreign page must not use up what an address has.
+    visit.vouched();
+    return failure(turnedAway, requestId);
+  }
   if (problem && 'quota' in problem) return beyond(problem.quota, requestId);
   if (!found) {
     const message = `nothing answers at ${request.path.slice(0, 256)}`;
     return failure(refuse('UNKNOWN_ROUTE', message), requestId);
   }
-  if (request.method === 'OPTIONS') return optionsAnswer(found, options.cors);
+  if (request.method === 'OPTIONS') return optionsAnswer(found, door, request);
   if (!found.route) return wrongMethod(found, request, requestId);
   const chosen = found.route;
   if (problem && 'write' in chosen) {
@@ -168,17 +184,9 @@ async function metrics(app: App): Promise<HttpResponse> {
   return { status: 200, headers, body: await app.metrics.text() };
 }
 
-function optionsAnswer({ allowed }: Match, cors: string | undefined): HttpResponse {
+function optionsAnswer({ allowed }: Match, door: Door, request: HttpRequest): HttpResponse {
   const allow = allowed.join(', ');
-  const preflight =
-    cors === undefined
-      ? {}
-      : {
-          'Access-Control-Allow-Methods': allow,
-          'Access-Control-Allow-Headers':
-            'Content-Type, X-Agent-Public-Key, X-Agent-Signature, X-Timestamp',
-          'Access-Control-Max-Age': '600',
-        };
+  const preflight = door.origins.preflight(request.headers, allow);
   return { status: 204, headers: { Allow: allow, ...preflight }, body: '' };
 }
 

@@ -49,11 +49,21 @@ export const closeCodes = {
 
 export const socketLimits = {
   messageBytes: 16 * 1024,
+  /** Of a message that the transport reads at all, also in pieces. */
+  transportBytes: 64 * 1024,
+  /** Pieces of a message. */
+  fragments: 64,
+  /** What waits for a peer that does not read; what is dropped beyond ends the connection. */
+  backlogBytes: 1024 * 1024,
+  /** Not a sign of life, not even an answer to a ping: it is over. */
+  silenceSeconds: 120,
   authMs: 10_000,
   heartbeatMs: 30_000,
   missedHeartbeats: 2,
   connectionsPerAgent: 4,
   messagesPerMinute: 100,
+  /** Pings and pongs. */
+  controlsPerMinute: 100,
   warnings: 3,
   malformed: 3,
   /** How long a closed connection can still be asked about. */

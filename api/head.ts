@@ -1,35 +1,61 @@
 /** What both transports check of a request's head before anything else looks at it. */
+import { type Refusal, refuse } from '../engine/index.js';
 import type { Entry, HttpRequest, HttpResponse } from './transport.js';
 
 /** Headers as they came, in order. */
 export class Head {
   readonly headers = new Map<string, string>();
-  /** A header that must stand once stood twice, with different values. */
-  ambiguous = false;
+  /** The first of the headers that must stand once and stood twice. */
+  #twice: string | null = null;
+  #strange = false;
 
   add(name: string, value: string): void {
     const key = name.toLowerCase();
     const known = this.headers.get(key);
-    if (known === undefined) this.headers.set(key, value);
-    else if (single.has(key)) this.ambiguous ||= known !== value;
-    else this.headers.set(key, `${known}, ${value}`);
+    if (known === undefined) {
+      this.headers.set(key, value);
+      this.#strange ||= !TOKEN.test(key);
+    } else {
+      if (single.has(key)) this.#twice ??= name;
+      this.headers.set(key, `${known}, ${value}`);
+    }
+  }
+
+  /**
+   * Why this is no request to trust: proxies and servers that disagree about where a request ends
+   * take one inside another. The connection is closed, and nothing after it is read.
+   */
+  get fault(): Refusal | null {
+    const { headers } = this;
+    if (headers.has('transfer-encoding')) {
+      const message = 'Transfer-Encoding is not taken; send the body whole, with a Content-Length';
+      return refuse('LENGTH_REQUIRED', message);
+    }
+    if (this.#twice) return refuse('SCHEMA', `the header ${this.#twice} stands twice`);
+    if (this.#strange) return refuse('SCHEMA', 'the name of a header is not a token of RFC 9110');
+    const length = headers.get('content-length');
+    if (length === undefined || LENGTH.test(length)) return null;
+    return refuse('SCHEMA', `Content-Length is ${shown(length)}; expected a number of bytes`);
   }
 
   /** Whether anything follows the head. */
   get hasBody(): boolean {
-    const { headers } = this;
-    return headers.has('content-length') || headers.has('transfer-encoding');
+    return this.headers.has('content-length');
   }
 
   /** The body's declared length, or null. */
   get contentLength(): number | null {
     const text = this.headers.get('content-length');
-    return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+    return text !== undefined && LENGTH.test(text) ? Number(text) : null;
   }
 }
 
-/** Requests that disagree with themselves are how one request is smuggled inside another. */
+/** `tchar` of RFC 9110, in lower case. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const LENGTH = /^\d{1,15}$/;
 const single = new Set(['content-length', 'host']);
+
+const shown = (text: string) => JSON.stringify(text.slice(0, 32));
 
 /** Collects a body for as long as the application takes it; beyond that it keeps nothing. */
 export class BodyCollector {

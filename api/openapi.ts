@@ -112,12 +112,20 @@ function limitOf(route: Route, { reasons }: Operation) {
 }
 
 /** Any request may meet these. */
-const anywhere: Reason[] = ['SCHEMA', 'TOO_LARGE', 'INTERNAL'];
+const anywhere: Reason[] = [
+  'SCHEMA',
+  'LENGTH_REQUIRED',
+  'TOO_LARGE',
+  'WRONG_HOST',
+  'INTERNAL',
+  'DEADLINE',
+];
 const ofWrites: Reason[] = [
   'MISSING',
   'MALFORMED',
   'MISMATCH',
   'TIMESTAMP_SKEW',
+  'WRONG_ORIGIN',
   'BAD_JSON',
   'MEDIA_TYPE',
   'QUOTA_USED',

@@ -1,6 +1,8 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
+import { isIP } from 'node:net';
 import type { KeyPair, Network } from '../engine/index.js';
 import { type App, createApplication } from './application.js';
+import type { ExchangeLimits } from './exchange-limits.js';
 import type { Figures, Profile } from './limit-table.js';
 import { nodeTransport } from './node.js';
 import type { Listening, Transport } from './transport.js';
@@ -16,7 +18,12 @@ export interface ServerOptions {
   limits?: Profile;
   /** In place of the profile's own. */
   figures?: Partial<Figures>;
-  cors?: string;
+  /** Origins of browsers that are let in, as browsers send them. */
+  cors?: readonly string[];
+  /** Names it is served under, beside localhost, this machine's and all addresses. */
+  hosts?: readonly string[];
+  /** Other than by default: how long a request and a stop may take. */
+  exchange?: Partial<ExchangeLimits>;
   /** Signs every answer. */
   responseKeys?: KeyPair;
   /** Addresses of proxies whose X-Forwarded-For is believed. */
@@ -34,7 +41,10 @@ export interface Server {
   close(): Promise<void>;
 }
 
-/** @throws when the port cannot be had, or the transport that was asked for does not load. */
+/**
+ * @throws when the port cannot be had, the transport that was asked for does not load, or one of
+ * `hosts` or `cors` is none.
+ */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const {
     network,
@@ -42,7 +52,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     port = 0,
     limits: profile = 'spec',
     version,
-    cors,
+    cors = [],
+    hosts = [],
+    exchange = {},
   } = options;
   const transport = await chooseTransport(options.transport);
   const app: App = createApplication({
@@ -54,7 +66,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onFault: options.onFault ?? (() => {}),
     trustedProxies: options.trustedProxies ?? [],
     ...(options.figures ? { figures: options.figures } : {}),
-    ...(cors === undefined ? {} : { cors }),
+    cors,
+    hosts: isIP(host) === 0 ? [host, ...hosts] : hosts,
+    exchange,
     ...(options.responseKeys ? { responseKeys: options.responseKeys } : {}),
   });
   const listening: Listening = await transport.listen(app, { host, port });

@@ -1,20 +1,12 @@
 /** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
-import {
-  limits as bounds,
-  type ErrorCode,
-  formatInstant,
-  parseInstant,
-  type Reason,
-} from '../engine/index.js';
-import { agentId, authInput } from '../engine/signing.js';
+import { type ErrorCode, formatInstant, type Reason } from '../engine/index.js';
+import { agentId } from '../engine/signing.js';
 import { type ClientMessage, closeCodes, topics as knownTopics, socketLimits } from './channels.js';
 import { type AnyClientMessage, readClientMessage } from './client-message.js';
 import type { ConnectionRecord, Figures, OpenSession, SessionHost } from './connection-record.js';
 import type { Subscriber } from './feed.js';
+import { authenticate } from './socket-auth.js';
 import type { Socket, SocketHandlers } from './transport.js';
-
-const KEY = /^[0-9a-fA-F]{64}$/;
-const SIGNATURE = /^[0-9a-fA-F]{128}$/;
 
 export class Session implements SocketHandlers, OpenSession {
   readonly #all: SessionHost;
@@ -30,6 +22,8 @@ export class Session implements SocketHandlers, OpenSession {
   #malformed = 0;
   #warnings = 0;
   #received: number[] = [];
+  /** When control frames came. */
+  #controls: number[] = [];
   #messagesIn = 0;
   #messagesOut = 0;
   #bytesOut = 0;
@@ -86,6 +80,14 @@ export class Session implements SocketHandlers, OpenSession {
 
   pong(): void {
     this.#unansweredPings = 0;
+    this.pinged();
+  }
+
+  /** The transport answers by itself; more often than anybody needs is a flood. */
+  pinged(): void {
+    if (this.#closed) return;
+    this.#controls = recent(this.#controls, this.#all.now());
+    if (this.#controls.length > socketLimits.controlsPerMinute) this.end('tooFast');
   }
 
   drained(): void {
@@ -145,31 +147,13 @@ export class Session implements SocketHandlers, OpenSession {
     if (this.#record.agentId) {
       return this.#error('INVALID_REQUEST', 'SCHEMA', 'this connection is authenticated already');
     }
-    const { network, now } = this.#all;
-    const publicKey = message.public_key.toLowerCase();
-    const refuse = (reason: Reason, why: string, code: ErrorCode = 'INVALID_SIGNATURE') => {
-      const details = { server_time: formatInstant(now()), kind: 'auth' };
-      this.#error(code, reason, why, details);
-      this.end(code === 'INVALID_AGENT' ? 'unknownAgent' : 'unauthenticated');
-    };
-    if (!KEY.test(publicKey) || !SIGNATURE.test(message.signature)) {
-      return refuse('MALFORMED', 'public_key is 64 hex characters, signature 128');
-    }
-    if (!network.knows(publicKey)) return refuse('UNKNOWN_KEY', 'no such agent', 'INVALID_AGENT');
-    const at = parseInstant(message.timestamp);
-    if (at === null) return refuse('MALFORMED', 'timestamp is not RFC 3339');
-    if (Math.abs(at - now()) > bounds.skewMs) {
-      return refuse('TIMESTAMP_SKEW', `the timestamp is ${at - now()} ms from the server's clock`);
-    }
-    const valid = await network.verifyText({
-      publicKey: Buffer.from(publicKey, 'hex'),
-      message: Buffer.from(authInput(message.public_key, message.timestamp)),
-      signature: Buffer.from(message.signature, 'hex'),
-    });
-    await network.durable; // The key may be known by a registration that is not durable yet.
+    const answer = await authenticate(this.#all, message);
     if (this.#closed) return;
-    if (!valid) return refuse('MISMATCH', 'the signature does not fit auth:public_key:timestamp');
-    this.#authenticated(publicKey);
+    if ('publicKey' in answer) return this.#authenticated(answer.publicKey);
+    const { code, reason, message: why } = answer.refusal;
+    const details = { server_time: formatInstant(this.#all.now()), kind: 'auth' };
+    this.#error(code, reason, why, details);
+    this.end(code === 'INVALID_AGENT' ? 'unknownAgent' : 'unauthenticated');
   }
 
   #authenticated(publicKey: string): void {
@@ -246,8 +230,7 @@ export class Session implements SocketHandlers, OpenSession {
   /** A message beyond the rate is not looked at; the third time ends the connection. */
   #withinRate(): boolean {
     const now = this.#all.now();
-    this.#received = this.#received.filter((at) => at > now - 60_000);
-    this.#received.push(now);
+    this.#received = recent(this.#received, now);
     if (this.#received.length <= socketLimits.messagesPerMinute) return true;
     this.#warnings += 1;
     const most = socketLimits.messagesPerMinute;
@@ -292,8 +275,14 @@ export class Session implements SocketHandlers, OpenSession {
       send: (text) => {
         this.#messagesOut += 1;
         this.#bytesOut += text.length;
-        socket.send(text);
+        const taken = socket.send(text);
+        // Never a hole: who misses one message gets no more.
+        if (!taken) this.end('slow');
+        return taken;
       },
     };
   }
 }
+
+/** The times of the last minute, and now. */
+const recent = (times: number[], now: number) => [...times.filter((at) => at > now - 60_000), now];

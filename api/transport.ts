@@ -3,9 +3,12 @@
  * port. Neither side knows the other's library; both transports pass the same conformance tests.
  */
 
+import type { Refusal } from '../engine/index.js';
+import type { ExchangeLimits } from './exchange-limits.js';
+
 /** A request with its body read. Names of headers are lower case. */
 export interface HttpRequest {
-  /** Upper case. */
+  /** As sent: methods are told apart by their case. */
   method: string;
   /** Path and query as sent. */
   target: string;
@@ -17,6 +20,8 @@ export interface HttpRequest {
   body: Uint8Array | 'unread';
   /** What the application said of its head, where it was asked. */
   entry?: Entry;
+  /** What is wrong with its head. The connection is closed, and nothing after it is read. */
+  fault: Refusal | null;
 }
 
 /** What a request may bring, decided by its head. */
@@ -38,8 +43,8 @@ export interface HttpResponse {
 /** A WebSocket connection, as the application sees it. */
 export interface Socket {
   readonly address: string;
-  /** Text, encoded. */
-  send(text: Uint8Array | string): void;
+  /** Text, encoded. False when the transport had no room and dropped it. */
+  send(text: Uint8Array | string): boolean;
   /** Bytes given to `send` that have not left yet. */
   bufferedBytes(): number;
   /** Sends within `work` leave together. */
@@ -55,13 +60,18 @@ export interface SocketHandlers {
   pong(): void;
   /** There is room to send again. */
   drained(): void;
+  /** A ping, which the transport has answered. */
+  pinged(): void;
   /** The connection is gone, whoever ended it. */
   closed(code: number): void;
 }
 
 export interface Application {
+  readonly limits: ExchangeLimits;
   /** Where WebSockets are opened. */
   readonly socketPath: string;
+  /** The answer where no WebSocket is opened for this request; null where one is. */
+  refuseSocket(request: HttpRequest): HttpResponse | Promise<HttpResponse> | null;
   open(socket: Socket): SocketHandlers;
   /** Whether a new connection of this peer is taken; if not, it is closed at once. */
   accepts(address: string): boolean;
@@ -69,11 +79,13 @@ export interface Application {
   enter(head: Omit<HttpRequest, 'body'>, declared: number | null): Entry;
   /** At once where nothing has to be waited for. Neither throws nor rejects; leaves the entry. */
   handle(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
+  /** The answer to a request whose time is up; its connection is closed. */
+  late(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
 }
 
 export interface Listening {
   port: number;
-  /** Stops accepting, lets what is in flight be answered, then closes. */
+  /** Stops accepting, lets what is in flight be answered, for a while, then closes all. */
   close(): Promise<void>;
 }
 

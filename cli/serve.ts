@@ -28,7 +28,8 @@ interface Flags extends ServeScenarioFlags {
   minValidators?: number;
   limits: Profile;
   transport?: 'uws' | 'node';
-  cors?: string;
+  cors: string[];
+  hosts: string[];
   responseKey?: string;
   trustedProxies: string[];
   logLevel: string;
@@ -37,6 +38,11 @@ interface Flags extends ServeScenarioFlags {
 
 const option = (flags: string, name: string, text: string) =>
   new Option(flags, text).env(`FOLKMOOT_${name}`);
+
+/** Values with commas between; the option may also be given several times. */
+function list(text: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), ...text.split(',').map((value) => value.trim())];
+}
 
 export function serveCommand(): Command {
   const periods = { least: 1, most: 86_400_000 };
@@ -80,7 +86,16 @@ export function serveCommand(): Command {
     .addOption(
       option('--response-key <file>', 'RESPONSE_KEY', 'sign answers with the key in this file'),
     )
-    .addOption(option('--cors <origin>', 'CORS', 'let browsers of this origin in'))
+    .addOption(
+      option('--cors <origins>', 'CORS', 'let pages of these origins in, with commas between')
+        .argParser(list)
+        .default([], 'none'),
+    )
+    .addOption(
+      option('--hosts <names>', 'HOSTS', 'names it is served under, with commas between')
+        .argParser(list)
+        .default([], 'localhost, this machine, any address'),
+    )
     .addOption(
       option(
         '--trusted-proxies <list>',
@@ -134,6 +149,7 @@ class ListenError extends Error {}
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
 async function run(flags: Flags): Promise<void> {
+  await checkDoor(flags);
   const { pino } = await import('pino');
   const engine = await import('../engine/index.js');
   const log = pino({ level: flags.logLevel }, pino.destination({ dest: 2, sync: true }));
@@ -180,6 +196,23 @@ function archiveOptions({ archiveAfter }: Flags, log: Logger): ArchiveOptions {
   };
 }
 
+/** What is no name or no origin is refused before anything is opened. */
+async function checkDoor({ hosts, cors }: Flags): Promise<void> {
+  const { browserOrigin, servedName } = await import('../api/index.js');
+  for (const [option, values, check] of [
+    ['--hosts', hosts, servedName],
+    ['--cors', cors, browserOrigin],
+  ] as const) {
+    for (const value of values) {
+      try {
+        check(value);
+      } catch (error) {
+        throw new UsageError(`${option}: ${(error as Error).message}`);
+      }
+    }
+  }
+}
+
 function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }: Flags) {
   if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(networkId)) {
     throw new UsageError('--network-id is 1 to 64 letters, digits, ., _ or -');
@@ -204,7 +237,8 @@ async function listen(flags: Flags, network: Network, log: Logger): Promise<Serv
     version: packageVersion(),
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),
-    ...(flags.cors === undefined ? {} : { cors: flags.cors }),
+    cors: flags.cors,
+    hosts: flags.hosts,
     ...(await responseKeys(flags)),
   };
   try {

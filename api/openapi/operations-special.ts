@@ -44,7 +44,7 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     text: 'Takes a signed request in JSON, changes nothing, and shows the text to be signed.',
     extension: true,
     answer: Verification,
-    reasons: ['BAD_JSON', 'SCHEMA', 'UNKNOWN_ROUTE', 'QUOTA_USED'],
+    reasons: ['WRONG_ORIGIN', 'BAD_JSON', 'SCHEMA', 'UNKNOWN_ROUTE', 'QUOTA_USED'],
   },
   metrics: {
     id: 'getMetrics',

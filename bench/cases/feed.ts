@@ -67,7 +67,10 @@ const subscriberOf = (socket: Socket): Subscriber => ({
 
 const countingSocket = (send: () => void): Socket => ({
   address: '127.0.0.1',
-  send,
+  send() {
+    send();
+    return true;
+  },
   bufferedBytes: () => 0,
   cork: (work) => work(),
   ping() {},

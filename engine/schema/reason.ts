@@ -27,6 +27,10 @@ export const reasons = {
   BAD_JSON: row('INVALID_REQUEST', 400, 'the body is not acceptable JSON'),
   SCHEMA: row('INVALID_REQUEST', 400, 'a member is absent, of the wrong type or out of bounds'),
   HASH_MISMATCH: row('INVALID_REQUEST', 400, 'a hash is not that of the content beside it'),
+  LENGTH_REQUIRED: row('INVALID_REQUEST', 411, 'a body is sent whole, with a Content-Length'),
+  WRONG_HOST: row('INVALID_REQUEST', 421, 'the Host header names another server'),
+  WRONG_ORIGIN: row('INVALID_REQUEST', 403, 'the page that asks is not let in'),
+  SOCKET_VERSION: row('INVALID_REQUEST', 426, 'WebSockets are of version 13'),
   UNKNOWN_ROUTE: row('INVALID_REQUEST', 404, 'nothing answers at this request-target'),
   UNKNOWN_TOPIC: row('INVALID_REQUEST', 400, 'no topic has this name'),
   UNKNOWN_BLOCK: row('INVALID_REQUEST', 404, 'no block has this hash'),
@@ -58,6 +62,7 @@ export const reasons = {
   QUEUE_FULL: row('NETWORK_ERROR', 503, 'too much is waiting; try again'),
   DISK_FULL: row('NETWORK_ERROR', 503, 'too little free space to write'),
   ARCHIVE_DAMAGED: row('NETWORK_ERROR', 503, 'that part of the past cannot be read now'),
+  DEADLINE: row('NETWORK_ERROR', 503, 'the request was not answered in time'),
   STOPPING: row('NETWORK_ERROR', 503, 'the network is closing'),
 } as const;
 

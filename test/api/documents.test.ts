@@ -88,8 +88,8 @@ test('openapi: what the interface has is not marked as added, all else is', () =
 test('openapi: every reason of refusal belongs to an operation', () => {
   const used = JSON.stringify(openapi.components.responses);
   const unused = Object.keys(reasons).filter((reason) => !used.includes(`"${reason}"`));
-  // Another method is no operation, and topics are the WebSocket's.
-  expect(unused.sort()).toEqual(['METHOD', 'UNKNOWN_TOPIC']);
+  // Another method is no operation; versions and topics are the WebSocket's.
+  expect(unused.sort()).toEqual(['METHOD', 'SOCKET_VERSION', 'UNKNOWN_TOPIC']);
 });
 
 test('openapi: every rate limit is shown with its figure', () => {

@@ -21,14 +21,14 @@ describe.each(transports)('bytes over %s', (transport) => {
     const { headers, body } = signed(ada, 'PUT', target, { status: 'active' });
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const length = `Content-Length: ${body.length}\r\n`;
-    const head = `PUT ${target} HTTP/1.1\r\nHost: a\r\n${length}${lines.join('')}\r\n`;
+    const head = `PUT ${target} HTTP/1.1\r\nHost: localhost\r\n${length}${lines.join('')}\r\n`;
     const text = await raw(there.url, `${head}${body}`);
     expect(statusOf(text), text).toBe(200);
   });
 
   test('pipelined requests are answered in order', async () => {
     const there = await begin();
-    const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
     const paths = ['/api/v1/network/state', '/nowhere', '/healthz', '/api/v1/blocks?limit=0'];
     const text = await raw(
       there.url,
@@ -44,7 +44,7 @@ describe.each(transports)('bytes over %s', (transport) => {
     const asText = ({ method, path, headers, body }: Request) => {
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
       const length = `Content-Length: ${body.length}\r\n\r\n`;
-      return `${method} ${path} HTTP/1.1\r\nHost: a\r\n${lines.join('')}${length}${body}`;
+      return `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${lines.join('')}${length}${body}`;
     };
     const requests = ['inactive', 'maintenance'].map((to) => asText(status(ada, { status: to })));
     const text = await raw(
@@ -60,21 +60,29 @@ describe.each(transports)('bytes over %s', (transport) => {
   test.each([
     [
       'two Content-Length',
-      `${get}Host: a\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n`,
+      `${get}Host: localhost\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n`,
       [400],
     ],
-    ['two Host', `${get}Host: a\r\nHost: b\r\n\r\n`, [400]],
+    ['two Host', `${get}Host: localhost\r\nHost: b\r\n\r\n`, [400]],
     [
       'length and chunks',
-      `${get}Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      `${get}Host: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       [400],
     ],
-    ['a bad length', `${get}Host: a\r\nContent-Length: x\r\n\r\n`, [400]],
-    ['a bad chunk', `${get}Host: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, [400, 413]],
-    ['long headers', `${get}Host: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, [431, 400]],
-    ['many headers', `${get}Host: a\r\n${'X: y\r\n'.repeat(5_000)}\r\n`, [431, 400]],
-    ['a long URL', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, [414, 431, 400, 404]],
-    ['another version', 'GET / HTTP/9.9\r\nHost: a\r\n\r\n', [400, 505]],
+    ['a bad length', `${get}Host: localhost\r\nContent-Length: x\r\n\r\n`, [400]],
+    [
+      'a bad chunk',
+      `${get}Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      [400, 411],
+    ],
+    ['long headers', `${get}Host: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, [431, 400]],
+    ['many headers', `${get}Host: localhost\r\n${'X: y\r\n'.repeat(5_000)}\r\n`, [431, 400]],
+    [
+      'a long URL',
+      `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+      [414, 431, 400, 404],
+    ],
+    ['another version', 'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n', [400, 505]],
   ])('%s is refused', async (_, bytes, expected) => {
     const there = await begin();
     const text = await raw(there.url, bytes);
@@ -84,11 +92,11 @@ describe.each(transports)('bytes over %s', (transport) => {
   test('what is no request at all does not end the process', async () => {
     const there = await begin();
     const strange = [
-      'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n',
-      'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
-      'TRACE / HTTP/1.1\r\nHost: a\r\n\r\n',
-      'GET http://a/api/v1/network/state HTTP/1.1\r\nHost: a\r\n\r\n',
-      `GET /ws/v1 HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
+      'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'GET http://a/api/v1/network/state HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      `GET /ws/v1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
       '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003\r\n\r\n',
     ];
     for (const bytes of strange) {
@@ -100,10 +108,11 @@ describe.each(transports)('bytes over %s', (transport) => {
 
   test('requests that are given up half-way', async () => {
     const there = await begin();
-    const head = `POST ${REGISTER} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
+    const line = `POST ${REGISTER} HTTP/1.1\r\nHost: localhost\r\n`;
+    const head = `${line}Content-Type: application/json\r\n`;
     const { headers, body } = register(agentOf('Ada'));
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    const whole = `POST ${REGISTER} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n`;
+    const whole = `${line}Content-Length: ${body.length}\r\n`;
     for (const bytes of [
       'POST /api',
       head,

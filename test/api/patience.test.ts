@@ -29,9 +29,10 @@ test.concurrent.each(transports)('auth over %s: in time, it stays open', async (
 
 const stalled = {
   'nothing at all': '',
-  'half a head': 'POST /api/v1/agents/register HTTP/1.1\r\nHost: a\r\n',
+  'half a head': 'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n',
   'half a body':
-    'POST /api/v1/agents/register HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
+    'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n' +
+    'Content-Type: application/json\r\n' +
     'Content-Length: 10\r\n\r\n{',
 };
 

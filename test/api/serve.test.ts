@@ -166,7 +166,8 @@ test.each(
     await server.world.send(cut(most)).catch(() => null);
   }
   const head =
-    'POST /api/v1/agents/register HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+    'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n' +
+    'Content-Type: application/json\r\n';
   const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
   await abandon(url, `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(5)}`);
   await abandon(url, `${head}Content-Length: 999999999\r\n\r\n{`);
@@ -245,6 +246,15 @@ test.each([
   ['--network-id', 'no spaces'],
   ['--transport', 'quic'],
   ['--log-level', 'loud'],
+  ['--cors', '*'],
+  ['--cors', 'https://a.example,https://b.example/'],
+  ['--cors', 'a.example'],
+  ['--cors', 'null'],
+  ['--cors', 'HTTPS://A.example'],
+  ['--cors', 'https://a.example:443'],
+  ['--hosts', 'http://moot.example'],
+  ['--hosts', 'moot.example:8080'],
+  ['--hosts', 'moot.example,*'],
   ['--nonsense', ''],
 ])('serve: %s %j is a usage error, exit code 2', async (flag, value) => {
   const ended = await serve('usage', flag, ...(value === '' ? [] : [value]));

@@ -88,7 +88,7 @@ test.skipIf(!existsSync(executablePath))(
   async () => {
     const { text } = await bundle();
     const from = await origin(text);
-    const { url, network } = await live({ cors: from });
+    const { url, network } = await live({ cors: [from] });
     const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
     onTestFinished(() => browser.close());
     const tab = await browser.newPage();

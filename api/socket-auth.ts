@@ -1,0 +1,40 @@
+/** Whether an `auth` message holds: whose it is, or why it is refused. */
+import {
+  limits as bounds,
+  type Network,
+  parseInstant,
+  type Refusal,
+  refuse,
+} from '../engine/index.js';
+import { authInput } from '../engine/signing.js';
+import type { ClientMessage } from './channels.js';
+
+const KEY = /^[0-9a-fA-F]{64}$/;
+const SIGNATURE = /^[0-9a-fA-F]{128}$/;
+
+/** @throws where the network is too busy to verify, or closes. */
+export async function authenticate(
+  { network, now }: { network: Network; now: () => number },
+  message: ClientMessage['auth'],
+): Promise<{ publicKey: string } | { refusal: Refusal }> {
+  const no = (...why: Parameters<typeof refuse>) => ({ refusal: refuse(...why) });
+  const publicKey = message.public_key.toLowerCase();
+  if (!KEY.test(publicKey) || !SIGNATURE.test(message.signature)) {
+    return no('MALFORMED', 'public_key is 64 hex characters, signature 128');
+  }
+  if (!network.knows(publicKey)) return no('UNKNOWN_KEY', 'no such agent');
+  const at = parseInstant(message.timestamp);
+  if (at === null) return no('MALFORMED', 'timestamp is not RFC 3339');
+  const skew = at - now();
+  if (Math.abs(skew) > bounds.skewMs) {
+    return no('TIMESTAMP_SKEW', `the timestamp is ${skew} ms from the server's clock`);
+  }
+  const valid = await network.verifyText({
+    publicKey: Buffer.from(publicKey, 'hex'),
+    message: Buffer.from(authInput(message.public_key, message.timestamp)),
+    signature: Buffer.from(message.signature, 'hex'),
+  });
+  await network.durable; // The key may be known by a registration that is not durable yet.
+  if (!valid) return no('MISMATCH', 'the signature does not fit auth:public_key:timestamp');
+  return { publicKey };
+}
