@@ -3,6 +3,7 @@ import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { replayHere } from '../cli/helpers.js';
+import { full } from '../counts.js';
 import { signatoryOf, temporaryFolder } from '../fixture.js';
 import { Caller, inParallel, type ReadEvent } from './caller.js';
 import { type Host, host, stop } from './host.js';
@@ -12,7 +13,7 @@ import { everyTopic, Subscriber } from './subscriber.js';
 const KEPT = 1_000;
 const by = signatoryOf(1);
 /** Only whoever does this many things has a past that goes. */
-const MEMES = 2_400;
+const MEMES = 1_500;
 
 const segmentsOf = (data: string) => readdirSync(join(data, 'archive')).sort();
 const numbersOf = (events: readonly { seq: number }[]) => events.map(({ seq }) => seq);
@@ -37,7 +38,9 @@ async function resumed(server: Host, epoch: string, seq: number, count: number) 
   return { answer, events, subscriber };
 }
 
-test.each(['uws', 'node'])('archive: while serving over %s, without a seam', async (transport) => {
+test.each(
+  full ? ['uws', 'node'] : ['uws'],
+)('archive: while serving over %s, without a seam', async (transport) => {
   const data = temporaryFolder();
   const args = ['--transport', transport, '--archive-after', String(KEPT)];
   const server = await host({ data, args });
@@ -140,3 +143,34 @@ async function refusalIn(caller: Caller): Promise<{ reason: string; details: obj
     return { reason: error.details.reason, details: error.details };
   }
 }
+
+const points = ['archive.written', 'archive.named', 'archive.recorded', 'archive.trimmed'];
+
+test.each(
+  full ? points : points.slice(2),
+)('archive: a server killed at %s loses nothing that it told', async (point) => {
+  const data = temporaryFolder();
+  const args = ['--archive-after', String(KEPT)];
+  const dying = await host({ data, args, env: { FOLKMOOT_CRASH_AT: point } });
+  const caller = new Caller(dying.url);
+  await caller.do(registration(by, 'Ada'));
+  const told: string[] = [];
+  const texts = Array.from({ length: MEMES }, (_, index) => `gm ${index}`);
+  await inParallel(texts, 12, async (text) => {
+    const answer = await caller.do(meme(by, text)).catch(() => null);
+    if (answer !== null) told.push(String(answer.meme_id));
+  });
+  expect((await dying.ended).signal).toBe('SIGKILL');
+  // Deletes what was left behind, and goes on archiving.
+  const next = await host({ data, args });
+  const again = new Caller(next.url);
+  const events = await again.events();
+  expect(numbersOf(events)).toEqual(upTo(events.length));
+  const posted = new Set(events.map((event) => event.data.meme_id));
+  expect(told.filter((id) => !posted.has(id))).toEqual([]);
+  expect(told.length).toBeGreaterThan(KEPT);
+  await again.do(meme(by, 'after the kill'));
+  await stop(next);
+  expect(await replayHere(data, false)).toMatchObject({ match: true });
+  expect(readdirSync(join(data, 'archive'))).not.toContain('unfinished.tmp');
+});
