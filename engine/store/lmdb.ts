@@ -13,6 +13,7 @@ import { withArchive } from './archive/with-archive.js';
 import { createDiskStore } from './disk.js';
 import { type Database, type Environment, emptyDatabase, readMeta } from './environment.js';
 import { prepareFolder, readyFolder } from './folder.js';
+import { inTurn } from './in-turn.js';
 import { isWriterHere, lockFolder, noteReader } from './lock.js';
 import { noOpeningLock, type OpeningLock, openingLock } from './lock-opening.js';
 import { assertExpected } from './meta.js';
@@ -176,19 +177,28 @@ function lifecycle(
   release: () => void,
   opening: OpeningLock,
 ): Pick<Environment, 'refresh' | 'transaction' | 'copyTo' | 'close'> {
+  let state: 'open' | 'failed' | 'closed' = 'open';
   return {
     refresh: () => root.resetReadTxn(),
-    async transaction(write) {
+    transaction: inTurn(async (write) => {
       if (!opening.tryTake()) await opening.take();
       try {
         for (let left = interruptions; !(await done(root, write, left)); ) left -= 1;
+      } catch (error) {
+        state = 'failed';
+        throw error;
       } finally {
         opening.leave();
       }
-    },
+    }),
     copyTo: (folder) => root.backup(folder, true),
     async close(this: Environment) {
+      // Closing after a failed commit may never return: the process's end does it.
+      if (state !== 'open') return;
+      state = 'closed';
       try {
+        // Nobody may open one of two files while both are replaced.
+        if (this.beforeRelease && !opening.tryTake()) await opening.take();
         await root.close();
         this.beforeRelease?.();
       } finally {

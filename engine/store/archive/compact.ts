@@ -2,7 +2,17 @@
  * Gives room back to the disk: LMDB keeps the pages that deletes free for what it writes next, so
  * its file shrinks only by being written anew. Needs the folder for itself.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { crashPoint } from '../../crash.js';
 import type { Environment } from '../environment.js';
@@ -22,6 +32,7 @@ export async function prepareCompaction(environment: Environment): Promise<void>
   await environment.copyTo(copyFolder);
   const copy = join(copyFolder, dataFileName);
   checkDataFile(copy);
+  chmodSync(copy, statSync(join(folder, dataFileName)).mode);
   sync(copy);
   crashPoint('compact.copied');
   environment.beforeRelease = () => {

@@ -32,16 +32,36 @@ export async function moveSegment(
   const first = archive.end.entry + 1;
   // The last entry stays: it says when the events end that may go.
   if (meta === null || first >= Math.min(before, meta.seq)) return null;
-  await mkdir(archiveFolder(folder), { recursive: true, mode: 0o700 });
-  await syncFolder(folder);
   const digests = archive.segments.at(-1) ?? storedDigests(storedRow(environment, 0));
   const run = new EntryRun(environment, first, Math.min(before, meta.seq), digests);
-  const segment = await writeSegment(environment, archive, run, meta.network_id);
-  crashPoint('archive.written');
-  await publish(environment, segment);
+  const segment = await named(folder, async () => {
+    await mkdir(archiveFolder(folder), { recursive: true, mode: 0o700 });
+    await syncFolder(folder);
+    const written = await writeSegment(environment, archive, run, meta.network_id);
+    crashPoint('archive.written');
+    await giveName(folder, written);
+    return written;
+  });
+  const record = Buffer.from(JSON.stringify(segment));
+  await inTransaction(environment, () => {
+    environment.archive.putSync(segment.first, record, { append: false });
+  });
   archive.add(segment);
   crashPoint('archive.recorded');
   return segment;
+}
+
+/** What the disk refuses, by its name: until a segment is recorded nothing has changed. */
+async function named<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (cause instanceof StoreError || code === undefined) throw cause;
+    const text = `${archiveFolder(folder)}: cannot be written (${code}); nothing was moved`;
+    const noRoom = code === 'ENOSPC' || code === 'EDQUOT';
+    throw new StoreError(noRoom ? 'FULL' : 'UNREADABLE', text, { cause });
+  }
 }
 
 /** The whole file, durable under the name of something unfinished. */
@@ -72,24 +92,18 @@ async function writeSegment(
       entries,
       events,
     });
-  } catch (error) {
-    await writer.abandon();
-    throw error;
+  } finally {
+    await writer.close();
   }
 }
 
-/** Gives the file its name, then records it: from then on it counts. */
-async function publish(environment: Environment, segment: Segment): Promise<void> {
-  const { folder } = environment;
+/** Reads the file back and gives it its name. */
+async function giveName(folder: string, segment: Segment): Promise<void> {
   const unfinished = join(archiveFolder(folder), unfinishedName);
   await assertFile(folder, segment, unfinished);
   await rename(unfinished, segmentPath(folder, segment));
   await syncFolder(archiveFolder(folder));
   crashPoint('archive.named');
-  const record = Buffer.from(JSON.stringify(segment));
-  await inTransaction(environment, () => {
-    environment.archive.putSync(segment.first, record, { append: false });
-  });
 }
 
 /**

@@ -75,7 +75,6 @@ export class SegmentWriter {
     length.writeBigUInt64BE(BigInt(text.length));
     await this.#append(Buffer.concat([text, length, digest]));
     await this.#file.sync();
-    await this.#file.close();
     return {
       ...(range satisfies SegmentRange),
       file: segmentFileName(index.first, index.last),
@@ -87,8 +86,8 @@ export class SegmentWriter {
     };
   }
 
-  /** Gives the file up; what was written of it is removed with the next opening. */
-  async abandon(): Promise<void> {
+  /** Also gives up what is not finished: the next segment or opening replaces it. */
+  async close(): Promise<void> {
     await this.#file.close();
   }
 
