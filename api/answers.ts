@@ -56,6 +56,7 @@ export const readAnswers = {
     hash: Hash,
     status: Type.Literal('finalized'),
     signers: Type.Array(Type.Object({ signer: PublicKey, ...records.transactions.properties })),
+    next_cursor,
   }),
   stateValue: Type.Object({ key: Text, ...records.state.properties }),
   alliances: Type.Object({ alliances: Type.Array(eventData.alliance_update), next_cursor }),

@@ -18,6 +18,7 @@ import { failure, success } from './errors.js';
 import { match } from './routes.js';
 import { mediaProblem, signedRequest } from './signed-request.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
+import { unknownMembersProblem } from './unknown-members.js';
 
 /** The same request in a JSON envelope. */
 export const DebugVerifyBody = Type.Object({
@@ -58,9 +59,12 @@ export async function debugVerify(
   const received = { target, headers: named, body: Buffer.from(body) };
   const media = mediaProblem(route.write, named, received.body.length > 0);
   const signed = media ? { refusal: media } : await signedRequest(route.write, received);
-  const admitted = 'refusal' in signed ? signed : await admit(signed, network.genesis.network_id);
-  if ('refusal' in admitted)
-    return success(200, { valid: false, ...refusalShown(admitted.refusal) });
+  const admitted = 'refusal' in signed ? signed : admit(signed, network.genesis.network_id);
+  const wrong =
+    'refusal' in admitted ? admitted.refusal : unknownMembersProblem(route.write, admitted.raw);
+  if ('refusal' in admitted || wrong) {
+    return success(200, { valid: false, ...refusalShown(wrong!) });
+  }
   const refusal = await network.verifyOwn(admitted);
   // Whether a key is known may rest on a registration that is not durable yet.
   await network.durable;

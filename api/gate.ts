@@ -26,6 +26,7 @@ import type { Limits, Quota } from './limits.js';
 import { beyond, withQuota } from './quota-answers.js';
 import type { Seen } from './seen.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
+import { unknownMembersProblem } from './unknown-members.js';
 import type { Visit } from './visit.js';
 
 export interface Gate {
@@ -63,11 +64,14 @@ export async function pass(
   const most = serverBounds.jsonValues;
   const admitted = hasMoreValues(request.body, most)
     ? { refusal: refuse('BAD_JSON', `the body has more than ${most} values`, { pointer: '' }) }
-    : await admit(request, gate.network.genesis.network_id);
+    : admit(request, gate.network.genesis.network_id);
   if ('refusal' in admitted) {
     return refuseUnsigned(gate, request.kind, admitted.refusal, nothingKnown, caller);
   }
-  const early = keyProblem(gate, admitted) ?? skewProblem(admitted.signedAt, gate.now());
+  const early =
+    unknownMembersProblem(request.kind, admitted.raw) ??
+    keyProblem(gate, admitted) ??
+    skewProblem(admitted.signedAt, gate.now());
   if (early) return refuseUnsigned(gate, request.kind, early, admitted, caller);
   const reserving = gate.claims.reserve(caller.visit);
   const ticket = reserving instanceof Promise ? await reserving : reserving;

@@ -5,11 +5,20 @@ import {
   type EventType,
   eventTopics,
   type Network,
-  type Reason,
-  type Refusal,
-  refuse,
 } from '../engine/index.js';
-import { readable } from './damage.js';
+import { serverBounds } from './limit-table.js';
+import {
+  badQuery,
+  expectedCursor,
+  expectedRows,
+  number,
+  pathProblem,
+  type ReadResult,
+  rowsOf,
+  unknown,
+} from './read-parameters.js';
+
+export { DEFAULT_ROWS, type ReadResult } from './read-parameters.js';
 
 export interface Read {
   network: Network;
@@ -18,45 +27,27 @@ export interface Read {
   query: URLSearchParams;
 }
 
-export type ReadResult = { data: unknown } | { refusal: Refusal };
-
-const unknown = (reason: Reason, what: string, id: string): ReadResult => ({
-  refusal: refuse(reason, `no ${what} ${id.slice(0, 128)}`),
-});
-
 const found = (data: unknown, otherwise: ReadResult): ReadResult =>
   data === undefined ? otherwise : { data };
 
-/** A whole number of the query, its default, or null when it is none. */
-function number(query: URLSearchParams, name: string, otherwise: number): number | null {
-  const text = query.get(name);
-  if (text === null) return otherwise;
-  return /^\d{1,15}$/.test(text) ? Number(text) : null;
-}
-
-function badQuery(name: string, expected: string): ReadResult {
-  const message = `the query parameter ${name} is not ${expected}`;
-  return { refusal: refuse('SCHEMA', message, { pointer: `/${name}` }) };
-}
-
-function page<T>(rows: Iterable<T>, limit: number): { rows: T[]; more: boolean } {
+/** Rows until there are `limit` of them or they are as large as a page may be; one at the least. */
+function page<T>(
+  rows: Iterable<T>,
+  limit: number,
+  bytesOf: (row: T) => number,
+): { rows: T[]; more: boolean } {
   const taken: T[] = [];
+  let bytes = 0;
   for (const row of rows) {
-    if (taken.length === limit) return { rows: taken, more: true };
+    bytes += bytesOf(row);
+    const full = taken.length === limit || bytes > serverBounds.pageBytes;
+    if (full && taken.length > 0) return { rows: taken, more: true };
     taken.push(row);
   }
   return { rows: taken, more: false };
 }
 
-/** Rows of a page that says nothing else. */
-export const DEFAULT_ROWS = 100;
-
-function rowsOf(query: URLSearchParams, otherwise = DEFAULT_ROWS): number | null {
-  const limit = number(query, 'limit', otherwise);
-  return limit !== null && limit >= 1 && limit <= bounds.pageRows ? limit : null;
-}
-
-const expectedRows = `a whole number from 1 to ${bounds.pageRows}`;
+const jsonBytes = (row: unknown) => Buffer.byteLength(JSON.stringify(row));
 
 export function state({ network }: Read): ReadResult {
   return { data: network.read.networkState() };
@@ -72,10 +63,14 @@ export function agents({ network, query }: Read): ReadResult {
 }
 
 export function reputation({ network, params: [id = ''] }: Read): ReadResult {
+  const refusal = pathProblem('agent_id', id);
+  if (refusal) return { refusal };
   return found(network.read.reputation(id), unknown('UNKNOWN_AGENT', 'agent has the id', id));
 }
 
 export function agent({ network, params: [id = ''] }: Read): ReadResult {
+  const refusal = pathProblem('agent_id', id);
+  if (refusal) return { refusal };
   return found(network.read.agent(id), unknown('UNKNOWN_AGENT', 'agent has the id', id));
 }
 
@@ -85,24 +80,32 @@ export function blocks({ network, query }: Read): ReadResult {
   const limit = rowsOf(query);
   if (limit === null) return badQuery('limit', expectedRows);
   const before = query.has('cursor') ? number(query, 'cursor', 0) : undefined;
-  if (before === null) return badQuery('cursor', 'a next_cursor');
-  const status = query.get('status') as BlockStatus | null;
+  if (before === null) return badQuery('cursor', expectedCursor);
+  const status = query.get('status');
   if (status !== null && !statuses.includes(status)) {
     return badQuery('status', `one of ${statuses.join(', ')}`);
   }
-  const { rows, more } = page(matching(network, status, before), limit);
-  const last = rows.at(-1)?.ordinal;
-  const shown = rows.map(({ ordinal: _, ...block }) => block);
-  return { data: { blocks: shown, next_cursor: more ? String(last) : null } };
+  const chosen = [];
+  let scanned = 0;
+  let last: number | null = null;
+  for (const { ordinal, ...header } of network.read.blocks(before)) {
+    // Asked before the next one is told: then there is one more.
+    if (chosen.length === limit || scanned === SCANNED_BLOCKS) {
+      return { data: { blocks: chosen, next_cursor: String(last) } };
+    }
+    if (status === null || header.status === status) chosen.push(header);
+    scanned += 1;
+    last = ordinal;
+  }
+  return { data: { blocks: chosen, next_cursor: null } };
 }
 
-function* matching(network: Network, status: BlockStatus | null, before: number | undefined) {
-  for (const block of network.read.blocks(before)) {
-    if (status === null || block.status === status) yield block;
-  }
-}
+/** Blocks that one page looks through at the most. */
+const SCANNED_BLOCKS = 1_000;
 
 export function block({ network, params: [hash = ''] }: Read): ReadResult {
+  const refusal = pathProblem('block_hash', hash);
+  if (refusal) return { refusal };
   const view = network.read.block(hash.toLowerCase());
   const record = network.read.record('blocks', hash.toLowerCase());
   if (!view || !record) return unknown('UNKNOWN_BLOCK', 'block has the hash', hash);
@@ -111,43 +114,61 @@ export function block({ network, params: [hash = ''] }: Read): ReadResult {
 }
 
 export function votes({ network, params: [hash = ''], query }: Read): ReadResult {
-  const record = network.read.record('blocks', hash.toLowerCase());
-  if (!record) return unknown('UNKNOWN_BLOCK', 'block has the hash', hash);
+  const refusal = pathProblem('block_hash', hash);
+  if (refusal) return { refusal };
   const limit = rowsOf(query, bounds.pageRows);
   if (limit === null) return badQuery('limit', expectedRows);
   const after = number(query, 'cursor', -1);
-  if (after === null) return badQuery('cursor', 'a next_cursor');
+  if (after === null) return badQuery('cursor', expectedCursor);
+  const record = network.read.record('blocks', hash.toLowerCase());
+  if (!record) return unknown('UNKNOWN_BLOCK', 'block has the hash', hash);
   const { ordinal, electorate } = record.context;
-  const from = [ordinal, after + 1];
-  const { rows, more } = page(network.read.records('votes', { from, to: [ordinal + 1] }), limit);
-  const last = rows.at(-1)?.key as readonly number[] | undefined;
+  const range = { from: [ordinal, after + 1], to: [ordinal + 1] };
+  const { rows, more } = page(votesIn(network, range), limit, ({ bytes }) => bytes);
   return {
     data: {
       block_hash: hash.toLowerCase(),
       electorate: network.read.electors(electorate),
-      votes: rows.map(({ value }) => {
-        const { public_key, body } = network.read.signed(value.entry);
-        return { public_key: public_key.toLowerCase(), vote: body };
-      }),
-      next_cursor: more ? String(last![1]) : null,
+      votes: rows.map(({ public_key, body }) => ({
+        public_key: public_key.toLowerCase(),
+        vote: body,
+      })),
+      next_cursor: more ? String(rows.at(-1)!.voter) : null,
     },
   };
 }
 
-export function transactions({ network, params: [hash = ''] }: Read): ReadResult {
+function* votesIn(network: Network, range: { from: number[]; to: number[] }) {
+  for (const { key, value } of network.read.records('votes', range)) {
+    yield { voter: (key as readonly number[])[1], ...network.read.signed(value.entry) };
+  }
+}
+
+export function transactions({ network, params: [hash = ''], query }: Read): ReadResult {
+  const refusal = pathProblem('hash', hash);
+  if (refusal) return { refusal };
+  const limit = rowsOf(query, bounds.pageRows);
+  if (limit === null) return badQuery('limit', expectedRows);
+  const after = query.get('cursor');
+  if (after !== null && !/^[0-9a-f]{64}$/.test(after)) return badQuery('cursor', expectedCursor);
   const key = hash.toLowerCase();
-  const range = { from: [key], to: [`${key}0`] };
-  const rows = /^[0-9a-f]{64}$/.test(key) ? [...network.read.records('transactions', range)] : [];
-  if (rows.length === 0) return unknown('UNKNOWN_TX', 'final transaction has the hash', hash);
+  const range = { from: after === null ? [key] : [key, `${after}0`], to: [`${key}0`] };
+  const { rows, more } = page(network.read.records('transactions', range), limit, jsonBytes);
+  if (rows.length === 0 && after === null) {
+    return unknown('UNKNOWN_TX', 'final transaction has the hash', hash);
+  }
   const signers = rows.map(({ key: row, value }) => ({
     signer: (row as readonly [string, string])[1],
     ...value,
   }));
-  return { data: { hash: key, status: 'finalized', signers } };
+  const next_cursor = more ? signers.at(-1)!.signer : null;
+  return { data: { hash: key, status: 'finalized', signers, next_cursor } };
 }
 
 export function stateValue({ network, params: [key = ''] }: Read): ReadResult {
-  const record = /^[\x21-\x7e]{1,128}$/.test(key) ? network.read.record('state', key) : undefined;
+  const refusal = pathProblem('key', key);
+  if (refusal) return { refusal };
+  const record = network.read.record('state', key);
   return found(
     record && { key, ...record },
     unknown('UNKNOWN_KEY_NAME', 'state is kept under', key),
@@ -158,8 +179,11 @@ export function alliances({ network, query }: Read): ReadResult {
   const limit = rowsOf(query);
   if (limit === null) return badQuery('limit', expectedRows);
   const after = query.get('cursor');
+  if (after !== null && !/^ally_[0-9a-f]{32}$/.test(after)) {
+    return badQuery('cursor', expectedCursor);
+  }
   const from = after === null ? {} : { from: `${after}0` };
-  const { rows, more } = page(network.read.alliances(from), limit);
+  const { rows, more } = page(network.read.alliances(from), limit, jsonBytes);
   return { data: { alliances: rows, next_cursor: more ? rows.at(-1)!.alliance_id : null } };
 }
 
@@ -176,13 +200,16 @@ export function events({ network, query }: Read): ReadResult {
   }
   const head = network.read.position.event_seq;
   const about = (type: EventType) => eventTopics[type].some((topic) => topics.includes(topic));
-  const chosen = [];
+  const chosen: unknown[] = [];
+  let bytes = 0;
   let seq = after;
-  const last = Math.min(head, after + SCANNED);
-  for (const event of readable(network.read.events(after + 1, last))) {
-    if (chosen.length === limit) break;
+  for (const event of network.read.eventTexts(after + 1, Math.min(head, after + SCANNED))) {
+    const told = about(event.type);
+    if (told) bytes += Buffer.byteLength(event.json);
+    const full = chosen.length === limit || bytes > serverBounds.pageBytes;
+    if (full && chosen.length > 0) break;
     seq = event.seq;
-    if (about(event.type)) chosen.push(event);
+    if (told) chosen.push(JSON.parse(event.json));
   }
   const { epoch } = network;
   return {

@@ -105,10 +105,11 @@ export function match(method: string, path: string): Match | null {
   return { route: entry.byMethod.get(name) ?? null, allowed: entry.allowed, params };
 }
 
+/** What is no percent-encoding is nothing that a parameter may be. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text;
+    return '\ufffd';
   }
 }

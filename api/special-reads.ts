@@ -4,6 +4,7 @@ import type { Connections } from './connections.js';
 import { debugSocket, debugVerify } from './debug.js';
 import { failure, success } from './errors.js';
 import { type Profile, perMinute } from './limit-table.js';
+import { pathProblem } from './read-parameters.js';
 import type { DocumentRoute, SpecialRoute } from './routes.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
 
@@ -33,6 +34,8 @@ export async function specialRead(
 }
 
 function memeContent(network: Network, id: string, requestId: string): HttpResponse {
+  const refusal = pathProblem('meme_id', id);
+  if (refusal) return failure(refusal, requestId);
   const content = network.read.memeContent(id);
   if (!content) {
     return failure(refuse('UNKNOWN_MEME', `no meme has the id ${id.slice(0, 64)}`), requestId);

@@ -89,7 +89,7 @@ export class Network {
 
   /** Checks form and signatures; freshness is the caller's, whose clock it is. */
   async verify(request: SignedRequest): Promise<Verified | { refusal: Refusal }> {
-    const admitted = await admit(request, this.genesis.network_id);
+    const admitted = admit(request, this.genesis.network_id);
     return 'refusal' in admitted ? admitted : this.verifyAdmitted(admitted);
   }
 

@@ -206,12 +206,13 @@ export class Views {
     }
   }
 
-  /** The signed body of an entry, as received, and the key that signed it. */
-  signed(entry: number): { public_key: string; body: Record<string, unknown> } {
+  /** The signed body of an entry, as received, how large it was, and the key that signed it. */
+  signed(entry: number): { public_key: string; body: Record<string, unknown>; bytes: number } {
     const stored = this.#store.entry(entry);
     if (!stored) throw new Error(`entry ${entry} is not in the log`);
     const { public_key, body } = decodeEntry(splitStored(stored).bytes);
-    return { public_key, body: JSON.parse(Buffer.from(body).toString()) };
+    const text = Buffer.from(body).toString();
+    return { public_key, body: JSON.parse(text), bytes: body.length };
   }
 
   /** A meme's file. */

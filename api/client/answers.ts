@@ -38,6 +38,7 @@ export interface FinalTransaction {
   status: 'finalized';
   /** One for each key that signed this transaction and had it finalized. */
   signers: { signer: string; block_hash: string; height: number; index: number }[];
+  next_cursor: string | null;
 }
 
 export interface StateValue {

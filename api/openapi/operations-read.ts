@@ -91,6 +91,7 @@ const described: Record<ReadName, Omit<Operation, 'answer'>> = {
     text: 'Everybody who signed it, and the block of each.',
     extension: true,
     path: [{ name: 'hash', text: 'sha256 of its data', schema: Hash }],
+    query: [rows(limits.pageRows), cursor],
     reasons: ['UNKNOWN_TX'],
   },
   stateValue: {

@@ -38,7 +38,9 @@ export interface Admitted {
   command: Command;
   /** The request's own signature, hex as sent. */
   signature: string;
-  /** The same, ready to be verified. */
+  /** The body, parsed: members that the protocol does not know included. */
+  raw: Readonly<Record<string, unknown>>;
+  /** The signature, ready to be verified. */
   ownJob(): VerifyJob;
   /** The signatures inside it, which a proposal's transactions have. */
   innerJobs(): VerifyJob[];
@@ -62,15 +64,14 @@ const drafters: { [K in CommandKind]: Drafter<K> } = {
   alliance_leave: draftAllianceLeave,
 };
 
-/** Admits a request of any kind. Only a meme waits: its file is looked into. */
-export function admit(request: SignedRequest, networkId: string): Admission | Promise<Admission> {
+/** Admits a request of any kind. */
+export function admit(request: SignedRequest, networkId: string): Admission {
   if (!Object.hasOwn(carriage, request.kind)) {
     return refused('UNKNOWN_ROUTE', `there are no requests of the kind ${request.kind}`);
   }
   const tooLarge = sizeProblem(request);
   if (tooLarge) return { refusal: tooLarge };
-  if (!request.file) return admitNow(request, networkId);
-  return sniff(request.file).then((media) => admitNow(request, networkId, media));
+  return admitNow(request, networkId, request.file ? sniff(request.file) : null);
 }
 
 /** Admits a request whose file, if it has one, is known already. */
@@ -116,7 +117,7 @@ function sign(
   // A body's timestamp was checked with the body, a header's with the credentials.
   const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
   const command = drafted.command(signer);
-  return { request, command, signature, ownJob, innerJobs, signedAt, inputSha256 };
+  return { request, command, signature, raw, ownJob, innerJobs, signedAt, inputSha256 };
 }
 
 function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): Drafted {

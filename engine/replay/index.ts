@@ -164,7 +164,7 @@ class Replay {
       return { line, divergence: { seq, kind, what: 'entry', ...told } };
     }
     const request = { ...entry, kind, ...(file ? { file } : {}) };
-    const admitted = await admit(request, this.#genesis.network_id);
+    const admitted = admit(request, this.#genesis.network_id);
     if ('refusal' in admitted) {
       const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
       return { line, divergence: { seq, kind, what: 'entry', expected: 'a good request', found } };

@@ -111,6 +111,19 @@ export const AllianceRespondBody = Type.Object({ accepted: Type.Boolean() });
 /** The body may be absent; what it holds is not looked at. */
 export const AllianceLeaveBody = Type.Object({});
 
+/** The bodies with their signatures, by kind; a meme's is what its form amounts to. */
+export const requestSchemas = {
+  register: RegisterBody,
+  status: StatusBody,
+  vote: VoteBody,
+  propose: ProposalBody,
+  meme: MemeForm,
+  discuss: DiscussBody,
+  alliance_propose: AllianceProposeBody,
+  alliance_respond: AllianceRespondBody,
+  alliance_leave: AllianceLeaveBody,
+} as const;
+
 /** What validation checks: the bodies above without their signatures. */
 export const unsigned = {
   register: RegisterBody,

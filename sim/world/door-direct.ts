@@ -36,7 +36,7 @@ export class DirectDoor implements Door {
 
   async submit(_from: number, request: SignedRequest): Promise<Outcome> {
     const network = this.#network;
-    const admitted = await admit(request, this.networkId);
+    const admitted = admit(request, this.networkId);
     if ('refusal' in admitted) return { result: 'refused', ...admitted };
     const skewMs = admitted.signedAt - this.now();
     if (Math.abs(skewMs) > limits.skewMs) {

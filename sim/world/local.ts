@@ -7,7 +7,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Admitted,
   admit,
-  admitNow,
   type Command,
   type CommandKind,
   type Event,
@@ -124,7 +123,7 @@ export class LocalWorld extends Society {
     for (const { at, from, number, request } of sent) {
       const { networkId } = this;
       // Only a meme's file takes time to be looked into.
-      const known = request.file ? await admit(request, networkId) : admitNow(request, networkId);
+      const known = admit(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
       else if (Math.abs(known.signedAt - at) > limits.skewMs) {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');

@@ -32,7 +32,7 @@ test.each<[CommandKind, string, string]>([
   const { url, network, key } = await server();
   const timestamp = new Date().toISOString();
   const request = { ...changed(kind, {}), target, timestamp, public_key: key };
-  const admission = await admit(request, network.genesis.network_id);
+  const admission = admit(request, network.genesis.network_id);
   expect('refusal' in admission && admission.refusal.reason).toBe(reason);
   const headers = {
     'Content-Type': 'application/json',

@@ -66,7 +66,7 @@ test('audit: foretells that an unknown key is refused', async () => {
   const block_hash = await town.open(ada);
   const by = town.key();
   const request = composeVote(by, town.stamp(), { block_hash, decision: 'approve' });
-  const admitted = await admit(request, town.network.genesis.network_id);
+  const admitted = admit(request, town.network.genesis.network_id);
   if ('refusal' in admitted) throw new Error(admitted.refusal.message);
   const outcome = town.network.check(admitted);
   expect(outcome && word(outcome)).toBe('UNKNOWN_KEY');

@@ -25,7 +25,12 @@ export function errorTests(start: Start): void {
     const fields = { status: 'active' };
     const stranger = await world.send(status(agentOf('Nobody'), fields));
     expectError(stranger, 401, 'INVALID_AGENT', 'UNKNOWN_KEY');
-    expectError(await world.get('/api/v1/agents/agent_0'), 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
+    expectError(
+      await world.get(`/api/v1/agents/agent_${'0'.repeat(32)}`),
+      404,
+      'INVALID_AGENT',
+      'UNKNOWN_AGENT',
+    );
     const foreign = await world.send(status(ada!, fields, bob!.agentId));
     expectError(foreign, 403, 'INVALID_AGENT', 'NOT_OWNER');
   });

@@ -81,7 +81,7 @@ export function networkTests(start: Start): void {
     await world.vote(ada, await world.propose(ada));
     const { decision_consistency } = await world.read(path);
     expect(decision_consistency).toBe(53.125);
-    const nobody = await world.get('/api/v1/social/reputation/agent_0');
+    const nobody = await world.get(`/api/v1/social/reputation/agent_${'0'.repeat(32)}`);
     expectError(nobody, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
   });
 

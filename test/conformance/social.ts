@@ -46,7 +46,7 @@ export function socialTests(start: Start): void {
 
   test('memes: content of an unknown meme 404', async () => {
     const world = await begin(start);
-    const answer = await world.get('/api/v1/social/memes/meme_0/content');
+    const answer = await world.get(`/api/v1/social/memes/meme_${'0'.repeat(32)}/content`);
     expectError(answer, 404, 'INVALID_REQUEST', 'UNKNOWN_MEME');
   });
 

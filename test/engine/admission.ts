@@ -64,7 +64,7 @@ export function changed(kind: CommandKind, changes: Body): SignedRequest {
 }
 
 export async function commandOf(request: SignedRequest): Promise<Command> {
-  const admission = await admit(request, 'devnet');
+  const admission = admit(request, 'devnet');
   if ('refusal' in admission) throw new Error(`refused: ${JSON.stringify(admission.refusal)}`);
   return admission.command;
 }
@@ -74,7 +74,7 @@ export const made = async <K extends CommandKind>(kind: K, changes: Body = {}) =
   (await commandOf(changed(kind, changes))) as CommandOf<K>;
 
 export async function refusalAtDoor(request: SignedRequest): Promise<Refusal | 'none'> {
-  const admission = await admit(request, 'devnet');
+  const admission = admit(request, 'devnet');
   return 'refusal' in admission ? admission.refusal : 'none';
 }
 

@@ -123,7 +123,7 @@ const requests: [string, SignedRequest, string][] = [
 ];
 
 async function admitted(request: SignedRequest): Promise<Exclude<Admission, { refusal: unknown }>> {
-  const admission = await admit(request, network_id);
+  const admission = admit(request, network_id);
   if ('refusal' in admission) throw new Error(admission.refusal.message);
   return admission;
 }
