@@ -154,7 +154,8 @@ function noRoom(
   return response;
 }
 
-function blocksUsed({ quota }: BlockShare, waitMs: number): Refusal {
+/** What a producer is told that has to wait for room. */
+export function blocksUsed({ quota }: BlockShare, waitMs: number): Refusal {
   const seconds = Math.ceil(waitMs / 1000);
   const message =
     `the network opens at most ${quota} blocks a minute, shared among all producers; ` +

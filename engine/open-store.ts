@@ -103,9 +103,26 @@ export function genesisIn(entry: Entry): Genesis {
   } catch (cause) {
     throw new StoreError('CORRUPT', 'entry 0 (genesis) is not JSON', { cause });
   }
+  const added = lacking(genesis);
+  if (added) {
+    const why = `entry 0 (genesis) has no ${added}: the log is of an older folkmoot`;
+    throw new StoreError(
+      'OLDER_SCHEMA',
+      `${why}, whose rules were others; replay it with that one`,
+    );
+  }
   const problem = genesisProblem(genesis);
   if (problem) throw new StoreError('CORRUPT', `genesis ${problem.pointer} ${problem.message}`);
   return genesis as Genesis;
+}
+
+/** What schema version 2 added, where a genesis that is one otherwise does not have it. */
+function lacking(genesis: unknown): string | undefined {
+  const { dormant_share_max, leak_periods } = genesisDefaults;
+  const added = { dormant_share_max, leak_periods };
+  if (typeof genesis !== 'object' || genesis === null) return undefined;
+  if (genesisProblem({ ...added, ...genesis })) return undefined;
+  return Object.keys(added).find((name) => !(name in genesis));
 }
 
 /** Makes entry 0 durable before anything else can happen. */

@@ -1,5 +1,6 @@
-/** What happens when a block leaves voting: siblings, records, metrics, reputation, attendance. */
+/** What happens when a block leaves voting: siblings, records, metrics, reputation. */
 import { type BlockStatus, formatInstant } from '../schema/index.js';
+import { countAbsences } from './attendance.js';
 import { blockContext, blockStatus, type OpenBlock } from './blocks.js';
 import { settle } from './reputation.js';
 import { METRICS, type State } from './state.js';
@@ -11,36 +12,17 @@ export function closeBlock(state: State, block: OpenBlock): void {
   retire(state, block, outcome);
   if (outcome === 'finalized') {
     finalize(state, block);
-    for (const sibling of state.blocks.open()) {
-      sibling.actor.send({ type: 'orphan', at: state.now });
-      retire(state, sibling, 'orphaned');
-    }
+    for (const sibling of state.blocks.open()) orphan(state, sibling);
   }
   sayMetrics(state);
   if (outcome === 'finalized' || outcome === 'rejected') settle(state, block, outcome);
   if (outcome === 'expired') countAbsences(state, block);
 }
 
-/** How an agent's absence from expired blocks makes it dormant, and what ends that. */
-function countAbsences(state: State, { ballots }: OpenBlock): void {
-  const after = state.genesis.dormant_after;
-  if (after === 0) return;
-  for (const [position, ordinal] of ballots.electorate.agents.entries()) {
-    const missed = state.standings.get(ordinal, 'missed');
-    if (ballots.choice(position) !== null) {
-      if (missed !== 0) state.standings.set(ordinal, 'missed', 0);
-      continue;
-    }
-    if (missed < after) state.standings.set(ordinal, 'missed', missed + 1);
-    if (missed + 1 >= after) sleep(state, ordinal);
-  }
-}
-
-function sleep(state: State, ordinal: number): void {
-  const agent = state.agents.at(ordinal);
-  if (agent.actor.getSnapshot().context.dormant) return;
-  state.agents.send(agent, { type: 'slept' });
-  state.electorates.electorsChanged();
+/** Another of its height is final, or a proposal takes its place. */
+export function orphan(state: State, block: OpenBlock): void {
+  block.actor.send({ type: 'orphan', at: state.now });
+  retire(state, block, 'orphaned');
 }
 
 function retire(state: State, block: OpenBlock, status: BlockStatus): void {
@@ -57,6 +39,7 @@ function finalize(state: State, block: OpenBlock): void {
   const { proposal, hash } = block;
   state.height = height;
   state.headHash = hash;
+  state.failed = 0;
   state.changes.put('heights', height, { block_hash: hash });
   for (const [index, transaction] of proposal.transactions.entries()) {
     const key = [transaction.hash, transaction.signer];

@@ -1,7 +1,7 @@
 /** Keeps the electorate of the next block: rebuilt only when somebody's standing in it changed. */
 import { limits } from '../limits.js';
 import type { Genesis } from '../schema/index.js';
-import { type Agents, contextOf, statusOf } from './agents.js';
+import { type Agent, type Agents, contextOf, statusOf } from './agents.js';
 import type { Alliances } from './alliances.js';
 import type { Changes } from './changes.js';
 import { type Electorate, type Electors, electorateOf, sameElectors } from './electorate.js';
@@ -57,15 +57,14 @@ export class Electorates {
     if (!this.#stale && this.#current) {
       return { agents: [...this.#current.agents], weights: [...this.#current.weights] };
     }
-    const { agents } = this.#from;
-    const eligible: number[] = [];
-    for (let ordinal = 0; ordinal < agents.count; ordinal += 1) {
-      const agent = agents.at(ordinal);
-      if (agent.validator && statusOf(agent) === 'active' && !contextOf(agent).dormant) {
-        eligible.push(ordinal);
-      }
-    }
+    const eligible = this.#validators((agent) => !contextOf(agent).dormant);
     return { agents: eligible, weights: this.#weights(eligible) };
+  }
+
+  /** All active validators, with what each would weigh if none were dormant. Ordinals ascend. */
+  active(): Electors {
+    const all = this.#validators(() => true);
+    return { agents: all, weights: this.#weights(all) };
   }
 
   /** How many electors a block proposed now would have, without building anything. */
@@ -97,6 +96,17 @@ export class Electorates {
     const electorate = known ?? electorateOf(id, record!, this.#from.agents);
     this.#remember(electorate);
     return electorate;
+  }
+
+  /** The active ones that fit, by ordinal. */
+  #validators(fits: (agent: Agent) => boolean): number[] {
+    const { agents } = this.#from;
+    const found: number[] = [];
+    for (let ordinal = 0; ordinal < agents.count; ordinal += 1) {
+      const agent = agents.at(ordinal);
+      if (agent.validator && statusOf(agent) === 'active' && fits(agent)) found.push(ordinal);
+    }
+    return found;
   }
 
   #remember(electorate: Electorate): void {

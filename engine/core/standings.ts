@@ -11,9 +11,8 @@ const column = Object.fromEntries(standingFields.map((field, index) => [field, i
 >;
 const WIDTH = standingFields.length;
 const HALF = SCALE / 2;
-const initial = standingFields.map((field) =>
-  field === 'penalty' || field === 'missed' ? 0 : HALF,
-);
+const counts = new Set<StandingField>(['penalty', 'missed', 'judged']);
+const initial = standingFields.map((field) => (counts.has(field) ? 0 : HALF));
 
 export class Standings {
   #values = new Int32Array(64 * WIDTH);

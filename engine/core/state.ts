@@ -28,6 +28,9 @@ export interface State {
   height: number;
   headHash: string;
   metricsAt: number;
+  /** Failed voting periods in a row, and how many blocks there were when the last was counted. */
+  failed: number;
+  failedBlocks: number;
   /** Of the entry being applied. */
   now: number;
   entry: number;
@@ -56,6 +59,8 @@ export function newState(genesis: Genesis, reader: Reader, head?: Head): State {
     height: head?.height ?? 0,
     headHash: head?.head_hash ?? GENESIS_HASH,
     metricsAt: head?.metrics_at ?? 0,
+    failed: head?.failed ?? 0,
+    failedBlocks: head?.failed_blocks ?? 0,
     now: 0,
     entry: 0,
   };
@@ -69,5 +74,7 @@ export function headOf(state: State): Head {
     blocks: state.blocks.count,
     electorates: state.electorates.count,
     metrics_at: state.metricsAt,
+    failed: state.failed,
+    failed_blocks: state.failedBlocks,
   };
 }

@@ -13,6 +13,10 @@ export const Genesis = Type.Object(
     min_validators: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     /** Expired blocks missed in a row that make a validator dormant; 0 = never. */
     dormant_after: Type.Integer({ minimum: 0, maximum: 1_000 }),
+    /** Weight of all active validators of which dormancy may take so much, in 1/10,000. */
+    dormant_share_max: Type.Integer({ minimum: 0, maximum: 10_000 }),
+    /** Failed voting periods in a row after which it may take as much of the rest; 0 = never. */
+    leak_periods: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
     /** Turnout that `majority` asks for, in 1/10,000 of the electorate's weight. */
     participation_bps: Type.Integer({ minimum: 0, maximum: 10_000 }),
     /** `conformity` rewards voting as the majority did; `off` leaves decision_consistency alone. */
@@ -37,6 +41,8 @@ export const genesisDefaults: Omit<Genesis, 'network_id'> = {
   voting_period_ms: 30_000,
   min_validators: 1,
   dormant_after: 3,
+  dormant_share_max: 3_333,
+  leak_periods: 20,
   participation_bps: 5_000,
   consistency: 'conformity',
 };

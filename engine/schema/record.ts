@@ -53,8 +53,9 @@ export const AgentContext = Type.Object({
 
 /**
  * Reputation and attendance by agent ordinal: bulk numbers that no machine holds, stored as a row.
- * `told` is `overall` as the last reputation_update gave it; `missed` counts expired blocks in a
- * row in which the agent, an elector, did not vote.
+ * `told` is `overall` as the last reputation_update gave it; `missed` counts voting periods in a
+ * row in which blocks expired without a vote of the agent, an elector; `judged` is how many blocks
+ * had been proposed when that was last looked at.
  */
 export const standingFields = [
   'meme',
@@ -65,6 +66,7 @@ export const standingFields = [
   'penalty',
   'told',
   'missed',
+  'judged',
 ] as const;
 export const StandingRow = Type.Array(Count, {
   minItems: standingFields.length,
@@ -131,6 +133,10 @@ export const Head = Type.Object({
   electorates: Count,
   /** When network_metrics is next due; 0 while the network is idle. */
   metrics_at: Count,
+  /** Voting periods in a row, since the last finalized block, in which a block expired. */
+  failed: Count,
+  /** How many blocks had been proposed when the last of them was counted. */
+  failed_blocks: Count,
 });
 
 /** Table name to the shape of its values. The comment gives the key. */
@@ -207,8 +213,8 @@ export function standingOf(row: RecordOf['standings']): Standing {
   return Object.fromEntries(named) as Standing;
 }
 
-/** Grows when a stored shape changes; a folder of a newer version is refused. */
-export const SCHEMA_VERSION = 1;
+/** Grows when a stored shape or a rule changes; a folder of another version is refused. */
+export const SCHEMA_VERSION = 2;
 
 /** A key inside a table: a string, an integer, or a tuple of these. */
 export type RecordKey = string | number | readonly (string | number)[];

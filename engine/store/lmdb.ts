@@ -47,9 +47,9 @@ const ownDatabases = 5;
 
 /**
  * Opens or makes the store in a folder.
- * @throws {StoreError} `MISSING`, `UNREADABLE`, `LOCKED`, `CORRUPT`, `NEWER_SCHEMA` or
- * `OTHER_NETWORK`; the folder is then not locked. One process may read beside its own writer,
- * but a writer that comes after a reader of the same process is `LOCKED` too.
+ * @throws {StoreError} `MISSING`, `UNREADABLE`, `LOCKED`, `CORRUPT`, `NEWER_SCHEMA`,
+ * `OLDER_SCHEMA` or `OTHER_NETWORK`; the folder is then not locked. One process may read beside
+ * its own writer, but a writer that comes after a reader of the same process is `LOCKED` too.
  */
 export function openLmdbStore(options: LmdbStoreOptions): Store {
   const { path: folder, tables, readOnly = false, create = true } = options;

@@ -4,7 +4,7 @@ import { StoreError, type StoreMeta } from './store.js';
 /** What the opener expects of a folder. */
 export interface Expected {
   folder: string;
-  /** Newest layout this program reads. */
+  /** The layout and rules of this program. */
   schemaVersion: number;
   /** Any network when left out. */
   networkId?: string | undefined;
@@ -33,7 +33,7 @@ export function parseMeta(folder: string, text: string): StoreMeta {
   return value as StoreMeta;
 }
 
-/** @throws {StoreError} `NEWER_SCHEMA` or `OTHER_NETWORK`. */
+/** @throws {StoreError} `NEWER_SCHEMA`, `OLDER_SCHEMA` or `OTHER_NETWORK`. */
 export function assertExpected(meta: StoreMeta, expected: Expected): void {
   const { folder, schemaVersion, networkId } = expected;
   if (meta.schema_version > schemaVersion) {
@@ -41,6 +41,14 @@ export function assertExpected(meta: StoreMeta, expected: Expected): void {
       'NEWER_SCHEMA',
       `${folder}: written with schema version ${meta.schema_version}; ` +
         `this program reads up to ${schemaVersion}: use a newer one`,
+    );
+  }
+  if (meta.schema_version < schemaVersion) {
+    throw new StoreError(
+      'OLDER_SCHEMA',
+      `${folder}: written with schema version ${meta.schema_version}, whose rules are not those ` +
+        `of this program (${schemaVersion}): read it with the version of folkmoot that wrote it, ` +
+        'or begin a new network in another folder',
     );
   }
   if (networkId !== undefined && meta.network_id !== networkId) {

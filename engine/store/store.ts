@@ -116,6 +116,7 @@ export type StoreErrorCode =
   | 'LOCKED'
   | 'OTHER_NETWORK'
   | 'NEWER_SCHEMA'
+  | 'OLDER_SCHEMA'
   | 'MISSING'
   | 'UNREADABLE'
   | 'CORRUPT'

@@ -59,7 +59,7 @@ export class Safety {
   #take(event: Event, step: Step): Finding | null {
     if (event.type === 'block_proposal') return this.#propose(event.data, step);
     if (event.type === 'block_validation') return this.#vote(event.data, step);
-    if (event.type === 'block_status') return this.#end(event.data);
+    if (event.type === 'block_status') return this.#end(event.data, step);
     if (event.type === 'network_metrics') return this.#measure(event.data);
     return null;
   }
@@ -108,7 +108,7 @@ export class Safety {
     return countVote(this.#genesis, block, { by, personality, decision, tally });
   }
 
-  #end(data: EventData['block_status']): Finding | null {
+  #end(data: EventData['block_status'], step: Step): Finding | null {
     const { block_hash: hash, status, approve, reject, electorate, timestamp } = data;
     const block = this.#open.get(hash);
     if (!block) {
@@ -125,12 +125,18 @@ export class Safety {
     const wrong = checkEnd(this.#genesis, block, { status, isDue });
     if (wrong) return wrong;
     if (status === 'finalized') return this.#finalize(block) ?? this.#close(block, status);
-    if (status === 'orphaned' && this.#head.height !== block.height) {
+    if (status === 'orphaned' && this.#head.height !== block.height && !this.#gaveWay(step)) {
       return finding('orphan', hash, 'orphaned while no other block of its height is final', {
-        expected: 'a finalized sibling first',
+        expected: 'a finalized sibling first, or an accepted proposal when all places are taken',
       });
     }
     return this.#close(block, status);
+  }
+
+  /** Whether a proposal took the place of one of as many blocks as there may be. */
+  #gaveWay({ command, outcome }: Step): boolean {
+    const isTaken = command?.kind === 'propose' && outcome?.result === 'accepted';
+    return isTaken && this.#open.size === MOST_OPEN;
   }
 
   #finalize(block: WatchedBlock): Finding | null {

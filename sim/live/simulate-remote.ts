@@ -74,8 +74,17 @@ function checkLimits(url: string, { limits: { profile } }: Meta): void {
 function consensusOf(meta: Meta): Scenario['consensus'] {
   const { policy, weights, voting_period_ms, min_validators, dormant_after, consistency } = meta;
   const participation = meta.participation_bps / 10_000;
-  const bounds = { voting_period_ms, min_validators, dormant_after, participation };
-  return { policy, weights, consistency, ...bounds };
+  const dormant_share = meta.dormant_share_max / 10_000;
+  const dormancy = { dormant_after, dormant_share, leak_periods: meta.leak_periods };
+  return {
+    policy,
+    weights,
+    consistency,
+    voting_period_ms,
+    min_validators,
+    participation,
+    ...dormancy,
+  };
 }
 
 interface Run {

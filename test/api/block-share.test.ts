@@ -66,6 +66,7 @@ function shared(
   const since = new Map(producers.map((one) => [one, scene.now()]));
   for (const end = scene.now() + spanMs; scene.now() < end; scene.wait(stepMs)) {
     for (const one of producers) {
+      scene.wait(1);
       const waited = scene.now() - since.get(one)!;
       longest.set(one, Math.max(longest.get(one)!, waited));
       if (scene.take(one) !== 0) continue;
@@ -79,9 +80,8 @@ function shared(
 test('blocks: shared evenly, whoever asks first and most often', () => {
   const scene = shareOfTen();
   const { given } = shared(scene, ['spam', 'ada', 'bob'], { spanMs: 600_000, stepMs: 100 });
-  // Of ten a minute three each, and the tenth for one of them.
   const counts = [...given.values()];
-  expect([Math.min(...counts) >= 30, Math.max(...counts) <= 40]).toEqual([true, true]);
+  expect([Math.min(...counts) >= 32, Math.max(...counts) <= 35]).toEqual([true, true]);
 });
 
 test('blocks: what some do not want, the others have', () => {
@@ -104,11 +104,11 @@ test('blocks: the honest wait half a minute at the most, however many keys spam'
     const all = first ? [...spam, 'ada', 'bob', 'cem'] : ['ada', 'bob', 'cem', ...spam];
     const { given, longest } = shared(scene, all, { spanMs: 1_200_000, stepMs: 50 });
     for (const one of ['ada', 'bob', 'cem']) {
-      expect(longest.get(one)).toBeLessThanOrEqual(60_000);
-      expect(given.get(one)).toBeGreaterThanOrEqual(19);
+      expect(longest.get(one)).toBeLessThanOrEqual(30_100);
+      expect(given.get(one)).toBeGreaterThanOrEqual(39);
     }
     // Nobody waits for ever, whatever its reputation.
-    for (const one of spam) expect(given.get(one)).toBeGreaterThanOrEqual(5);
+    for (const one of spam) expect(given.get(one)).toBeGreaterThanOrEqual(2);
   }
 });
 

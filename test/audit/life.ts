@@ -11,19 +11,20 @@ export interface Audited {
   reached?: Set<string>;
 }
 
-/** Lives a life to its end or to the first violation, which it gives. */
+/** Lives a life to its end or to the first violation; `looks`: foresees some of it too. */
 export async function auditedLife(
   audited: Audited,
   script: readonly Attempt[],
+  looks = true,
 ): Promise<Violation | null> {
   const { network, clock, auditor, reached } = audited;
   const life = new Life(network);
-  for (const request of Life.founders()) await take(audited, request, true);
+  for (const request of Life.founders()) await take(audited, request, looks);
   for (const [index, attempt] of script.entries()) {
     const next = life.next(attempt);
     if (typeof next === 'number') clock.set(clock.now() + next);
     // Each other time the deadlines are left to the next command.
-    else for (const request of next) await take(audited, request, index % 2 === 0);
+    else for (const request of next) await take(audited, request, looks && index % 2 === 0);
     if (index % 3 === 0) pass(audited);
     await network.durable;
     if (auditor.violation) return auditor.violation;
@@ -62,6 +63,7 @@ async function take(audited: Audited, request: SignedRequest, looks: boolean): P
 
 function note({ network, reached }: Audited, events: readonly Event[]): void {
   const { policy } = network.genesis;
+  const isProposed = events.some(({ type }) => type === 'block_proposal');
   for (const { type, data } of events) {
     if (type === 'alliance_update') reached?.add(`alliance ${data.status}`);
     else if (type === 'reputation_update') reached?.add(`reputation ${data.reason}`);
@@ -69,6 +71,7 @@ function note({ network, reached }: Audited, events: readonly Event[]): void {
     if (type !== 'block_status') continue;
     const { status, approve, reject, electorate } = data;
     reached?.add(`${policy} ${status}`);
+    if (status === 'orphaned' && isProposed) reached?.add('displaced');
     if (status !== 'rejected') continue;
     if (policy === 'veto' && 3 * reject < electorate) reached?.add('veto alone');
     if (policy === 'majority' && approve === reject) reached?.add('majority tied');

@@ -7,8 +7,9 @@ import { expect, test } from 'vitest';
 import { bundledChild } from '../child.js';
 import { full } from '../counts.js';
 import { temporaryFolder } from '../fixture.js';
-import { type Mutant, mutants } from './mutants.js';
+import { mutants } from './mutants.js';
 import type { Errand, Report } from './mutants-child.js';
+import type { Mutant } from './mutants-terms.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const UNTOUCHED = 'no bug at all';
@@ -38,11 +39,11 @@ async function reportsOf(seeded: readonly Mutant[]): Promise<Map<string, Report>
   const errands: Errand[] = seeded.map((mutant, index) => {
     const engine = copyOf(join(folder, `${index}`));
     seed(mutant, engine);
-    const { name, genesis = {} } = mutant;
-    return { name, engine: join(engine, 'index.js'), genesis };
+    const { name, genesis = {}, rule } = mutant;
+    return { name, engine: join(engine, 'index.js'), genesis, safety: rule !== undefined };
   });
   const engine = join(copyOf(join(folder, 'untouched')), 'index.js');
-  errands.push({ name: UNTOUCHED, engine, genesis: {} });
+  errands.push({ name: UNTOUCHED, engine, genesis: {}, safety: false });
   writeFileSync(join(folder, 'errands.json'), JSON.stringify(errands));
   const lines = execFileSync(process.execPath, [child, join(folder, 'errands.json')], {
     encoding: 'utf8',

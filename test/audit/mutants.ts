@@ -2,22 +2,10 @@
  * Bugs to seed in a copy of the built engine, a line each. `seeded(was, is)` gives `is` and notes
  * where that made a difference.
  */
-import type { GenesisOptions } from 'folkmoot';
 
-export interface Mutant {
-  name: string;
-  /** Under dist/engine. */
-  file: string;
-  /** Stands there exactly once. */
-  find: string;
-  becomes: string;
-  /** The networks in which it shows. */
-  genesis?: Partial<GenesisOptions>;
-  /** The safety rule that must find it, without the model. */
-  rule?: string;
-}
+import { attendance, places } from './mutants-attendance.js';
+import { bft, type Mutant, whole } from './mutants-terms.js';
 
-const bft = { policy: 'bft', weights: 'equal', voting_period_ms: 30_000 } as const;
 const majority = { policy: 'majority' } as const;
 const veto = { policy: 'veto', weights: 'equal', voting_period_ms: 30_000 } as const;
 
@@ -122,7 +110,7 @@ const electorate: Mutant[] = [
     file: 'core/electorates.js',
     find: '!contextOf(agent).dormant',
     becomes: 'seeded(!contextOf(agent).dormant, true)',
-    genesis: { dormant_after: 1 },
+    genesis: { dormant_after: 1, ...whole },
   },
   {
     name: 'electorate: producers',
@@ -139,17 +127,17 @@ const electorate: Mutant[] = [
   },
   {
     name: 'dormancy: never',
-    file: 'core/close.js',
-    find: 'missed + 1 >= after',
-    becomes: 'seeded(missed + 1 >= after, false)',
-    genesis: { dormant_after: 2 },
+    file: 'core/attendance.js',
+    find: 'if (missed >= after)',
+    becomes: 'if (seeded(missed >= after, false))',
+    genesis: { dormant_after: 2, ...whole },
   },
   {
     name: 'dormancy: never ends',
     file: 'core/engine.js',
     find: '!agent?.actor.getSnapshot().context.dormant',
     becomes: 'seeded(!agent?.actor.getSnapshot().context.dormant, true)',
-    genesis: { dormant_after: 1 },
+    genesis: { dormant_after: 1, ...whole },
   },
 ];
 
@@ -185,8 +173,8 @@ const chain: Mutant[] = [
   {
     name: 'a ninth block is accepted',
     file: 'core/commands/propose.js',
-    find: 'state.blocks.openCount >= limits.openBlocks',
-    becomes: 'seeded(state.blocks.openCount >= limits.openBlocks, false)',
+    find: 'blocks.openCount >= limits.openBlocks',
+    becomes: 'seeded(blocks.openCount >= limits.openBlocks, false)',
   },
 ];
 
@@ -254,4 +242,13 @@ const scores: Mutant[] = [
   },
 ];
 
-export const mutants = [...quorum, ...tally, ...electorate, ...chain, ...time, ...scores];
+export const mutants = [
+  ...quorum,
+  ...tally,
+  ...electorate,
+  ...attendance,
+  ...chain,
+  ...places,
+  ...time,
+  ...scores,
+];

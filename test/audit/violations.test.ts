@@ -138,7 +138,7 @@ const changes: [Change, ...string[]][] = [
     (puts) => listOf(puts[6]).push(copied(listOf(puts[8])[2]!)),
     'orphan',
     'orphaned while no other block of its height is final',
-    'a finalized sibling first',
+    'a finalized sibling first, or an accepted proposal when all places are taken',
   ],
   [
     (puts) => listOf(puts[8]).splice(2, 1),

@@ -11,7 +11,8 @@ import {
 } from './helpers.js';
 
 const both = ['validator', 'producer'] as const;
-const rest = { genesis: { voting_period_ms: 1_000 } };
+/** Without a bound on how many may sleep; dormancy.test.ts has those. */
+const rest = { genesis: { voting_period_ms: 1_000, dormant_share_max: 10_000 } };
 
 /** Blocks that expire one after another, with the votes of a few. */
 async function expire(town: Town, times: number, maker: Citizen, voters: readonly Citizen[] = []) {
@@ -122,7 +123,7 @@ test('dormancy: 0 is never, 1 is at once', async () => {
   const ada = await never.join();
   await expire(never, 5, maker);
   expect(dormant(never, ada)).toBe(false);
-  const once = await foundTown({ genesis: { voting_period_ms: 1_000, dormant_after: 1 } });
+  const once = await foundTown({ genesis: { ...rest.genesis, dormant_after: 1 } });
   const other = await once.join(['producer']);
   const bob = await once.join();
   await expire(once, 1, other);

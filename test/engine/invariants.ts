@@ -82,11 +82,11 @@ function expectOpenBlocks(network: Network, blocks: Block[]): void {
 
 function expectScores(network: Network): void {
   for (const { value } of network.read.records('standings')) {
-    const { penalty, missed, ...scores } = standingOf(value);
+    const { penalty, missed, judged, ...scores } = standingOf(value);
     for (const score of Object.values(scores)) {
       assert.ok(Number.isInteger(score) && score >= 0 && score <= 1_000_000);
     }
-    assert.ok(penalty >= 0 && penalty <= 500_000 && missed >= 0);
+    assert.ok(penalty >= 0 && penalty <= 500_000 && missed >= 0 && judged >= 0);
   }
   for (const { id } of network.read.agents()) {
     for (const score of Object.values(network.read.reputation(id)!)) {

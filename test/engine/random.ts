@@ -93,6 +93,8 @@ export const genesis: fc.Arbitrary<GenesisOptions> = fc.record({
   voting_period_ms: fc.constantFrom(1, 5_000, 30_000),
   min_validators: fc.integer({ min: 1, max: 2 }),
   dormant_after: fc.integer({ min: 0, max: 3 }),
+  dormant_share_max: fc.constantFrom(0, 2_000, 3_333, 10_000),
+  leak_periods: fc.constantFrom(0, 1, 2, 20),
   participation_bps: fc.constantFrom(0, 5_000, 10_000),
   consistency: fc.constantFrom('conformity' as const, 'off' as const),
 });

@@ -63,10 +63,12 @@ test('store.open: another network is refused with both names, the folder is free
   expect(openStore(folder, { networkId: 'testnet' }).meta()?.seq).toBe(1);
 });
 
-test('store.open: a newer schema is refused, an older one is left to the caller', async () => {
+test('store.open: a newer schema is refused, and so is an older one', async () => {
   const folder = await writtenFolder(1);
   expect(() => openStore(folder, { schemaVersion: 2 })).toThrow(code('NEWER_SCHEMA'));
-  expect(openStore(folder, { schemaVersion: 4 }).meta()?.schema_version).toBe(3);
+  expect(() => openStore(folder, { schemaVersion: 4 })).toThrow(code('OLDER_SCHEMA'));
+  expect(() => openStore(folder, { schemaVersion: 4 })).toThrow(/version 3.*\(4\).*another folder/);
+  expect(openStore(folder).meta()?.schema_version).toBe(3);
 });
 
 test('store.open: nothing there is MISSING, and nothing is made', () => {

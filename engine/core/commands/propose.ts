@@ -8,13 +8,19 @@ import {
 } from '../../schema/index.js';
 import type { Agent } from '../agents.js';
 import { blockContext, type OpenBlock } from '../blocks.js';
-import { deadlineId } from '../close.js';
+import { deadlineId, orphan } from '../close.js';
 import type { Electorate } from '../electorate.js';
 import { accepted, again, type Finding, no, type Rule } from '../finding.js';
 import type { State } from '../state.js';
 import { type BlockNow, blockNow, notActive } from './common.js';
 
-export const propose: Rule<ProposeCommand, Agent> = {
+interface Plan {
+  agent: Agent;
+  /** What gives way to it, where all places are taken. */
+  displaced: OpenBlock | null;
+}
+
+export const propose: Rule<ProposeCommand, Plan> = {
   check(state, command) {
     const known = blockNow(state, command.block_hash);
     if (known) return again(answer(known));
@@ -24,11 +30,12 @@ export const propose: Rule<ProposeCommand, Agent> = {
       notActive(agent) ??
       crowded(state, agent, command) ??
       duplicateTransaction(state, command) ??
-      failedSignature(command) ?? { plan: agent }
+      failedSignature(command) ?? { plan: { agent, displaced: displacedBy(state, agent) } }
     );
   },
 
-  effect(state, command, agent) {
+  effect(state, command, { agent, displaced }) {
+    if (displaced) orphan(state, displaced);
     const electorate = state.electorates.snapshot(state.changes);
     const context = newBlock(state, command, agent, electorate);
     const hash = command.block_hash;
@@ -97,13 +104,31 @@ function crowded(state: State, agent: Agent, command: ProposeCommand): Finding<n
     const message = `agent ${agent.id} has block ${own.hash} in voting; wait for its end`;
     return no('OPEN_BLOCK', message, { details: { block_hash: own.hash } });
   }
-  if (state.blocks.openCount >= limits.openBlocks) {
-    return no('TOO_MANY_OPEN', `${limits.openBlocks} blocks are in voting, which is the limit`);
+  if (isFull(state) && !displacedBy(state, agent)) {
+    const message = `${limits.openBlocks} blocks are in voting, which is the limit`;
+    return no('TOO_MANY_OPEN', `${message}, and none is of a producer with a lower reputation`);
   }
   const electors = state.electorates.size();
   if (electors >= state.genesis.min_validators) return null;
   const expected = `at least ${state.genesis.min_validators}`;
   return no('NO_VALIDATORS', `${electors} validators could vote; expected ${expected}`);
+}
+
+const isFull = ({ blocks }: State): boolean => blocks.openCount >= limits.openBlocks;
+
+/**
+ * Where all places are taken: the block of the producer with the lowest reputation, of several the
+ * newest, if that reputation is lower than the agent's.
+ */
+function displacedBy(state: State, agent: Agent): OpenBlock | null {
+  if (!isFull(state)) return null;
+  const overall = (ordinal: number) => state.standings.get(ordinal, 'overall');
+  const places = state.blocks.open().map((block) => {
+    const { producer, ordinal } = blockContext(block);
+    return { block, ordinal, score: overall(state.agents.byId(producer)!.ordinal) };
+  });
+  const [last] = places.sort((a, b) => a.score - b.score || b.ordinal - a.ordinal);
+  return last && last.score < overall(agent.ordinal) ? last.block : null;
 }
 
 function duplicateTransaction(state: State, command: ProposeCommand): Finding<never> | null {

@@ -1,10 +1,10 @@
 /** How a block leaves voting, and all that follows from it. */
 import type { BlockStatus } from '../../../engine/index.js';
-import { standingChanged } from './electorate.js';
+import { countMisses } from './dormancy.js';
 import { blockFinal } from './metrics.js';
 import { decide } from './quorum.js';
 import { rate } from './reputation.js';
-import type { Agent, Block, State, Told } from './state.js';
+import type { Block, State, Told } from './state.js';
 import { tellEnd, tellMetrics } from './tell.js';
 
 /** Closes a block if its tally, or its deadline, says so. */
@@ -43,28 +43,14 @@ function finalize(state: State, told: Told, block: Block, at: number): void {
     state.values.set(key, { value, block: block.hash });
   }
   for (const key of deletions) state.values.delete(key);
-  for (const hash of [...state.open.keys()].sort()) {
-    const sibling = state.open.get(hash)!;
-    end(state, told, sibling, 'orphaned', at);
-    sibling.ballots = null;
-  }
+  for (const hash of [...state.open.keys()].sort()) giveWay(state, told, state.open.get(hash)!, at);
+  state.stall.periods = 0;
   state.counts.transactions += transactions.length;
   blockFinal(state, at, transactions.length);
 }
 
-/** Who let too many blocks in a row expire falls dormant. */
-function countMisses(state: State, block: Block): void {
-  const most = state.genesis.dormant_after;
-  if (most === 0) return;
-  for (const [number, weight] of block.electorate.weights.entries()) {
-    if (weight === 0) continue;
-    const agent = state.agents[number]!;
-    agent.missed = block.marks[number] === 0 ? Math.min(most, agent.missed + 1) : 0;
-    if (agent.missed === most && !agent.dormant) setDormant(state, agent, true);
-  }
-}
-
-export function setDormant(state: State, agent: Agent, dormant: boolean): void {
-  agent.dormant = dormant;
-  standingChanged(state, agent);
+/** Another of its height is final, or a better reputed producer takes its place. */
+export function giveWay(state: State, told: Told, block: Block, at: number): void {
+  end(state, told, block, 'orphaned', at);
+  block.ballots = null;
 }

@@ -11,8 +11,14 @@ export function electorateNow(state: State): Electorate {
   return state.electorate;
 }
 
-const votes = ({ validator, status, dormant }: Agent) =>
-  validator && status === 'active' && !dormant;
+const isActive = ({ validator, status }: Agent) => validator && status === 'active';
+const votes = (agent: Agent) => isActive(agent) && !agent.dormant;
+
+/** What each active validator would weigh if nobody were dormant. */
+export function fullWeights(state: State): Map<Agent, number> {
+  const active = state.agents.filter(isActive);
+  return new Map(active.map((agent) => [agent, weigh(state, agent, isActive)]));
+}
 
 function drawUp(state: State): Electorate {
   const weights = new Uint8Array(state.agents.length);
@@ -21,7 +27,7 @@ function drawUp(state: State): Electorate {
   let heads = 0;
   for (const agent of state.agents) {
     if (!votes(agent)) continue;
-    const weight = weigh(state, agent);
+    const weight = weigh(state, agent, votes);
     weights[agent.number] = weight;
     total += weight;
     heads += 1;
@@ -30,13 +36,14 @@ function drawUp(state: State): Electorate {
   return { weights, total, heads, groups };
 }
 
-function weigh({ genesis }: State, agent: Agent): number {
+/** `counts`: which allies bring a bonus. */
+function weigh({ genesis }: State, agent: Agent, counts: (ally: Agent) => boolean): number {
   if (genesis.weights === 'equal') return 1;
   if (genesis.weights === 'reputation') return reputationWeight(agent.scores.overall);
   const allies = new Set<Agent>();
   for (const { members } of agent.alliances) {
     for (const ally of members) {
-      if (ally !== agent && votes(ally)) allies.add(ally);
+      if (ally !== agent && counts(ally)) allies.add(ally);
       if (allies.size === BONUS_ALLIES) return BASE + BONUS * BONUS_ALLIES;
     }
   }

@@ -18,7 +18,7 @@ export function judgeProposal(state: State, by: Agent, command: ProposeCommand):
     return refused('STALE_PARENT', { head_hash: head.hash, height: head.height });
   }
   if (by.open) return refused('OPEN_BLOCK', { block_hash: by.open.hash });
-  if (state.open.size >= MOST_OPEN) return refused('TOO_MANY_OPEN');
+  if (state.open.size >= MOST_OPEN && !weakestOpen(state, by)) return refused('TOO_MANY_OPEN');
   if (electorateNow(state).heads < genesis.min_validators) return refused('NO_VALIDATORS');
   const seen = new Set<string>();
   for (const { hash, signer } of command.transactions) {
@@ -27,6 +27,18 @@ export function judgeProposal(state: State, by: Agent, command: ProposeCommand):
     seen.add(name);
   }
   return command.failed_transaction >= 0 ? refused('MISMATCH') : null;
+}
+
+/** The block that gives way when all places are taken; null when none has to, or none does. */
+export function weakestOpen({ open }: State, by: Agent): Block | null {
+  if (open.size < MOST_OPEN) return null;
+  let weakest: Block | null = null;
+  // In order of proposal: of equal ones the last.
+  for (const block of open.values()) {
+    const { overall } = block.producer.scores;
+    if (!weakest || overall <= weakest.producer.scores.overall) weakest = block;
+  }
+  return weakest && weakest.producer.scores.overall < by.scores.overall ? weakest : null;
 }
 
 export function judgeVote(state: State, by: Agent, command: VoteCommand): Verdict | null {

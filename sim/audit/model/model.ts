@@ -4,7 +4,7 @@
  */
 import type { Command, Genesis } from '../../../engine/index.js';
 import { answerInvitation, foundAlliance, leaveAlliance } from './alliances.js';
-import { setDormant } from './close.js';
+import { setDormant } from './dormancy.js';
 import { judgeRegistration, judgeStatus } from './judge-agents.js';
 import { judgeAnswer, judgeFounding, judgeLeave } from './judge-alliances.js';
 import { judgeProposal, judgeVote } from './judge-blocks.js';

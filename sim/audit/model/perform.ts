@@ -7,8 +7,9 @@ import type {
   StatusCommand,
   VoteCommand,
 } from '../../../engine/index.js';
-import { closeIfDecided } from './close.js';
+import { closeIfDecided, giveWay } from './close.js';
 import { electorateNow, standingChanged } from './electorate.js';
+import { weakestOpen } from './judge-blocks.js';
 import { type Agent, type Block, freshScores, type State, type Told } from './state.js';
 import {
   discussionData,
@@ -45,6 +46,7 @@ export function register(state: State, told: Told, command: RegisterCommand, at:
     input: '',
     dormant: false,
     missed: 0,
+    countedAt: 0,
     produced: 0,
     memeBytes: 0,
     open: null,
@@ -92,6 +94,8 @@ export function propose(
   producer: Agent,
   { command, at }: { command: ProposeCommand; at: number },
 ): object {
+  const weakest = weakestOpen(state, producer);
+  if (weakest) giveWay(state, told, weakest, at);
   const electorate = electorateNow(state);
   const size = state.agents.length;
   const block: Block = {

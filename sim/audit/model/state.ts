@@ -55,8 +55,9 @@ export interface Agent {
   signedAt: number | null;
   input: string;
   dormant: boolean;
-  /** Expired blocks in a row without its vote. */
+  /** Voting periods in a row that failed without its vote, and the end of the last one counted. */
   missed: number;
+  countedAt: number;
   produced: number;
   memeBytes: number;
   /** Its block in voting. */
@@ -149,6 +150,8 @@ export interface State {
   readonly blocks: Map<string, Block>;
   readonly open: Map<string, Block>;
   head: { hash: string; height: number };
+  /** Failed voting periods since the last finalized block, and the end of the last one counted. */
+  readonly stall: { periods: number; countedAt: number };
   /** That of a block proposed now; null when it must be drawn up again. */
   electorate: Electorate | null;
   readonly memes: Map<string, Meme>;
@@ -186,6 +189,7 @@ export function newState(genesis: Genesis): State {
     blocks: new Map(),
     open: new Map(),
     head: { hash: GENESIS_HASH, height: 0 },
+    stall: { periods: 0, countedAt: 0 },
     electorate: null,
     memes: new Map(),
     alliances: new Map(),

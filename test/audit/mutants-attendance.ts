@@ -1,0 +1,95 @@
+/** Bugs to seed in what keeps a few from capturing a network: misses, dormancy, places. */
+import { bft, type Mutant, whole } from './mutants-terms.js';
+
+export const attendance: Mutant[] = [
+  {
+    name: 'misses: blocks side by side count each',
+    file: 'core/attendance.js',
+    find: 'const counted = ordinal <',
+    becomes: 'const counted = seeded(ordinal, Infinity) <',
+    genesis: { dormant_after: 2, ...bft, ...whole },
+  },
+  {
+    name: 'misses: a vote in another block does not count',
+    file: 'core/attendance.js',
+    find: "standings.set(agent, 'judged', blocks.count)",
+    becomes: "if (seeded(true, !voted)) standings.set(agent, 'judged', blocks.count)",
+    genesis: { dormant_after: 1, ...bft, ...whole },
+  },
+  {
+    name: 'misses: a vote in a block that is open still does not count',
+    file: 'core/attendance.js',
+    find: 'counted || votesIn(open, agent)',
+    becomes: 'counted || seeded(votesIn(open, agent), false)',
+    genesis: { dormant_after: 1, ...bft, ...whole },
+  },
+  {
+    name: 'dormancy: no share is the most',
+    file: 'core/attendance.js',
+    find: 'asleep + weight > most',
+    becomes: 'seeded(asleep + weight > most, false)',
+    genesis: { dormant_after: 1, dormant_share_max: 3_333, leak_periods: 0 },
+  },
+  {
+    name: 'dormancy: the share is of those awake',
+    file: 'core/attendance.js',
+    find: 'mostDormant(genesis, total, failed)',
+    becomes: 'mostDormant(genesis, seeded(total, total - asleep), failed)',
+    genesis: { dormant_after: 1, dormant_share_max: 3_333, leak_periods: 0 },
+  },
+  {
+    name: 'dormancy: by ordinal alone',
+    file: 'core/attendance.js',
+    find: 'missed(b) - missed(a) ||',
+    becomes: 'seeded(missed(b) - missed(a), 0) ||',
+    genesis: { dormant_after: 1, dormant_share_max: 3_333, leak_periods: 0 },
+  },
+  {
+    name: 'leak: never',
+    file: 'core/attendance.js',
+    find: 'Math.trunc(failed / leak_periods)',
+    becomes: 'seeded(Math.trunc(failed / leak_periods), 0)',
+    genesis: { dormant_after: 1, dormant_share_max: 3_333, leak_periods: 2 },
+  },
+  {
+    name: 'leak: a finalized block does not end it',
+    file: 'core/close.js',
+    find: 'state.failed = 0;',
+    becomes: 'state.failed = seeded(0, state.failed);',
+    genesis: { dormant_after: 1, dormant_share_max: 3_333, leak_periods: 1 },
+  },
+  {
+    name: 'leak: blocks side by side count each',
+    file: 'core/attendance.js',
+    find: 'if (ordinal >= state.failedBlocks)',
+    becomes: 'if (seeded(ordinal >= state.failedBlocks, true))',
+    genesis: { dormant_after: 1, dormant_share_max: 3_333, leak_periods: 1, ...bft },
+  },
+];
+
+export const places: Mutant[] = [
+  {
+    name: 'no block ever gives way',
+    file: 'core/commands/propose.js',
+    find: 'last && last.score < overall(agent.ordinal)',
+    becomes: 'seeded(Boolean(last && last.score < overall(agent.ordinal)), false)',
+  },
+  {
+    name: 'a block gives way to an equal one',
+    file: 'core/commands/propose.js',
+    find: 'last.score < overall(agent.ordinal) ?',
+    becomes: 'seeded(last.score < overall(agent.ordinal), last.score <= overall(agent.ordinal)) ?',
+  },
+  {
+    name: 'of equals the oldest gives way',
+    file: 'core/commands/propose.js',
+    find: 'b.ordinal - a.ordinal',
+    becomes: 'seeded(b.ordinal - a.ordinal, a.ordinal - b.ordinal)',
+  },
+  {
+    name: 'what gives way stays in voting',
+    file: 'core/commands/propose.js',
+    find: 'if (displaced)',
+    becomes: 'if (seeded(Boolean(displaced), false))',
+  },
+];
