@@ -18,7 +18,12 @@ export class Charge {
   /** Whether it was charged to its agent before. */
   readonly again: boolean;
 
-  constructor(limits: Limits, seen: Seen, admitted: Admitted, address: string) {
+  constructor(
+    limits: Limits,
+    seen: Pick<Seen, 'has' | 'add'>,
+    admitted: Admitted,
+    address: string,
+  ) {
     const { request, command, signature } = admitted;
     const { public_key, kind } = command;
     const agent = `agent:${public_key}`;

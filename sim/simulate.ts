@@ -12,6 +12,7 @@ import {
   type VirtualClock,
   virtualClock,
 } from '../engine/index.js';
+import { agentId } from '../engine/signing.js';
 import { Auditor } from './audit/index.js';
 import { begin, castOf, measured } from './cast.js';
 import { Ending, type Progress } from './ending.js';
@@ -25,6 +26,7 @@ import { Faults } from './world/faults.js';
 import { graphOf } from './world/graph.js';
 import { Links } from './world/links.js';
 import { LocalWorld } from './world/local.js';
+import { Quotas } from './world/quotas.js';
 
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
 const START_MS = 1_735_689_600_000;
@@ -224,10 +226,17 @@ function worldOf(
     observer: collector,
     network,
     clock,
+    quotas: scenario.limits === 'off' ? null : quotasOf(network, scenario.limits, clock),
     watch: options.audit === false ? null : new Auditor(network.genesis),
     ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
   });
   return { world, collector, faults };
+}
+
+function quotasOf(network: Network, profile: 'spec', clock: VirtualClock): Quotas {
+  const reputationOf = (publicKey: string) =>
+    network.read.reputation(agentId(publicKey))?.overall_score ?? 0;
+  return new Quotas(profile, clock.now, reputationOf);
 }
 
 function figures(network: Network, running: Running, votes: number, now: number) {

@@ -11,14 +11,17 @@ export interface Making {
   carePermille?: number;
   /** Whose transactions stay out. */
   leaveOut?: string;
+  /** Also while others' blocks are in voting. */
+  insists?: boolean;
   /** How many transactions; else drawn by the scenario. */
   transactions?: number;
 }
 
-/** Proposes a block on the head that the agent knows of, unless one is in voting there. */
+/** Proposes a block on the head that the agent knows of, unless one is in voting there already. */
 export function produce(agent: ScriptedAgent, world: World, making: Making = {}): void {
   const head = world.head(agent.ordinal);
-  if (head.contested) return;
+  const insists = making.insists ?? world.scenario.producers.insist;
+  if (insists ? head.own : head.contested) return;
   const chance = agent.chance('blocks');
   const { transactions: range, memes } = world.scenario.producers;
   const count = making.transactions ?? range.least + chance.int(range.most - range.least + 1);

@@ -32,6 +32,7 @@ export interface Collected {
   endMs: number;
   counts: Counts;
   closed: number;
+  longestWaitMs: number;
   population: Population;
   blocks: readonly BlockFigure[];
   activity: Activity;

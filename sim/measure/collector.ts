@@ -17,6 +17,7 @@ import { Outcomes } from './outcomes.js';
 import { type MeasuredAgent, NOBODY, Population } from './population.js';
 import { ToldReputation } from './reputation.js';
 import { Series } from './series.js';
+import { Waits } from './waits.js';
 
 export class Collector implements Observer {
   readonly counts: Counts = {
@@ -41,6 +42,7 @@ export class Collector implements Observer {
   readonly #reputation: ToldReputation;
   readonly #outcomes = new Outcomes();
   readonly #alliances = new Alliances();
+  readonly #waits: Waits;
   readonly #series: Series;
   /** When the last thing happened. */
   #at: number;
@@ -69,6 +71,7 @@ export class Collector implements Observer {
     this.#agreement = new Agreement(groups.length);
     this.#memes = new Memes(groups.length);
     this.#reputation = new ToldReputation(this.#population);
+    this.#waits = new Waits(agents);
     this.#series = new Series(startMs, scenario.measure.every_ms, this.#curves(groups));
   }
 
@@ -92,7 +95,8 @@ export class Collector implements Observer {
     }
   }
 
-  refused(agent: number, kind: CommandKind, why: RefusedWhy): void {
+  refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void {
+    if (kind === 'propose') this.#waits.refused(agent, why, at);
     if (kind !== 'vote') return;
     if (why === 'equivocation') this.#activity.add('equivocations', agent);
     else if (why === 'VOTING_CLOSED') this.#activity.add('late_votes', agent);
@@ -123,6 +127,7 @@ export class Collector implements Observer {
       endMs,
       counts: this.counts,
       closed: this.closed,
+      longestWaitMs: this.#waits.longest(endMs),
       population: this.#population,
       blocks: this.#blocks.figures,
       activity: this.#activity,
@@ -159,6 +164,7 @@ export class Collector implements Observer {
     const { producer } = this.#blocks.propose(data, at);
     this.counts.proposed += 1;
     this.#activity.add('blocks_proposed', producer);
+    this.#waits.proposed(producer, at);
   }
 
   #vote({ block_hash, validator, decision }: EventData['block_validation'], at: number): void {

@@ -27,6 +27,10 @@ export const measures = {
   votes: 'votes that counted',
   votes_per_block: 'mean number of votes of a closed block',
   participation: 'mean share of the electors that had voted when their block closed',
+  longest_wait_ms:
+    'longest time that a producer, other than a vote_exhauster or slot_holder, waited for room: ' +
+    'from a proposal refused with TOO_MANY_OPEN or BLOCKS_USED to its next accepted one, or to ' +
+    'the end',
   late_votes: 'votes refused because their block had closed',
   equivocations: 'votes taken as evidence of equivocation',
   agreement:

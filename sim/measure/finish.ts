@@ -44,6 +44,7 @@ function measuresOf(reads: Reads, collected: Collected): Measures {
     tps: share(transactions, seconds),
     votes,
     ...turnout(reads, collected.blocks),
+    longest_wait_ms: collected.longestWaitMs,
     late_votes: activity.total('late_votes'),
     equivocations: activity.total('equivocations'),
     agreement: agreement.all,

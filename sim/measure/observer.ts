@@ -33,8 +33,8 @@ export type RefusedWhy = Reason | 'equivocation' | 'duplicate';
 export interface Observer {
   /** `at` is the event's own time, milliseconds since 1970. */
   event(event: Event, at: number): void;
-  /** A request that was not done. */
-  refused(agent: number, kind: CommandKind, why: RefusedWhy): void;
+  /** A request that was not done; `at` in milliseconds since 1970. */
+  refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void;
   decided(note: DecisionNote): void;
   published(note: ContentNote): void;
   traffic(what: Traffic, count: number): void;

@@ -51,6 +51,18 @@ export const Strategy = Type.Union(
     strategy('censor', 'leaves the transactions of a group out of its blocks', {
       against: GroupName('whose transactions it leaves out'),
     }),
+    strategy(
+      'vote_exhauster',
+      'floods the network with blocks that never add up, so that all others run out of votes, ' +
+        'and votes for those of its own group only',
+      { every_ms: whole(100, 600_000, 'between its attempts to propose', 1_000) },
+    ),
+    strategy(
+      'slot_holder',
+      'takes each place for a block in voting as soon as it is free, with blocks that never add ' +
+        'up, and never votes',
+      { every_ms: whole(100, 600_000, 'between its attempts to propose', 200) },
+    ),
     strategy('script', 'a module of your own', {
       module: Type.String({
         minLength: 1,

@@ -85,6 +85,13 @@ export const Producing = Type.Object(
       default: 'own',
       ...about("who signs a block's transactions: its producer, or its neighbours"),
     }),
+    insist: Type.Boolean({
+      default: false,
+      ...about(
+        'they propose also while rivals are in voting and, where there was no room, again as ' +
+          'soon as they are told to',
+      ),
+    }),
     memes: Share('of blocks that carry a meme', 0.3),
   },
   { ...section, ...about('how blocks are made') },
@@ -162,7 +169,14 @@ export const Consensus = Type.Object(
     weights: Type.Enum([...Weights.enum], { default: 'equal', ...about('what a vote weighs') }),
     voting_period_ms: whole(100, 86_400_000, 'after which a block expires', 30_000),
     min_validators: whole(1, 1_000_000, 'electors that a block needs', 1),
-    dormant_after: whole(0, 1_000, 'expired blocks missed in a row; 0 = never', 3),
+    dormant_after: whole(0, 1_000, 'failed periods missed in a row; 0 = never', 3),
+    dormant_share: Share('of the weight that may be dormant at most', 0.3333),
+    leak_periods: whole(
+      0,
+      1_000_000,
+      'failed periods until as much of the rest may; 0 = never',
+      20,
+    ),
     participation: Share("of the electors' weight that has to vote under majority", 0.5),
     consistency: Type.Enum(['conformity', 'off'], {
       default: 'conformity',
@@ -216,6 +230,10 @@ export const Scenario = Type.Object(
     signatures: Type.Enum(['verified', 'unverified', 'none'], {
       default: 'verified',
       ...about('verified; made but not checked; or not even made, which genesis then says'),
+    }),
+    limits: Type.Enum(['off', 'spec'], {
+      default: 'off',
+      ...about("spec: a server's rate limits, each agent at an address of its own"),
     }),
     population: Type.Optional(
       whole(1, limits.agents, 'agents in all; left out: the sum of the counts'),

@@ -28,11 +28,12 @@ export function emptyCoverage(): Coverage {
     topology: zeros(Topology.properties.kind.enum),
     schedule: zeros(Producing.properties.schedule.enum),
     signatures: zeros(['verified', 'unverified', 'none']),
+    limits: zeros(['off', 'spec']),
   };
 }
 
 export function cover(coverage: Coverage, scenario: Scenario): void {
-  const { consensus, agents, faults, topology, producers, signatures } = scenario;
+  const { consensus, agents, faults, topology, producers, signatures, limits } = scenario;
   const drawn: Record<string, string[]> = {
     policy: [consensus.policy],
     weights: [consensus.weights],
@@ -41,6 +42,7 @@ export function cover(coverage: Coverage, scenario: Scenario): void {
     topology: [topology.kind],
     schedule: [producers.schedule],
     signatures: [signatures],
+    limits: [limits],
   };
   for (const [what, kinds] of Object.entries(drawn)) {
     const counts = coverage[what]!;

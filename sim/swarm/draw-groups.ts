@@ -88,6 +88,8 @@ const strategies: Record<Kind, (chance: Stream, groups: readonly string[]) => Ra
   }),
   sybil: (chance) => ({ approves: share(chance) }),
   silent: () => ({}),
+  vote_exhauster: (chance) => ({ every_ms: between(chance, 300, 3_000) }),
+  slot_holder: (chance) => ({ every_ms: between(chance, 300, 3_000) }),
   censor: (chance, groups) => ({ against: chance.pick(groups) }),
 };
 

@@ -27,6 +27,7 @@ export function draw(number: number): Drawn {
     title: `swarm ${number}`,
     seed: `${number}`,
     signatures: chance('signatures').pick(['verified', 'verified', 'unverified', 'none']),
+    limits: chance('limits').pick(['off', 'off', 'spec']),
     agents: groups,
     producers: drawProducing(chance('producers'), calm),
     social: drawSocial(chance('social')),
@@ -60,6 +61,7 @@ function drawProducing(chance: Stream, calm: boolean): Raw {
     transactions: { least, most: least + between(chance, 0, 4) },
     senders: chance.pick(['own', 'neighbours']),
     memes: share(chance),
+    insist: chance.chance(300),
   };
 }
 
@@ -111,5 +113,7 @@ function drawConsensus(chance: Stream, groups: readonly Raw[], period: number, c
     dormant_after: chance.pick([0, 0, 0, 1, 2, 5]),
     participation: calm ? chance.int(60) / 100 : share(chance),
     consistency: chance.pick(['conformity', 'off']),
+    dormant_share: chance.pick([0, 0.3333, 0.3333, 0.5, 1]),
+    leak_periods: chance.pick([0, 1, 3, 20]),
   };
 }

@@ -71,6 +71,7 @@ const sections = [
   'producers',
   'consensus',
   'signatures',
+  'limits',
   'patience_periods',
   'faults',
 ];

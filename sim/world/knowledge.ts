@@ -45,6 +45,14 @@ const HEADS = 8;
 /** Proposals on their way whose content is remembered. */
 const CONTENTS = 1_024;
 
+export interface KnownHead {
+  hash: string;
+  /** It knows of a block in voting on it. */
+  contested: boolean;
+  /** Of one that is its own. */
+  own: boolean;
+}
+
 export class Knowledge {
   readonly #links: Links;
   readonly #neighbours: readonly (readonly number[])[];
@@ -113,14 +121,17 @@ export class Knowledge {
     return talk.closedAt !== 0 && this.closeHeardAt(agent, talk.seq, talk.closedAt) <= now;
   }
 
-  head(agent: number, now: number): { hash: string; contested: boolean } {
+  head(agent: number, now: number): KnownHead {
     const known = this.#heads.findLast((h) => this.closeHeardAt(agent, h.seq, h.at) <= now);
     const hash = (known ?? this.#heads[0]!).hash;
+    let contested = false;
     for (const talk of this.#talks.values()) {
       const heard = talk.parent === hash && this.heardAt(agent, talk) <= now;
-      if (heard && !this.knowsClosed(agent, talk.hash, now)) return { hash, contested: true };
+      if (!heard || this.knowsClosed(agent, talk.hash, now)) continue;
+      if (talk.producer === agent) return { hash, contested: true, own: true };
+      contested = true;
     }
-    return { hash, contested: false };
+    return { hash, contested, own: false };
   }
 
   votesHeard(agent: number, hash: string, now: number): HeardVote[] {

@@ -108,8 +108,10 @@ export class LiveWorld extends Society {
   #take(from: number, kind: CommandKind, answer: Answer): void {
     const { result } = answer;
     if (result === 'lost') this.#options.observer.traffic('lost', 1);
-    else if (result === 'refused') this.refused(from, kind, answer.refusal.reason);
-    else if (result !== 'accepted') this.refused(from, kind, result);
+    else if (result === 'refused') {
+      this.refused(from, kind, answer.refusal.reason);
+      this.tryAgain(from, kind, answer.refusal);
+    } else if (result !== 'accepted') this.refused(from, kind, result);
     if (kind === 'register') this.#welcome(from, answer);
   }
 

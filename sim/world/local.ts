@@ -20,6 +20,7 @@ import {
   type VirtualClock,
 } from '../../engine/index.js';
 import type { Broken } from '../result.js';
+import type { Charged, Quotas } from './quotas.js';
 import { type Arrival, roundLength } from './rounds.js';
 import { type Sent, Society } from './society.js';
 import type { SocietyOptions } from './society-options.js';
@@ -45,12 +46,17 @@ export interface LocalWorldOptions extends SocietyOptions {
   network: Network;
   clock: VirtualClock;
   watch: Watch | null;
+  /** Of a server in front of the network; null without. */
+  quotas: Quotas | null;
 }
 
 export class LocalWorld extends Society {
   readonly #network: Network;
   readonly #clock: VirtualClock;
   readonly #watch: Watch | null;
+  readonly #quotas: Quotas | null;
+  /** What was charged for requests that the network has yet to take. */
+  readonly #charged = new Map<Admitted, Charged>();
   readonly #windowMs: number;
   /** The first rule that the network broke: the run ends there. */
   broken: Broken | null = null;
@@ -60,6 +66,7 @@ export class LocalWorld extends Society {
     this.#network = options.network;
     this.#clock = options.clock;
     this.#watch = options.watch;
+    this.#quotas = options.quotas;
     this.#windowMs = options.links.windowMs;
   }
 
@@ -112,8 +119,11 @@ export class LocalWorld extends Society {
     const network = this.#network;
     for (const arrival of arrivals) {
       if (this.broken) return;
-      this.#clock.set(arrival.at);
-      this.#take(arrival, network.takeUnverified(arrival.admitted));
+      if (this.#quotas) this.#advance(arrival.at);
+      else this.#clock.set(arrival.at);
+      const ended = this.#quotas && this.#atDoor(arrival);
+      if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
+      else this.#take(arrival, network.takeUnverified(arrival.admitted));
       if (network.backlog > BACKLOG) await network.durable;
     }
   }
@@ -135,7 +145,7 @@ export class LocalWorld extends Society {
   async #round(arrivals: readonly Arrival[]): Promise<void> {
     const network = this.#network;
     const verified = await Promise.all(
-      arrivals.map(({ admitted }) => this.#hopeless(admitted) ?? network.verifyAdmitted(admitted)),
+      arrivals.map((one) => this.#atDoor(one) ?? network.verifyAdmitted(one.admitted)),
     );
     for (const [index, arrival] of arrivals.entries()) {
       if (this.broken) return;
@@ -155,9 +165,22 @@ export class LocalWorld extends Society {
       return;
     }
     const { outcome, events } = this.#network.apply(verified);
+    this.#charged.get(admitted)?.settle(outcome);
+    this.#charged.delete(admitted);
     this.#note(this.#watch?.observe({ at, command, outcome, events }));
     this.#count(from, command.kind, outcome);
     this.#tell(events);
+  }
+
+  /** What becomes of a request before it is verified: by the limits, or because it is hopeless. */
+  #atDoor({ from, admitted }: Arrival): Outcome | null {
+    const outcome = this.#hopeless(admitted);
+    const charged = this.#quotas?.take(from, admitted, outcome);
+    if (!charged) return outcome;
+    if ('refusal' in charged) return { result: 'refused', refusal: charged.refusal };
+    if (outcome) charged.settle(outcome);
+    else this.#charged.set(admitted, charged);
+    return outcome;
   }
 
   /** The outcome of a request that would change nothing, before its signature costs anything. */
@@ -174,17 +197,20 @@ export class LocalWorld extends Society {
   }
 
   #count(from: number, kind: CommandKind, outcome: Outcome): void {
+    const at = this.#clock.now();
     if (outcome.result === 'refused') this.#turnedAway(from, kind, outcome.refusal);
-    else if (outcome.result === 'equivocation') this.refused(from, kind, 'equivocation');
-    else if (outcome.result === 'duplicate') this.refused(from, kind, 'duplicate');
+    else if (outcome.result === 'equivocation') this.refused(from, kind, 'equivocation', at);
+    else if (outcome.result === 'duplicate') this.refused(from, kind, 'duplicate', at);
   }
 
   /** A refusal is part of a run, unless it says that the network cannot go on. */
-  #turnedAway(from: number, kind: CommandKind, { code, reason, message }: Refusal): void {
+  #turnedAway(from: number, kind: CommandKind, refusal: Refusal): void {
+    const { code, reason, message } = refusal;
     if (code === 'NETWORK_ERROR') {
       throw new StoreError(reason === 'DISK_FULL' ? 'FULL' : 'FAILED', message);
     }
-    this.refused(from, kind, reason);
+    this.refused(from, kind, reason, this.#clock.now());
+    this.tryAgain(from, kind, refusal, this.#clock.now());
   }
 
   #tell(events: readonly Event[]): void {

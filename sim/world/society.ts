@@ -8,6 +8,8 @@ import {
   type Event,
   formatInstant,
   GENESIS_HASH,
+  type Reason,
+  type Refusal,
   type Signatory,
   type SignedRequest,
 } from '../../engine/index.js';
@@ -31,6 +33,9 @@ interface Call {
 
 /** Calls that an agent planned itself; the others come from outside, or tell of a fault's end. */
 const plans = new Set<Wake['what']>(['join', 'vote', 'produce', 'mingle']);
+
+/** Why a proposal is worth another try. */
+const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
 
 /** A request under way. */
 export interface Sent {
@@ -175,9 +180,17 @@ export class Society implements World {
   }
 
   /** Notes a request that was not done. */
-  protected refused(from: number, kind: CommandKind, why: RefusedWhy): void {
+  protected refused(from: number, kind: CommandKind, why: RefusedWhy, at = this.now): void {
     this.refusals.set(why, (this.refusals.get(why) ?? 0) + 1);
-    this.#options.observer.refused(from, kind, why);
+    this.#options.observer.refused(from, kind, why, at);
+  }
+
+  /** Calls a producer for which there was no room when there is again, if it is to insist. */
+  protected tryAgain(from: number, kind: CommandKind, refusal: Refusal, at = this.now): void {
+    const { scenario, agents } = this.#options;
+    if (kind !== 'propose' || !scenario.producers.insist || !noRoom.has(refusal.reason)) return;
+    const waitMs = 1_000 * Number(refusal.details?.retry_after_s ?? 1);
+    this.wake(from, at + waitMs, { what: 'produce', turn: agents[from]!.turn });
   }
 
   #nextNumber(): number {

@@ -2,7 +2,7 @@
 import type { Signatory, SignedRequest } from '../../engine/index.js';
 import type { ContentNote, DecisionNote } from '../measure/observer.js';
 import type { Scenario } from '../scenario/schema.js';
-import type { BlockTalk, HeardMeme, HeardVote } from './knowledge.js';
+import type { BlockTalk, HeardMeme, HeardVote, KnownHead } from './knowledge.js';
 
 /** Why an agent is called. */
 export type Wake =
@@ -45,8 +45,8 @@ export interface World {
   block(agent: number, hash: string): BlockTalk | undefined;
   /** Whether the agent knows that the voting is over. */
   knowsClosed(agent: number, hash: string): boolean;
-  /** The head as the agent knows it, and whether it knows of a block in voting on it. */
-  head(agent: number): { hash: string; contested: boolean };
+  /** The head as the agent knows it. */
+  head(agent: number): KnownHead;
   /** The neighbours' votes that the agent has heard of. */
   votesHeard(agent: number, hash: string): readonly HeardVote[];
   memesHeard(agent: number, hash: string): HeardMeme[];

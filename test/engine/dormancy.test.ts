@@ -112,7 +112,7 @@ test('dormancy: measured by weight, as votes are', async () => {
   expect(citizens.map((one) => sleeping(town, [one]))).toEqual([1, 0, 0, 0, 0, 0]);
 });
 
-test('dormancy: each long standstill lets a third of the rest go, until most are there', async () => {
+test('dormancy: each long standstill lets a third of the rest go', async () => {
   const town = await foundTown({ genesis: { ...quick, leak_periods: 5 } });
   const maker = await town.join(['producer']);
   const citizens = await town.joinMany(12);

@@ -202,10 +202,10 @@ test('refusals: late votes and equivocations, by agent', async () => {
   const town = await foundTown();
   await town.joinMany(2);
   const parts = collect(['all'], agentsIn(['all', 'all']));
-  parts.collector.refused(0, 'vote', 'VOTING_CLOSED');
-  parts.collector.refused(0, 'vote', 'NOT_ACTIVE');
-  parts.collector.refused(1, 'vote', 'equivocation');
-  parts.collector.refused(1, 'discuss', 'VOTING_CLOSED');
+  parts.collector.refused(0, 'vote', 'VOTING_CLOSED', START_MS);
+  parts.collector.refused(0, 'vote', 'NOT_ACTIVE', START_MS);
+  parts.collector.refused(1, 'vote', 'equivocation', START_MS);
+  parts.collector.refused(1, 'discuss', 'VOTING_CLOSED', START_MS);
   parts.collector.traffic('sent', 5);
   parts.collector.traffic('sent', 2);
   parts.collector.traffic('lost', 1);
@@ -213,6 +213,31 @@ test('refusals: late votes and equivocations, by agent', async () => {
   expect(measures).toMatchObject({ late_votes: 1, equivocations: 1 });
   expect(measures).toMatchObject({ messages_sent: 7, messages_lost: 1, messages_duplicated: 0 });
   expect(agents.map(({ late_votes }) => late_votes)).toEqual([1, 0]);
+});
+
+test('longest_wait_ms: from a refusal for want of room to the next accepted one', async () => {
+  const town = await foundTown();
+  const makers = await town.joinMany(3, ['validator', 'producer']);
+  const agents = agentsIn(['all', 'all', 'all']);
+  const flooder = { ...agents[2]!, strategy: 'slot_holder' };
+  const parts = collect(['all'], [...agents.slice(0, 2), flooder]);
+  const { collector } = parts;
+  collector.refused(0, 'propose', 'STALE_PARENT', START_MS);
+  collector.refused(0, 'propose', 'TOO_MANY_OPEN', START_MS + 1_000);
+  collector.refused(0, 'propose', 'BLOCKS_USED', START_MS + 3_000);
+  collector.refused(2, 'propose', 'BLOCKS_USED', START_MS);
+  await town.at(6_000);
+  await town.open(makers[0]!);
+  await town.at(20_000);
+  for (const event of eventsOf(town.network)) collector.event(event, timeOf(event));
+  expect(collector.finish(town.network.read, START_MS + 8_000).measures.longest_wait_ms).toBe(
+    5_000,
+  );
+  // Who waits still has waited until the end; a flooder's wait is none.
+  collector.refused(1, 'propose', 'TOO_MANY_OPEN', START_MS + 1_000);
+  expect(collector.finish(town.network.read, START_MS + 8_000).measures.longest_wait_ms).toBe(
+    7_000,
+  );
 });
 
 test('decisions: the first note of an agent on a block is the one that counts', async () => {

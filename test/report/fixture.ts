@@ -23,6 +23,7 @@ export function scenarioOf(groups: readonly string[], changes: Partial<Scenario>
     expect: 'pass',
     seed: '1',
     signatures: 'verified',
+    limits: 'off',
     population: groups.length * 4,
     agents: groups.map((group, index) => ({
       group,
@@ -37,6 +38,7 @@ export function scenarioOf(groups: readonly string[], changes: Partial<Scenario>
       block_interval_ms: 3_000,
       transactions: { least: 1, most: 5 },
       senders: 'own',
+      insist: false,
       memes: 0.3,
     },
     social: {
@@ -68,6 +70,8 @@ export function scenarioOf(groups: readonly string[], changes: Partial<Scenario>
       voting_period_ms: 30_000,
       min_validators: 1,
       dormant_after: 0,
+      dormant_share: 0.3333,
+      leak_periods: 20,
       participation: 0.5,
       consistency: 'conformity',
     },

@@ -146,6 +146,41 @@ test('censorship: the quarter is a third of the people, and far less is its own'
   expect(result.measures.finalized_share).toBeGreaterThan(0.9);
 });
 
+const PERIOD_MS = 30_000;
+
+test.each([
+  0.0698, 0.14, 0.28, 0.3256,
+])('takeover: %d finalize nothing, and no honest producer waits for two periods', async (share) => {
+  const { measures, refused, broken } = await outcome('takeover', [
+    'agents.attackers.share',
+    share,
+  ]);
+  expect([broken, measures.unsound_finalized_share]).toEqual([null, 0]);
+  expect(measures.finalized).toBeGreaterThan(5);
+  expect(measures.longest_wait_ms).toBeLessThanOrEqual(2 * PERIOD_MS);
+  // They did all they could: the limits were reached.
+  expect(refused.BLOCKS_USED).toBeGreaterThan(500);
+});
+
+test('takeover: a third and more finalize nothing either', async () => {
+  const { measures } = await outcome('takeover', ['agents.attackers.share', 0.49]);
+  expect(measures.unsound_finalized_share).toBe(0);
+  expect(measures.rejected! + measures.expired!).toBeGreaterThan(20);
+});
+
+test.each([
+  0.187, 0.28, 0.3256,
+])('slot-holders: with %d no honest producer waits for two periods', async (share) => {
+  const { measures, refused, broken } = await outcome('slot-holders', [
+    'agents.holders.share',
+    share,
+  ]);
+  expect([broken, measures.unsound_finalized_share]).toEqual([null, 0]);
+  expect(measures.finalized).toBeGreaterThan(5);
+  expect(measures.longest_wait_ms).toBeLessThanOrEqual(2 * PERIOD_MS);
+  expect(refused.TOO_MANY_OPEN).toBeGreaterThan(10);
+});
+
 test('own-script: grudges cost sound blocks and keep out no more unsound ones', async () => {
   const patience = 'agents.keepers.strategy.parameters.patience';
   const [none, long] = [await outcome('own-script', [patience, 0]), await outcome('own-script')];

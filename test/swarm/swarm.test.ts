@@ -44,7 +44,7 @@ test(`swarm: ${counts.swarmSeeds} scenarios without a failure, and what they cov
   const twice = Math.floor(counts.swarmSeeds / 10);
   expect(result).toMatchObject({ ran: counts.swarmSeeds, twice, failure: null });
   expect(Object.keys(coverage)).toEqual([
-    ...['policy', 'weights', 'strategy', 'fault', 'topology', 'schedule', 'signatures'],
+    ...['policy', 'weights', 'strategy', 'fault', 'topology', 'schedule', 'signatures', 'limits'],
   ]);
   const policies = Object.values<number>(coverage.policy);
   expect(policies.reduce((sum, count) => sum + count)).toBe(counts.swarmSeeds);
@@ -72,7 +72,7 @@ const planted: Planted[] = [
   {
     bug: 'two thirds are enough to finalize',
     edit: ['engine/core/quorum.js', '3 * approve > 2 * total', '3 * approve >= 2 * total'],
-    first: 1,
+    first: 17,
     code: 11,
     kind: 'safety',
   },

@@ -3,6 +3,7 @@ import type { StrategyOf, Strategy as Wanted } from '../../scenario/schema-strat
 import type { Strategy } from '../agent.js';
 import { town } from '../town.js';
 import { bloc, censor, equivocator, memeSpammer, sybil } from './adversaries.js';
+import { slotHolder, voteExhauster } from './flooders.js';
 import { contrarian, flipFlop, follower, honest, lazy, silent } from './plain.js';
 
 type Kind = Exclude<Wanted['kind'], 'script'>;
@@ -21,6 +22,8 @@ const makers: Makers = {
   sybil,
   silent: () => silent,
   censor,
+  vote_exhauster: voteExhauster,
+  slot_holder: slotHolder,
 };
 
 export function builtIn(wanted: StrategyOf<Kind>): Strategy {

@@ -1,0 +1,32 @@
+/** Strategies of producers that want nothing in the chain, only that others have no room in it. */
+import type { StrategyOf } from '../../scenario/schema-strategies.js';
+import type { World } from '../../world/world.js';
+import type { ScriptedAgent, Strategy } from '../agent.js';
+import { produce } from '../produce.js';
+import { town } from '../town.js';
+import { callToVote, cast } from '../voting.js';
+
+/** Proposes what never adds up, whoever else does, and comes back before its turn. */
+function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
+  produce(agent, world, { carePermille: 0, insists: true });
+  const { ordinal, turn } = agent;
+  world.wake(ordinal, world.now + everyMs, { what: 'produce', turn });
+}
+
+/** Votes for its own group's blocks alone: it finalizes them once all others are out of votes. */
+export const voteExhauster = ({ every_ms }: StrategyOf<'vote_exhauster'>): Strategy => ({
+  ...town,
+  hear: (agent, world, block) => callToVote(agent, world, block, 1),
+  vote(agent, world, block) {
+    if (world.groupOf(block.producer) !== agent.group.group) return;
+    cast(agent, world, block, { decision: 'approve', withoutMemes: 'approve' });
+  },
+  produce: (agent, world) => flood(agent, world, every_ms),
+});
+
+export const slotHolder = ({ every_ms }: StrategyOf<'slot_holder'>): Strategy => ({
+  ...town,
+  hear() {},
+  vote() {},
+  produce: (agent, world) => flood(agent, world, every_ms),
+});
