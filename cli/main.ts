@@ -7,6 +7,7 @@
 import { Command } from 'commander';
 import { agentCommand } from './agent.js';
 import { archiveCommand } from './archive.js';
+import { conformanceCommand } from './conformance.js';
 import { exitCodes, fail, OutputError } from './exit.js';
 import { keygenCommand } from './keygen.js';
 import { loadCommand } from './load.js';
@@ -50,6 +51,7 @@ for (const command of [
   sweepCommand,
   swarmCommand,
   replayCommand,
+  conformanceCommand,
   loadCommand,
   logCommand,
   archiveCommand,

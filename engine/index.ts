@@ -28,6 +28,7 @@ export {
   fileLines,
   type LogLine,
   printLine,
+  type ReplayedStep,
   type ReplayOptions,
   type ReplayResult,
   replay,

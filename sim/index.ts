@@ -5,6 +5,7 @@ export type { ScriptCommand } from './agents/script/commands.js';
 export type { BlockView, ScriptModule, View } from './agents/script/view.js';
 export { Auditor, type Put, type Violation, violationText } from './audit/index.js';
 export * from './compare/index.js';
+export * from './conformance/index.js';
 export type { Progress } from './ending.js';
 export * from './jobs/index.js';
 export * from './live/index.js';

@@ -5,7 +5,7 @@
 import { type Admitted, admit } from '../admit/index.js';
 import { Engine, emptyReader, type Step } from '../core/index.js';
 import type { Verifier } from '../crypto/index.js';
-import { encodeStep } from '../encode.js';
+import { type EncodedStep, encodeStep } from '../encode.js';
 import { Digests } from '../log.js';
 import { genesisIn } from '../open-store.js';
 import { Overlay } from '../overlay.js';
@@ -38,6 +38,14 @@ export interface ReplayOptions {
   /** Stop after this entry: then only what the entries up to it did is compared. */
   to?: number;
   onProgress?: (seq: number) => void;
+  /** Told what each entry did, in order. */
+  onStep?: (done: ReplayedStep) => void;
+}
+
+export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes'> {
+  entry: Entry;
+  digest: string;
+  log_digest: string;
 }
 
 /** Entries, and bytes of them, that are verified together: fewer than a queue holds. */
@@ -232,6 +240,7 @@ class Replay {
     if (line.digest !== undefined && line.digest !== digest) {
       return { seq, kind, what: 'digest', expected: digest, found: line.digest };
     }
+    this.#options.onStep?.({ entry: line.entry, events, changes, digest, log_digest: logDigest });
     this.#entries += 1;
     this.#lastKind = kind;
     this.#changes.note(seq, kind, changes);

@@ -1,0 +1,21 @@
+/** All cases of vectors, in the order of the suite. */
+import type { Case } from '../stage.js';
+import { alliances } from './alliances.js';
+import { policies } from './consensus.js';
+import { bodies, contents, credentials } from './door.js';
+import { life, quota, refusals } from './life.js';
+import { cases as letterCase, times, words } from './texts.js';
+
+export const vectorCases: readonly Case[] = [
+  life,
+  bodies,
+  credentials,
+  contents,
+  times,
+  words,
+  letterCase,
+  refusals,
+  alliances,
+  ...policies,
+  quota,
+];

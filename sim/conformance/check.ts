@@ -1,0 +1,181 @@
+/** Compares what another implementation made of a suite with what was expected, line by line. */
+import { createReadStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { canonical, StoreError, splitLines, validator } from '../../engine/index.js';
+import {
+  type CaseRow,
+  type ExpectedEntry,
+  type ExpectedLine,
+  ResultLine,
+  SuiteFile,
+} from './format.js';
+
+export interface Difference {
+  case: string;
+  line: number;
+  /** JSON Pointer into the expected line. */
+  where: string;
+  /** JSON. */
+  expected: string;
+  found: string;
+}
+
+export interface Comparison {
+  match: boolean;
+  /** Result lines that were compared, and the cases they belong to. */
+  lines: number;
+  cases: number;
+  difference: Difference | null;
+}
+
+/** What a result line is compared with. */
+interface Expected {
+  outcome?: ExpectedLine['outcome'];
+  entries?: ExpectedLine['entries'];
+  log_digest: string;
+  digest: string;
+}
+
+/**
+ * @param results NDJSON, as bytes. With `partial`, lines and members that are not there are no
+ * difference.
+ * @throws {StoreError} when suite or results cannot be read.
+ */
+export async function checkResults(
+  suite: string,
+  results: AsyncIterable<Uint8Array>,
+  { partial = false }: { partial?: boolean } = {},
+): Promise<Comparison> {
+  const cases = readCases(suite);
+  const seen = new Map<string, Set<number>>();
+  const loaded = new Map<string, Expected[]>();
+  let lines = 0;
+  const end = (difference: Difference | null): Comparison => {
+    return { match: difference === null, lines, cases: seen.size, difference };
+  };
+  let number = 0;
+  for await (const text of splitLines(results)) {
+    number += 1;
+    if (/^[\t\r ]*$/.test(text)) continue;
+    const result = parse(text, `results line ${number}`);
+    const row = cases.get(result.case);
+    if (!row) throw unreadable(`results line ${number}: the suite has no case ${result.case}`);
+    const known = loaded.get(row.name) ?? (await loadCase(suite, row));
+    loaded.set(row.name, known);
+    const difference = compareLine(result, known[result.line], partial);
+    if (difference) return end(difference);
+    lines += 1;
+    const of = seen.get(row.name) ?? new Set();
+    seen.set(row.name, of.add(result.line));
+  }
+  return end(partial ? null : missing(cases, seen));
+}
+
+const unreadable = (message: string, cause?: unknown) =>
+  new StoreError('UNREADABLE', message, { cause });
+
+const suiteProblem = validator(SuiteFile);
+const resultProblem = validator(ResultLine);
+
+function readCases(suite: string): Map<string, CaseRow> {
+  const path = join(suite, 'suite.json');
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw unreadable(`${path}: expected the suite.json that conformance --out writes`, cause);
+  }
+  const problem = suiteProblem(value);
+  if (problem) throw unreadable(`${path}: ${problem.pointer} ${problem.message}`);
+  return new Map((value as SuiteFile).cases.map((row) => [row.name, row]));
+}
+
+function parse(text: string, where: string): ResultLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw unreadable(`${where} is not JSON`, cause);
+  }
+  const problem = resultProblem(value);
+  if (problem) throw unreadable(`${where}: ${problem.pointer || 'it'} ${problem.message}`);
+  return value as ResultLine;
+}
+
+async function loadCase(suite: string, { name, kind }: CaseRow): Promise<Expected[]> {
+  const file = kind === 'log' ? `logs/${name}.ndjson` : `vectors/${name}.expected.ndjson`;
+  const known: Expected[] = [];
+  let digests = { log_digest: '', digest: '' };
+  const bytes = createReadStream(join(suite, file));
+  try {
+    for await (const text of splitLines(bytes)) {
+      const line = JSON.parse(text) as ExpectedLine & ExpectedEntry;
+      const { log_digest, digest } = kind === 'log' ? line : (line.entries.at(-1) ?? digests);
+      digests = { log_digest, digest };
+      const { outcome, entries } = line;
+      known.push(
+        kind === 'log' ? digests : { ...(outcome ? { outcome } : {}), entries, ...digests },
+      );
+    }
+  } catch (cause) {
+    throw unreadable(`${join(suite, file)}: ${(cause as Error).message}`, cause);
+  }
+  return known;
+}
+
+function compareLine(
+  result: ResultLine,
+  expected: Expected | undefined,
+  partial: boolean,
+): Difference | null {
+  const { case: name, line, ...given } = result;
+  const at = { case: name, line };
+  if (!expected) return { ...at, where: '', expected: 'no such line', found: `line ${line}` };
+  if (!partial && expected.outcome && given.outcome === undefined) {
+    return { ...at, where: '/outcome', expected: canonical(expected.outcome), found: 'nothing' };
+  }
+  const found = difference(expected, given, '');
+  return found && { ...at, ...found };
+}
+
+type Place = Pick<Difference, 'where' | 'expected' | 'found'>;
+
+/** Whatever stands in `found` must stand in `expected`; arrays must be of one length. */
+function difference(expected: unknown, found: unknown, where: string): Place | null {
+  if (isExact(where) || !isObject(expected) || !isObject(found)) {
+    const same = expected !== undefined && canonical(expected) === canonical(found);
+    return same ? null : { where, expected: text(expected), found: text(found) };
+  }
+  if (Array.isArray(expected) && Array.isArray(found) && expected.length !== found.length) {
+    const count = (list: unknown[]) => `${list.length} of them`;
+    return { where, expected: count(expected), found: count(found) };
+  }
+  for (const [name, member] of Object.entries(found)) {
+    const inner = difference(
+      (expected as Record<string, unknown>)[name],
+      member,
+      `${where}/${name}`,
+    );
+    if (inner) return inner;
+  }
+  return null;
+}
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null;
+
+/** Answers, details, events and records are compared whole, members that are too few included. */
+const isExact = (where: string) =>
+  /^\/outcome\/(data|details)$|^\/entries\/\d+\/(events|records)\/\d+$/.test(where);
+
+const text = (value: unknown) => (value === undefined ? 'nothing' : canonical(value));
+
+function missing(cases: Map<string, CaseRow>, seen: Map<string, Set<number>>): Difference | null {
+  for (const { name, kind, lines } of cases.values()) {
+    const of = seen.get(name) ?? new Set();
+    for (let line = kind === 'log' ? lines - 1 : 1; line < lines; line += 1) {
+      if (of.has(line)) continue;
+      return { case: name, line, where: '', expected: 'a result', found: 'nothing' };
+    }
+  }
+  return null;
+}

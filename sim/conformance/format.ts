@@ -1,0 +1,106 @@
+/** What the files of the conformance suite hold, line by line; docs/conformance.md explains it. */
+import { reasons, type Static, type TSchema, Type } from '../../engine/index.js';
+
+/** Grows when a reader of an older suite could no longer read a newer one. */
+export const FORMAT = 1;
+
+const Text = Type.String();
+const Hex = Type.String({ pattern: '^([0-9a-f]{2})*$' });
+const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const Line = Type.Integer({ minimum: 0 });
+const Instant = Type.Integer({ minimum: 0, description: 'milliseconds since 1970' });
+/** The same byte, many times. */
+const Filled = Type.Object({ byte: Type.Integer({ minimum: 0, maximum: 255 }), bytes: Line });
+
+/** A SignedRequest: its body as text, or in hex where it is no UTF-8, or filled. */
+export const InputRequest = Type.Object({
+  kind: Text,
+  public_key: Text,
+  target: Text,
+  timestamp: Text,
+  signature: Text,
+  body: Type.Optional(Text),
+  body_hex: Type.Optional(Hex),
+  body_filled: Type.Optional(Filled),
+  file_base64: Type.Optional(Text),
+  file_filled: Type.Optional(Filled),
+});
+
+/** One of `genesis` (line 0), `request`, or neither: time passes. */
+export const InputLine = Type.Object({
+  line: Line,
+  at: Instant,
+  genesis: Type.Optional(Type.Unknown()),
+  request: Type.Optional(InputRequest),
+  note: Type.Optional(Text),
+});
+
+export const ExpectedOutcome = Type.Object({
+  result: Type.Enum(['accepted', 'duplicate', 'refused', 'equivocation']),
+  data: Type.Optional(Type.Unknown()),
+  code: Type.Optional(Text),
+  status: Type.Optional(Type.Integer()),
+  reason: Type.Optional(Type.Enum(Object.keys(reasons))),
+  pointer: Type.Optional(Text),
+  details: Type.Optional(Type.Unknown()),
+});
+
+export const ExpectedEntry = Type.Object({
+  seq: Line,
+  at: Instant,
+  kind: Text,
+  events: Type.Array(Type.Unknown()),
+  /** `[table, key, value]`, null for the value of a deleted one. */
+  records: Type.Array(Type.Unknown()),
+  log_digest: Digest,
+  digest: Digest,
+});
+
+/** Genesis and passing time have no outcome. */
+export const ExpectedLine = Type.Object({
+  line: Line,
+  outcome: Type.Optional(ExpectedOutcome),
+  entries: Type.Array(ExpectedEntry),
+});
+
+/** What another implementation hands in: each member of an expected line may be left out. */
+export const ResultLine = Type.Object({
+  case: Text,
+  line: Line,
+  outcome: Type.Optional(Type.Unknown()),
+  entries: Type.Optional(Type.Array(Type.Unknown())),
+  log_digest: Type.Optional(Digest),
+  digest: Type.Optional(Digest),
+});
+
+export const CaseRow = Type.Object({
+  name: Text,
+  kind: Type.Enum(['log', 'vectors']),
+  about: Text,
+  lines: Line,
+  log_digest: Digest,
+  digest: Digest,
+});
+
+export const SuiteFile = Type.Object({
+  format: Type.Literal(FORMAT),
+  unicode: Text,
+  cases: Type.Array(CaseRow),
+});
+
+export type InputRequest = Static<typeof InputRequest>;
+export type InputLine = Static<typeof InputLine>;
+export type ExpectedOutcome = Static<typeof ExpectedOutcome>;
+export type ExpectedEntry = Static<typeof ExpectedEntry>;
+export type ExpectedLine = Static<typeof ExpectedLine>;
+export type ResultLine = Static<typeof ResultLine>;
+export type CaseRow = Static<typeof CaseRow>;
+export type SuiteFile = Static<typeof SuiteFile>;
+
+/** The JSON Schemas that are written beside the suite, by name. */
+export const schemas: Record<string, TSchema> = {
+  suite: SuiteFile,
+  input: InputLine,
+  expected: ExpectedLine,
+  result: ResultLine,
+};

@@ -1,0 +1,175 @@
+/** Where a case of vectors is played: a network in virtual time that keeps what was put to it. */
+import {
+  type Answer,
+  composeRegister,
+  composeStatus,
+  type GenesisOptions,
+  keyPairFromSeed,
+  type Network,
+  type Outcome,
+  type Registration,
+  type Signatory,
+  type SignedRequest,
+  sign,
+  type VirtualClock,
+} from '../../engine/index.js';
+import { agentId } from '../../engine/signing.js';
+import type { ExpectedOutcome, InputLine, InputRequest } from './format.js';
+
+/** 2025-01-01T00:00:00Z. */
+export const START_MS = 1_735_689_600_000;
+
+export interface Actor extends Signatory {
+  id: string;
+}
+
+/** A key that follows from a number. */
+export function actor(number: number): Actor {
+  const seed = new Uint8Array(32);
+  new DataView(seed.buffer).setUint32(0, number);
+  const keys = keyPairFromSeed(seed);
+  const { publicKeyHex: publicKey } = keys;
+  const signed = (input: string) => Buffer.from(sign(Buffer.from(input), keys)).toString('hex');
+  return { publicKey, id: agentId(publicKey), sign: signed };
+}
+
+/** One case: a story that is played on a stage. */
+export interface Case {
+  name: string;
+  about: string;
+  genesis?: Omit<Partial<GenesisOptions>, 'network_id'>;
+  play(stage: Stage): Promise<void>;
+}
+
+export interface Played {
+  input: InputLine;
+  request?: SignedRequest;
+  outcome: Outcome | null;
+  /** The last entry of the log after it. */
+  seq: number;
+}
+
+/** A file or body that is the same byte many times is written as that. */
+function filled(bytes: Uint8Array): { byte: number; bytes: number } | null {
+  const byte = bytes[0];
+  if (byte === undefined || bytes.length < 4096 || bytes.some((one) => one !== byte)) return null;
+  return { byte, bytes: bytes.length };
+}
+
+export class Stage {
+  readonly played: Played[] = [];
+  readonly network: Network;
+  readonly #clock: VirtualClock;
+  #stamps = 0;
+  #actors = 0;
+
+  constructor(network: Network, clock: VirtualClock) {
+    this.network = network;
+    this.#clock = clock;
+  }
+
+  get networkId(): string {
+    return this.network.genesis.network_id;
+  }
+
+  get head(): string {
+    return this.network.read.networkState().head_hash;
+  }
+
+  /** A timestamp to sign, each later than the one before. */
+  stamp(): string {
+    this.#stamps += 1;
+    return new Date(START_MS + this.#stamps).toISOString();
+  }
+
+  actor(): Actor {
+    this.#actors += 1;
+    return actor(this.#actors);
+  }
+
+  /** Puts a request to the network, one millisecond after what was before. */
+  async ask(request: SignedRequest, note?: string): Promise<Outcome> {
+    this.#clock.set(this.#clock.now() + 1);
+    const outcome = await this.network.submit(await this.network.verify(request));
+    this.#keep({ ...(note === undefined ? {} : { note }), request }, outcome);
+    return outcome;
+  }
+
+  /** Puts a request that must be done, and gives its answer. */
+  async do<A extends Answer = Answer>(request: SignedRequest, note?: string): Promise<A> {
+    const outcome = await this.ask(request, note);
+    if (outcome.result === 'accepted') return outcome.data as A;
+    throw new Error(`not done at line ${this.played.length}: ${JSON.stringify(outcome)}`);
+  }
+
+  /** Time passes. */
+  async pass(ms: number): Promise<void> {
+    this.#clock.set(this.#clock.now() + ms);
+    this.network.advance();
+    await this.network.durable;
+    this.#keep({}, null);
+  }
+
+  async join(
+    capabilities: Registration['capabilities'] = ['validator', 'producer'],
+    fields: Partial<Registration> = {},
+  ): Promise<Actor> {
+    const by = this.actor();
+    const profile = { name: 'somebody', personality: 'neutral', capabilities, ...fields };
+    await this.do(composeRegister(by, this.stamp(), profile));
+    return by;
+  }
+
+  async joinMany(count: number, ...rest: Parameters<Stage['join']>): Promise<Actor[]> {
+    const all: Actor[] = [];
+    for (let index = 0; index < count; index += 1) all.push(await this.join(...rest));
+    return all;
+  }
+
+  status(by: Actor, status: 'active' | 'inactive' | 'maintenance'): Promise<Outcome> {
+    return this.ask(composeStatus(by, this.stamp(), by.id, { status }));
+  }
+
+  #keep(what: { note?: string; request?: SignedRequest }, outcome: Outcome | null): void {
+    const { note, request } = what;
+    const input: InputLine = {
+      line: this.played.length + 1,
+      at: this.#clock.now(),
+      ...(note === undefined ? {} : { note }),
+      ...(request ? { request: shown(request) } : {}),
+    };
+    const { seq } = this.network.read.position;
+    this.played.push({ input, ...(request ? { request } : {}), outcome, seq });
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function bodyOf(body: Uint8Array): Partial<InputRequest> {
+  const same = filled(body);
+  if (same) return { body_filled: same };
+  try {
+    return { body: utf8.decode(body) };
+  } catch {
+    return { body_hex: Buffer.from(body).toString('hex') };
+  }
+}
+
+function fileOf(file: Uint8Array | undefined): Partial<InputRequest> {
+  if (!file) return {};
+  const same = filled(file);
+  return same ? { file_filled: same } : { file_base64: Buffer.from(file).toString('base64') };
+}
+
+function shown(request: SignedRequest): InputRequest {
+  const { kind, public_key, target, timestamp, signature, body, file } = request;
+  const head = { kind, public_key, target, timestamp, signature };
+  return { ...head, ...bodyOf(body), ...fileOf(file) };
+}
+
+/** An outcome without what may change: the words of a refusal are for people. */
+export function expectedOutcome(outcome: Outcome): ExpectedOutcome {
+  if ('data' in outcome) return { result: outcome.result, data: outcome.data };
+  const { message: _, ...refusal } = outcome.refusal;
+  return { result: outcome.result, ...refusal };
+}
