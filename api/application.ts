@@ -1,9 +1,15 @@
 /** The application: from a request to its answer, whatever carried it. A throw here is a 500. */
 import { randomUUID } from 'node:crypto';
-import { type CommandKind, type KeyPair, type Network, refuse } from '../engine/index.js';
+import {
+  type CommandKind,
+  type KeyPair,
+  type Network,
+  type Refusal,
+  refuse,
+} from '../engine/index.js';
 import { sha256Hex } from '../engine/signing.js';
 import { blockShareOf } from './block-share.js';
-import { socketPath } from './channels.js';
+import { socketLimits, socketPath } from './channels.js';
 import { Claims } from './claims.js';
 import { Connections } from './connections.js';
 import { damagedPast, firstOfEach } from './damage.js';
@@ -15,7 +21,7 @@ import { Intake } from './intake.js';
 import { type Figures, figuresOf, type Profile } from './limit-table.js';
 import { Limits } from './limits.js';
 import { Metrics } from './metrics.js';
-import { beyond, withQuota } from './quota-answers.js';
+import { beyond, tooMany, withQuota } from './quota-answers.js';
 import { signedHeaders } from './response-signature.js';
 import { type Match, match, type Route } from './routes.js';
 import { Seen } from './seen.js';
@@ -75,13 +81,16 @@ export function createApplication(options: ApplicationOptions): App {
     ready: true,
     limits: { ...exchangeLimits, ...options.exchange },
     socketPath,
-    refuseSocket(request) {
-      const refusal = door.refuseSocket(request);
-      if (!refusal) return null;
+    admitSocket(request) {
+      const { whom, problem } = intake.enter(request, 0);
+      const strangers = limits.profile === 'spec' ? connections.strangersOf(whom) : 0;
+      const short = problem && 'quota' in problem ? tooMany(problem.quota) : null;
+      const refusal = door.refuseSocket(request) ?? short ?? strangersBeyond(strangers);
+      if (!refusal) return { whom };
       const requestId = randomUUID();
       const response = failure(refusal, requestId);
       if (refusal.reason === 'SOCKET_VERSION') response.headers['Sec-WebSocket-Version'] = '13';
-      return finished(response, requestId, request);
+      return { answer: finished(response, requestId, request) };
     },
     late(request) {
       const requestId = randomUUID();
@@ -124,6 +133,14 @@ export function createApplication(options: ApplicationOptions): App {
     },
   };
   return app;
+}
+
+/** Whoever opens connections without saying who it is has so many of them. */
+function strangersBeyond(open: number): Refusal | null {
+  const most = socketLimits.strangersPerAddress;
+  if (open < most) return null;
+  const message = `${most} connections of an address may wait for their auth`;
+  return refuse('QUOTA_USED', message, { details: { limit: 'strangers', quota: most } });
 }
 
 const FAULT = 'a fault of the server, which was logged';

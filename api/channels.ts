@@ -5,6 +5,13 @@ export const socketPath = '/ws/v1';
 
 export const topics: ReadonlySet<string> = new Set(Object.values(eventTopics).flat());
 
+/** What is wrong with a list of topics, or null. */
+export function topicProblem(wanted: readonly string[]): string | null {
+  const unknown = wanted.find((topic) => !topics.has(topic));
+  if (unknown === undefined) return null;
+  return `no topic is named ${unknown}; expected some of ${[...topics].join(', ')}`;
+}
+
 const Topics = Type.Array(Type.String({ maxLength: 32 }), { minItems: 1, maxItems: 16 });
 
 /** What a client may send, by `type`. */
@@ -36,19 +43,26 @@ export type ClientMessage = {
 /** Why a connection is closed, and whether trying again makes sense. */
 export const closeCodes = {
   stopping: { code: 1001, meaning: 'server stopping', retry: 'yes' },
-  tooLarge: { code: 1009, meaning: 'message over 16 KiB', retry: 'no' },
+  tooLarge: { code: 1009, meaning: 'message too large', retry: 'no' },
   slow: { code: 1013, meaning: 'slow consumer: never a silent hole', retry: 'yes, resume' },
   malformed: { code: 4400, meaning: 'malformed, third time', retry: 'no' },
   unauthenticated: { code: 4401, meaning: 'not authenticated, bad signature', retry: 'once' },
   unknownAgent: { code: 4403, meaning: 'agent unknown', retry: 'no' },
   authTimeout: { code: 4408, meaning: 'no auth in time', retry: 'yes' },
-  tooMany: { code: 4409, meaning: 'a fifth connection of one agent', retry: 'no' },
+  tooMany: { code: 4409, meaning: 'a newer connection took its place', retry: 'no' },
   tooFast: { code: 4429, meaning: 'too many messages, third warning', retry: 'after 60 s' },
   damaged: { code: 4503, meaning: 'the history asked for cannot be read', retry: 'no' },
 } as const;
 
 export const socketLimits = {
   messageBytes: 16 * 1024,
+  /** Of a message before an `auth` was accepted. */
+  strangerBytes: 4 * 1024,
+  /** Connections of one address before an `auth` was accepted, by the profile `spec`. */
+  strangersPerAddress: 64,
+  /** What may wait while a signature is verified or a replay is counted. */
+  waitingMessages: 32,
+  waitingBytes: 64 * 1024,
   /** Of a message that the transport reads at all, also in pieces. */
   transportBytes: 64 * 1024,
   /** Pieces of a message. */

@@ -2,6 +2,7 @@
 import type { Network } from '../engine/index.js';
 import type { closeCodes } from './channels.js';
 import type { Feed } from './feed.js';
+import type { SpentAuths } from './spent-auths.js';
 
 export interface Figures {
   topics: string[];
@@ -16,6 +17,8 @@ export interface Figures {
 export interface OpenSession {
   figures(): Figures;
   end(why: keyof typeof closeCodes): void;
+  /** A newer connection of its agent takes its place. */
+  giveWay(): void;
   beat(): void;
 }
 
@@ -28,6 +31,8 @@ export interface ConnectionRecord {
   authenticatedAt: number | null;
   session: OpenSession | null;
   closed: { code: number; reason: string; at: number } | null;
+  /** The address, while nobody has authenticated it. */
+  stranger: string | null;
   /** Kept from the session when it ends. */
   last: Figures | null;
 }
@@ -38,7 +43,8 @@ export interface SessionHost {
   readonly feed: Feed;
   readonly now: () => number;
   resumed: number;
-  countOf(agentId: string): number;
-  authenticated(agentId: string): void;
+  readonly spent: SpentAuths;
+  /** It has an agent now; the oldest of the agent's gives way if there are too many. */
+  authenticated(record: ConnectionRecord): void;
   ended(record: ConnectionRecord, code: number, reason: string): void;
 }

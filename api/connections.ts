@@ -5,6 +5,7 @@ import { socketLimits } from './channels.js';
 import type { ConnectionRecord, SessionHost } from './connection-record.js';
 import { Feed } from './feed.js';
 import { Session } from './session.js';
+import { SpentAuths } from './spent-auths.js';
 import type { Socket, SocketHandlers } from './transport.js';
 
 export class Connections implements SessionHost {
@@ -14,8 +15,11 @@ export class Connections implements SessionHost {
   /** Subscriptions that went on where an earlier connection ended. */
   resumed = 0;
   readonly #records = new Map<string, ConnectionRecord>();
-  /** Open connections by agent. */
-  readonly #open = new Map<string, number>();
+  readonly spent = new SpentAuths();
+  /** Open connections by agent, the oldest first. */
+  readonly #open = new Map<string, Set<ConnectionRecord>>();
+  /** How many there are by address that nobody has authenticated yet. */
+  readonly #strangers = new Map<string, number>();
   readonly #heartbeat: NodeJS.Timeout;
 
   constructor(network: Network, now: () => number) {
@@ -24,6 +28,11 @@ export class Connections implements SessionHost {
     this.feed = new Feed(network);
     this.#heartbeat = setInterval(() => this.#beat(), socketLimits.heartbeatMs);
     this.#heartbeat.unref();
+  }
+
+  /** How many connections of an address nobody has authenticated yet. */
+  strangersOf(address: string): number {
+    return this.#strangers.get(address) ?? 0;
   }
 
   open(socket: Socket): SocketHandlers {
@@ -36,20 +45,31 @@ export class Connections implements SessionHost {
       session: null,
       closed: null,
       last: null,
+      stranger: socket.whom,
     };
+    this.#strangers.set(socket.whom, this.strangersOf(socket.whom) + 1);
     const session = new Session(this, record, socket);
     record.session = session;
     this.#records.set(record.id, record);
     return session;
   }
 
-  /** How many open connections an agent has. */
-  countOf(agentId: string): number {
-    return this.#open.get(agentId) ?? 0;
+  authenticated(record: ConnectionRecord): void {
+    this.#known(record);
+    const id = record.agentId!;
+    const open = this.#open.get(id) ?? new Set();
+    this.#open.set(id, open.add(record));
+    const [oldest] = open;
+    if (open.size > socketLimits.connectionsPerAgent) oldest?.session?.giveWay();
   }
 
-  authenticated(agentId: string): void {
-    this.#open.set(agentId, this.countOf(agentId) + 1);
+  /** It is nobody's any more, or no stranger's. */
+  #known(record: ConnectionRecord): void {
+    if (record.stranger === null) return;
+    const left = this.strangersOf(record.stranger) - 1;
+    if (left > 0) this.#strangers.set(record.stranger, left);
+    else this.#strangers.delete(record.stranger);
+    record.stranger = null;
   }
 
   get openCount(): number {
@@ -57,10 +77,11 @@ export class Connections implements SessionHost {
   }
 
   ended(record: ConnectionRecord, code: number, reason: string): void {
-    if (!record.closed && record.agentId) {
-      const left = this.countOf(record.agentId) - 1;
-      if (left > 0) this.#open.set(record.agentId, left);
-      else this.#open.delete(record.agentId);
+    this.#known(record);
+    if (record.agentId) {
+      const open = this.#open.get(record.agentId);
+      open?.delete(record);
+      if (open?.size === 0) this.#open.delete(record.agentId);
     }
     record.closed ??= { code, reason, at: this.now() };
     record.last = record.session?.figures() ?? null;
@@ -92,6 +113,7 @@ export class Connections implements SessionHost {
   }
 
   #beat(): void {
+    this.spent.forget(this.now());
     const forgotten = this.now() - socketLimits.rememberMs;
     for (const [id, { session, closed }] of this.#records) {
       if (closed && closed.at < forgotten) this.#records.delete(id);

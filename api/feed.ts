@@ -8,6 +8,7 @@ import { eventTopics, type Network, type ToldEvent } from '../engine/index.js';
 import { damagedPast } from './damage.js';
 import { Slab } from './slab.js';
 import type { Socket } from './transport.js';
+import { type Progress, Turns, type Work } from './turns.js';
 
 /** Events at hand for those who keep up. */
 const RING = 16_384;
@@ -15,8 +16,9 @@ const RING = 16_384;
 const RESUMABLE = 200_000;
 /** A socket that buffers more than this is not given more until it drains. */
 const HIGH_WATER_BYTES = 256 * 1024;
-/** Events read from the store at once, for one subscriber. */
+/** Events of a replay that are given, or looked at, without a pause. */
 const PAGE = 256;
+const COUNTED = 1_024;
 
 interface Held {
   topics: readonly string[];
@@ -26,6 +28,8 @@ interface Held {
 
 export interface Subscriber {
   readonly socket: Socket;
+  /** Whose it is: replays of one agent come one after another. */
+  agent: string;
   readonly topics: Set<string>;
   /** The last event it has been given, or that did not concern it. */
   cursor: number;
@@ -45,6 +49,9 @@ export class Feed {
   /** The oldest event in the ring. */
   #oldest: number;
   readonly #stop: () => void;
+  readonly #turns = new Turns();
+  /** The replay of each subscriber that reads history. */
+  readonly #replays = new Map<Subscriber, Work>();
   /** Subscribers cut for being slow. */
   dropped = 0;
   /** Called with the status of each block that leaves voting. */
@@ -67,15 +74,27 @@ export class Feed {
 
   add(subscriber: Subscriber): void {
     this.#subscribers.add(subscriber);
-    this.pump(subscriber);
+    if (!subscriber.catchingUp) return this.#pump(subscriber);
+    const replay = () => this.#replay(subscriber);
+    this.#replays.set(subscriber, replay);
+    this.#turns.add(subscriber.agent, replay);
   }
 
   remove(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber);
+    this.#replays.delete(subscriber);
+  }
+
+  /** Its socket has room again. */
+  drained(subscriber: Subscriber): void {
+    const replay = this.#replays.get(subscriber);
+    if (replay) this.#turns.add(subscriber.agent, replay);
+    else this.#pump(subscriber);
   }
 
   close(): void {
     this.#stop();
+    this.#turns.close();
     this.#subscribers.clear();
   }
 
@@ -84,33 +103,58 @@ export class Feed {
     return Math.max(0, this.#head - RESUMABLE);
   }
 
-  /** How many events after `since` concern these topics: what a resume will replay. */
-  count(since: number, topics: ReadonlySet<string>): number {
+  /** How many events of a span concern a subscriber, counted in pieces and told in the end. */
+  count(
+    { agent, topics }: Subscriber,
+    { from, to, alive }: { from: number; to: number; alive: () => boolean },
+    told: (count: number) => void,
+  ): void {
     let count = 0;
-    try {
-      for (const { type } of this.#network.read.eventTexts(since + 1, this.#head)) {
-        if (eventTopics[type].some((topic) => topics.has(topic))) count += 1;
+    let reached = from;
+    const piece: Work = () => {
+      const last = Math.min(to, reached + COUNTED);
+      try {
+        for (const { type } of this.#network.read.eventTexts(reached + 1, last)) {
+          if (eventTopics[type].some((topic) => topics.has(topic))) count += 1;
+        }
+        reached = last;
+      } catch (error) {
+        // As far as it goes: who resumes is told when it gets there.
+        if (!damagedPast(error)) throw error;
+        reached = to;
       }
-    } catch (error) {
-      // As far as it goes: who resumes is told when it gets there.
-      if (!damagedPast(error)) throw error;
-    }
-    return count;
+      if (!alive()) return 'done';
+      if (reached < to) return 'more';
+      told(count);
+      return 'done';
+    };
+    if (piece() === 'more') this.#turns.add(agent, piece);
   }
 
   /** Gives a subscriber as much as its socket takes. */
-  pump(subscriber: Subscriber): void {
+  #pump(subscriber: Subscriber): void {
     if (!this.#subscribers.has(subscriber)) return;
     subscriber.socket.cork(() => {
       while (subscriber.cursor < this.#head && this.#subscribers.has(subscriber)) {
         // Looked at first: a socket that takes nothing never drains, and would never be cut.
-        const left = subscriber.cursor + 1 < this.#oldest;
-        if (left && !subscriber.catchingUp) return this.#cut(subscriber);
+        if (subscriber.cursor + 1 < this.#oldest) return this.#cut(subscriber);
         if (subscriber.socket.bufferedBytes() > HIGH_WATER_BYTES) return;
-        this.#give(subscriber);
+        const next = subscriber.cursor + 1;
+        this.#send(subscriber, next, this.#ring[next % RING]!);
       }
-      subscriber.catchingUp = false;
     });
+  }
+
+  /** A page of history, until it is live. */
+  #replay(subscriber: Subscriber): Progress {
+    if (!this.#subscribers.has(subscriber)) return 'done';
+    if (!this.#takes(subscriber)) return 'waits';
+    subscriber.socket.cork(() => this.#give(subscriber));
+    if (!this.#subscribers.has(subscriber)) return 'done';
+    if (subscriber.cursor < this.#head) return 'more';
+    subscriber.catchingUp = false;
+    this.#replays.delete(subscriber);
+    return 'done';
   }
 
   #cut(subscriber: Subscriber): void {
@@ -130,18 +174,29 @@ export class Feed {
     subscriber.onCut('damaged');
   }
 
-  /** What the ring holds next, or a page of history. */
+  /** A page of what is next: out of the ring, or out of the store. */
   #give(subscriber: Subscriber): void {
     const next = subscriber.cursor + 1;
-    if (next >= this.#oldest) return this.#send(subscriber, next, this.#ring[next % RING]!);
-    const last = Math.min(this.#oldest - 1, next + PAGE - 1);
+    const last = Math.min(this.#head, next + PAGE - 1);
+    if (next >= this.#oldest) {
+      for (let seq = next; seq <= last && this.#takes(subscriber); seq += 1) {
+        this.#send(subscriber, seq, this.#ring[seq % RING]!);
+      }
+      return;
+    }
     try {
       for (const { seq, type, json } of this.#network.read.eventTexts(next, last)) {
+        if (!this.#takes(subscriber)) return;
         this.#send(subscriber, seq, { topics: eventTopics[type], text: Buffer.from(json) });
       }
     } catch (error) {
       this.#lose(subscriber, error);
     }
+  }
+
+  #takes(subscriber: Subscriber): boolean {
+    if (!this.#subscribers.has(subscriber)) return false;
+    return subscriber.socket.bufferedBytes() <= HIGH_WATER_BYTES;
   }
 
   #send(subscriber: Subscriber, seq: number, event: Held): void {
@@ -161,6 +216,8 @@ export class Feed {
     }
     // While nobody listens nothing is kept: who comes later reads it from the store.
     this.#oldest = heard ? Math.max(this.#oldest, this.#head - RING + 1) : this.#head + 1;
-    for (const subscriber of this.#subscribers) this.pump(subscriber);
+    for (const subscriber of this.#subscribers) {
+      if (!subscriber.catchingUp) this.#pump(subscriber);
+    }
   }
 }

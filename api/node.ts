@@ -73,11 +73,12 @@ function upgrade(
   rest: Buffer,
 ): void {
   const { request } = requestOf(message);
-  const refused = isHandshake(application, request)
-    ? application.refuseSocket(request)
-    : application.handle(request);
-  if (refused) return void writeRaw(stream, request.method, refused);
-  sockets.handleUpgrade(message, stream, rest, (ws) => attach(application, ws, stream));
+  const admitted = isHandshake(application, request)
+    ? application.admitSocket(request)
+    : { answer: application.handle(request) };
+  if ('answer' in admitted) return void writeRaw(stream, request.method, admitted.answer);
+  const { whom } = admitted;
+  sockets.handleUpgrade(message, stream, rest, (ws) => attach(application, ws, stream, whom));
 }
 
 /** What uWebSockets.js takes for one: everything else is a request. */
@@ -105,8 +106,8 @@ async function close(server: Server, sockets: WebSocketServer, flight: Flight): 
   clearTimeout(end);
 }
 
-function attach(application: Application, ws: WebSocket, stream: NetSocket): void {
-  const handlers = application.open(socketOf(ws, stream));
+function attach(application: Application, ws: WebSocket, stream: NetSocket, whom: string): void {
+  const handlers = application.open(socketOf(ws, stream, whom));
   ws.on('message', (data: Buffer, isBinary: boolean) => {
     handlers.message(isBinary ? null : data.toString());
   });
@@ -121,9 +122,9 @@ function attach(application: Application, ws: WebSocket, stream: NetSocket): voi
   ws.on('error', () => {});
 }
 
-function socketOf(ws: WebSocket, stream: NetSocket): Socket {
+function socketOf(ws: WebSocket, stream: NetSocket, whom: string): Socket {
   return {
-    address: stream.remoteAddress ?? '',
+    whom,
     send(text) {
       if (ws.bufferedAmount > socketLimits.backlogBytes) return false;
       ws.send(text, { binary: false });

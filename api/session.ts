@@ -1,10 +1,11 @@
 /** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
 import { type ErrorCode, formatInstant, type Reason } from '../engine/index.js';
 import { agentId } from '../engine/signing.js';
-import { type ClientMessage, closeCodes, topics as knownTopics, socketLimits } from './channels.js';
+import { type ClientMessage, closeCodes, socketLimits, topicProblem } from './channels.js';
 import { type AnyClientMessage, readClientMessage } from './client-message.js';
 import type { ConnectionRecord, Figures, OpenSession, SessionHost } from './connection-record.js';
 import type { Subscriber } from './feed.js';
+import { Pace } from './pace.js';
 import { authenticate } from './socket-auth.js';
 import type { Socket, SocketHandlers } from './transport.js';
 
@@ -21,9 +22,9 @@ export class Session implements SocketHandlers, OpenSession {
   #unansweredPings = 0;
   #malformed = 0;
   #warnings = 0;
-  #received: number[] = [];
-  /** When control frames came. */
-  #controls: number[] = [];
+  readonly #received = new Pace();
+  /** Pings and pongs. */
+  readonly #controls = new Pace();
   #messagesIn = 0;
   #messagesOut = 0;
   #bytesOut = 0;
@@ -34,6 +35,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#socket = this.#counted(socket);
     this.#subscriber = {
       socket: this.#socket,
+      agent: '',
       topics: new Set(),
       cursor: 0,
       catchingUp: false,
@@ -58,21 +60,32 @@ export class Session implements SocketHandlers, OpenSession {
   message(text: string | null): void {
     if (this.#closed) return;
     this.#messagesIn += 1;
-    if (!this.#withinRate()) return;
-    if (this.#waiting) this.#waiting.push(text);
+    if (!this.#withinRate() || this.#tooLarge(text)) return;
+    if (this.#waiting) this.#wait(this.#waiting, text);
     else this.#take(text);
+  }
+
+  /** Bytes as they came: what waits must be small as well. */
+  #tooLarge(text: string | null): boolean {
+    const { messageBytes, strangerBytes } = socketLimits;
+    const most = this.#record.agentId ? messageBytes : strangerBytes;
+    if (text === null || Buffer.byteLength(text) <= most) return false;
+    const until = this.#record.agentId ? '' : ' before auth_ok';
+    this.#error('INVALID_REQUEST', 'TOO_LARGE', `messages have ${most} bytes at most${until}`);
+    this.end('tooLarge');
+    return true;
+  }
+
+  #wait(waiting: (string | null)[], text: string | null): void {
+    const { waitingMessages, waitingBytes } = socketLimits;
+    const bytes = waiting.reduce((sum, one) => sum + (one?.length ?? 0), text?.length ?? 0);
+    if (waiting.length < waitingMessages && bytes <= waitingBytes) return void waiting.push(text);
+    this.#error('RATE_LIMITED', 'QUOTA_USED', 'too many messages before an answer');
+    this.end('tooFast');
   }
 
   #take(text: string | null): void {
     if (text === null) return this.#bad('a binary message: messages are JSON texts');
-    if (Buffer.byteLength(text) > socketLimits.messageBytes) {
-      this.#error(
-        'INVALID_REQUEST',
-        'TOO_LARGE',
-        `messages have ${socketLimits.messageBytes} bytes at most`,
-      );
-      return this.end('tooLarge');
-    }
     const read = readClientMessage(text);
     if ('problem' in read) this.#bad(read.problem, read.pointer);
     else this.#dispatch(read.message);
@@ -86,12 +99,12 @@ export class Session implements SocketHandlers, OpenSession {
   /** The transport answers by itself; more often than anybody needs is a flood. */
   pinged(): void {
     if (this.#closed) return;
-    this.#controls = recent(this.#controls, this.#all.now());
-    if (this.#controls.length > socketLimits.controlsPerMinute) this.end('tooFast');
+    const { controlsPerMinute } = socketLimits;
+    if (this.#controls.count(this.#all.now()) > controlsPerMinute) this.end('tooFast');
   }
 
   drained(): void {
-    if (!this.#closed) this.#all.feed.pump(this.#subscriber);
+    if (!this.#closed) this.#all.feed.drained(this.#subscriber);
   }
 
   closed(code: number): void {
@@ -104,6 +117,12 @@ export class Session implements SocketHandlers, OpenSession {
     if (this.#unansweredPings >= socketLimits.missedHeartbeats) return this.#close(1001, 'no pong');
     this.#unansweredPings += 1;
     this.#socket.ping();
+  }
+
+  giveWay(): void {
+    const most = socketLimits.connectionsPerAgent;
+    this.#error('RATE_LIMITED', 'QUOTA_USED', `an agent has ${most} connections at most`);
+    this.end('tooMany');
   }
 
   end(why: keyof typeof closeCodes): void {
@@ -144,9 +163,8 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   async #auth(message: ClientMessage['auth']): Promise<void> {
-    if (this.#record.agentId) {
-      return this.#error('INVALID_REQUEST', 'SCHEMA', 'this connection is authenticated already');
-    }
+    const already = 'this connection is authenticated already';
+    if (this.#record.agentId) return this.#error('INVALID_REQUEST', 'SCHEMA', already);
     const answer = await authenticate(this.#all, message);
     if (this.#closed) return;
     if ('publicKey' in answer) return this.#authenticated(answer.publicKey);
@@ -158,14 +176,10 @@ export class Session implements SocketHandlers, OpenSession {
 
   #authenticated(publicKey: string): void {
     const id = agentId(publicKey);
-    if (this.#all.countOf(id) >= socketLimits.connectionsPerAgent) {
-      const most = socketLimits.connectionsPerAgent;
-      this.#error('RATE_LIMITED', 'QUOTA_USED', `an agent has ${most} connections at most`);
-      return this.end('tooMany');
-    }
     if (this.#authTimer) clearTimeout(this.#authTimer);
     this.#record.agentId = id;
-    this.#all.authenticated(id);
+    this.#subscriber.agent = id;
+    this.#all.authenticated(this.#record);
     this.#record.publicKey = publicKey;
     this.#record.authenticatedAt = this.#all.now();
     this.#say('auth_ok', {
@@ -192,18 +206,22 @@ export class Session implements SocketHandlers, OpenSession {
     // Another history, or too long ago: what is held is replayed from its beginning.
     const from = since === undefined ? head : gap ? feed.resumable : since.seq;
     if (since !== undefined) this.#all.resumed += 1;
-    const replay = since === undefined ? 0 : feed.count(from, this.#subscriber.topics);
-    this.#say('subscribed', {
-      topics: [...this.#subscriber.topics].sort(),
-      epoch: network.epoch,
-      last_seq: head,
-      replay,
-      gap,
+    const begin = (replay: number) => {
+      if (this.#closed) return;
+      const told = [...this.#subscriber.topics].sort();
+      this.#say('subscribed', { topics: told, epoch: network.epoch, last_seq: head, replay, gap });
+      if (!first) return;
+      this.#subscriber.cursor = from;
+      this.#subscriber.catchingUp = from < head;
+      feed.add(this.#subscriber);
+    };
+    if (from === head) return begin(0);
+    // Counted in pieces; what comes meanwhile waits for it.
+    this.#waiting = [];
+    feed.count(this.#subscriber, { from, to: head, alive: () => !this.#closed }, (replay) => {
+      begin(replay);
+      this.#resume();
     });
-    if (!first) return;
-    this.#subscriber.cursor = from;
-    this.#subscriber.catchingUp = from < head;
-    feed.add(this.#subscriber);
   }
 
   #unsubscribe({ topics }: ClientMessage['unsubscribe']): void {
@@ -213,11 +231,9 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   #known(topics: readonly string[]): boolean {
-    const unknown = topics.find((topic) => !knownTopics.has(topic));
-    if (unknown === undefined) return true;
-    const expected = `expected some of ${[...knownTopics].join(', ')}`;
-    this.#error('INVALID_REQUEST', 'UNKNOWN_TOPIC', `no topic is named ${unknown}; ${expected}`);
-    return false;
+    const problem = topicProblem(topics);
+    if (problem !== null) this.#error('INVALID_REQUEST', 'UNKNOWN_TOPIC', problem);
+    return problem === null;
   }
 
   #bad(why: string, pointer?: string): void {
@@ -229,11 +245,9 @@ export class Session implements SocketHandlers, OpenSession {
 
   /** A message beyond the rate is not looked at; the third time ends the connection. */
   #withinRate(): boolean {
-    const now = this.#all.now();
-    this.#received = recent(this.#received, now);
-    if (this.#received.length <= socketLimits.messagesPerMinute) return true;
-    this.#warnings += 1;
     const most = socketLimits.messagesPerMinute;
+    if (this.#received.count(this.#all.now()) <= most) return true;
+    this.#warnings += 1;
     this.#error('RATE_LIMITED', 'QUOTA_USED', `more than ${most} messages a minute`);
     if (this.#warnings >= socketLimits.warnings) this.end('tooFast');
     return false;
@@ -283,6 +297,3 @@ export class Session implements SocketHandlers, OpenSession {
     };
   }
 }
-
-/** The times of the last minute, and now. */
-const recent = (times: number[], now: number) => [...times.filter((at) => at > now - 60_000), now];

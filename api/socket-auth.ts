@@ -8,13 +8,14 @@ import {
 } from '../engine/index.js';
 import { authInput } from '../engine/signing.js';
 import type { ClientMessage } from './channels.js';
+import type { SpentAuths } from './spent-auths.js';
 
 const KEY = /^[0-9a-fA-F]{64}$/;
 const SIGNATURE = /^[0-9a-fA-F]{128}$/;
 
 /** @throws where the network is too busy to verify, or closes. */
 export async function authenticate(
-  { network, now }: { network: Network; now: () => number },
+  { network, now, spent }: { network: Network; now: () => number; spent: SpentAuths },
   message: ClientMessage['auth'],
 ): Promise<{ publicKey: string } | { refusal: Refusal }> {
   const no = (...why: Parameters<typeof refuse>) => ({ refusal: refuse(...why) });
@@ -29,12 +30,16 @@ export async function authenticate(
   if (Math.abs(skew) > bounds.skewMs) {
     return no('TIMESTAMP_SKEW', `the timestamp is ${skew} ms from the server's clock`);
   }
+  const input = authInput(message.public_key, message.timestamp);
+  if (spent.has(publicKey, input)) return no('REPLAYED', REPLAYED);
   const valid = await network.verifyText({
     publicKey: Buffer.from(publicKey, 'hex'),
-    message: Buffer.from(authInput(message.public_key, message.timestamp)),
+    message: Buffer.from(input),
     signature: Buffer.from(message.signature, 'hex'),
   });
   await network.durable; // The key may be known by a registration that is not durable yet.
   if (!valid) return no('MISMATCH', 'the signature does not fit auth:public_key:timestamp');
-  return { publicKey };
+  return spent.spend(publicKey, input, at) ? { publicKey } : no('REPLAYED', REPLAYED);
 }
+
+const REPLAYED = 'this auth was used before: sign another, with a later timestamp';

@@ -42,7 +42,8 @@ export interface HttpResponse {
 
 /** A WebSocket connection, as the application sees it. */
 export interface Socket {
-  readonly address: string;
+  /** Of the client, as the application counts it. */
+  readonly whom: string;
   /** Text, encoded. False when the transport had no room and dropped it. */
   send(text: Uint8Array | string): boolean;
   /** Bytes given to `send` that have not left yet. */
@@ -70,8 +71,10 @@ export interface Application {
   readonly limits: ExchangeLimits;
   /** Where WebSockets are opened. */
   readonly socketPath: string;
-  /** The answer where no WebSocket is opened for this request; null where one is. */
-  refuseSocket(request: HttpRequest): HttpResponse | Promise<HttpResponse> | null;
+  /** The answer where no WebSocket is opened for this request; else whom one is counted for. */
+  admitSocket(
+    request: HttpRequest,
+  ): { answer: HttpResponse | Promise<HttpResponse> } | { whom: string };
   open(socket: Socket): SocketHandlers;
   /** Whether a new connection of this peer is taken; if not, it is closed at once. */
   accepts(address: string): boolean;

@@ -6,7 +6,7 @@ import type { Application, Socket, SocketHandlers } from './transport.js';
 import { Exchange, requestOf } from './uws-exchange.js';
 
 interface SocketData {
-  address: string;
+  whom: string;
   handlers: SocketHandlers | null;
 }
 
@@ -24,10 +24,12 @@ export function sockets(application: Application, flight: Flight): WebSocketBeha
     maxBackpressure: socketLimits.backlogBytes,
     upgrade(res, req, context) {
       const { request } = requestOf(res, req);
-      const refused = application.refuseSocket(request);
-      if (refused) return new Exchange(application, flight, res, request).refuse(() => refused);
+      const admitted = application.admitSocket(request);
+      if ('answer' in admitted) {
+        return new Exchange(application, flight, res, request).refuse(() => admitted.answer);
+      }
       res.upgrade<SocketData>(
-        { address: request.address, handlers: null },
+        { whom: admitted.whom, handlers: null },
         req.getHeader('sec-websocket-key'),
         req.getHeader('sec-websocket-protocol'),
         req.getHeader('sec-websocket-extensions'),
@@ -59,7 +61,7 @@ function socketOf(ws: WebSocket<SocketData>): Socket {
   let ended = false;
   const alive = () => !ended && data.handlers !== null;
   return {
-    address: data.address,
+    whom: data.whom,
     send: (text) => ended || ws.send(text, false) !== DROPPED,
     bufferedBytes: () => (alive() ? ws.getBufferedAmount() : 0),
     cork(work) {

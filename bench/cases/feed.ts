@@ -56,6 +56,7 @@ function events(count: number, seconds: number): Promise<Rate> {
 
 const subscriberOf = (socket: Socket): Subscriber => ({
   socket,
+  agent: 'nobody',
   topics: new Set(['blocks']),
   cursor: 0,
   catchingUp: false,
@@ -66,7 +67,7 @@ const subscriberOf = (socket: Socket): Subscriber => ({
 });
 
 const countingSocket = (send: () => void): Socket => ({
-  address: '127.0.0.1',
+  whom: 'nobody',
   send() {
     send();
     return true;

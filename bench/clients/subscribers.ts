@@ -17,8 +17,10 @@ export const CONNECTIONS_PER_AGENT = 4;
 
 /** What a subscriber says first to a server of folkmoot. */
 export function greetingsOf(by: readonly Signatory[], count: number, topic: string): string[][] {
-  const timestamp = new Date().toISOString();
+  const now = Date.now();
   return Array.from({ length: count }, (_, ordinal) => {
+    // A server takes each signed text once.
+    const timestamp = new Date(now - (ordinal % CONNECTIONS_PER_AGENT)).toISOString();
     const one = by[Math.floor(ordinal / CONNECTIONS_PER_AGENT)]!;
     const public_key = one.publicKey;
     const signature = one.sign(authInput(public_key, timestamp));

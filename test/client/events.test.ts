@@ -210,13 +210,16 @@ test('events: an unknown topic is refused, without a second try', async () => {
   expect(error).toMatchObject({ closeCode: null, reason: 'UNKNOWN_TOPIC' });
 });
 
-test('events: a fifth stream of one agent is refused', async () => {
+test('events: the oldest stream of an agent gives way to a fifth, for good', async () => {
   const { url } = await live();
   const client = await agentOf(url);
   const streams = from1(4).map(() => client.events(['network']));
   onTestFinished(async () => void (await Promise.all(streams.map((one) => one.return()))));
   await Promise.all(streams.map(({ opened }) => opened));
-  const error = await failureOf(client.events(['network']).next());
+  const fifth = client.events(['network']);
+  onTestFinished(async () => void (await fifth.return()));
+  await fifth.opened;
+  const error = await failureOf(streams[0]!.next());
   expect(error).toMatchObject({ closeCode: 4409, code: 'RATE_LIMITED' });
 });
 

@@ -11,8 +11,12 @@ export interface Answer {
 /** Members of `data` that these tests look at. */
 export type Data = Record<string, unknown>;
 
-/** The time now, as it is signed. */
-export const stamp = () => new Date().toISOString();
+/** The time now, as it is signed; never the same twice. */
+export function stamp(): string {
+  last = Math.max(last + 1, Date.now());
+  return new Date(last).toISOString();
+}
+let last = 0;
 
 /** What a call says whose answer ended in the middle. */
 const CUT = 'the answer was cut';
