@@ -6,6 +6,7 @@ import {
   eventTopics,
   type Network,
 } from '../engine/index.js';
+import { readable } from './damage.js';
 import { serverBounds } from './limit-table.js';
 import {
   badQuery,
@@ -203,7 +204,8 @@ export function events({ network, query }: Read): ReadResult {
   const chosen: unknown[] = [];
   let bytes = 0;
   let seq = after;
-  for (const event of network.read.eventTexts(after + 1, Math.min(head, after + SCANNED))) {
+  const last = Math.min(head, after + SCANNED);
+  for (const event of readable(network.read.eventTexts(after + 1, last))) {
     const told = about(event.type);
     if (told) bytes += Buffer.byteLength(event.json);
     const full = chosen.length === limit || bytes > serverBounds.pageBytes;

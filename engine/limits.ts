@@ -40,9 +40,9 @@ export const limits = {
   /** A segment ends with whichever comes first. */
   archiveSegmentEntries: 16_384,
   archiveSegmentBytes: 16 * 1024 * 1024,
-  /** Unpacked blocks, and indexes of segments (some 50 KB each), kept at hand. */
+  /** Unpacked blocks, and indexes of segments (some 100 KB each), kept at hand. */
   archiveCacheBytes: 8 * 1024 * 1024,
-  archiveIndexes: 16,
+  archiveIndexes: 64,
   /** Rows deleted in one transaction once a segment holds them. */
   archiveTrimRows: 512,
   /** What a waiting byte of an entry or file is counted as on the disk; a vote takes 2.1. */

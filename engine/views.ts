@@ -206,13 +206,18 @@ export class Views {
     }
   }
 
-  /** The signed body of an entry, as received, how large it was, and the key that signed it. */
+  /**
+   * The signed body of an entry, as received, the key that signed it, and what was read for it:
+   * the body's bytes, and those of blocks of the archive that were unpacked.
+   */
   signed(entry: number): { public_key: string; body: Record<string, unknown>; bytes: number } {
+    const unpackedBefore = this.#store.archive?.unpackedBytes ?? 0;
     const stored = this.#store.entry(entry);
+    const unpacked = (this.#store.archive?.unpackedBytes ?? 0) - unpackedBefore;
     if (!stored) throw new Error(`entry ${entry} is not in the log`);
     const { public_key, body } = decodeEntry(splitStored(stored).bytes);
     const text = Buffer.from(body).toString();
-    return { public_key, body: JSON.parse(text), bytes: body.length };
+    return { public_key, body: JSON.parse(text), bytes: body.length + unpacked };
   }
 
   /** A meme's file. */

@@ -94,6 +94,8 @@ export interface StoreArchive {
   readonly segments: readonly Segment[];
   /** The last entry and event that are in segments; 0 before the first. */
   readonly end: { entry: number; event: number };
+  /** What blocks held that were unpacked for reads since the store was opened. */
+  readonly unpackedBytes: number;
   /** What a look at the files' names and lengths finds, a line each. */
   problems(): string[];
   /** Reads all segments whole and tells what is damaged, a line each. */

@@ -23,9 +23,9 @@ export class Archive {
   /** Both in order of use, the oldest first. */
   readonly #indexes = new Map<string, SegmentIndex>();
   readonly #blocks = new Map<string, Unpacked>();
-  #unpackedBytes = 0;
-  /** Blocks unpacked since the folder was opened. */
-  unpacked = 0;
+  #keptBytes = 0;
+  /** What blocks held that were unpacked since the folder was opened. */
+  unpackedBytes = 0;
 
   constructor(environment: Environment) {
     this.#environment = environment;
@@ -111,11 +111,11 @@ export class Archive {
     if (known !== undefined) return touch(this.#blocks, id, known);
     const items = readBlock(this.#environment.folder, segment, block);
     const unpacked = { first: block.first, items, bytes: block.raw_bytes };
-    this.unpacked += 1;
+    this.unpackedBytes += unpacked.bytes;
     this.#blocks.set(id, unpacked);
-    this.#unpackedBytes += unpacked.bytes;
-    while (this.#unpackedBytes > limits.archiveCacheBytes && this.#blocks.size > 1) {
-      this.#unpackedBytes -= dropOldest(this.#blocks)!.bytes;
+    this.#keptBytes += unpacked.bytes;
+    while (this.#keptBytes > limits.archiveCacheBytes && this.#blocks.size > 1) {
+      this.#keptBytes -= dropOldest(this.#blocks)!.bytes;
     }
     return unpacked;
   }

@@ -79,6 +79,9 @@ function archiveOf(store: Store, environment: Environment, archive: Archive): St
     get end() {
       return archive.end;
     },
+    get unpackedBytes() {
+      return archive.unpackedBytes;
+    },
     problems: () => archive.problems(),
     async *damage() {
       for (const segment of archive.segments) {
