@@ -83,6 +83,21 @@ export const Meta = Type.Object({
   limits: Type.Object({
     profile: Type.Enum(['spec', 'bench', 'off']),
     per_minute: Type.Record(Text, Count),
+    windows: Type.Record(
+      Text,
+      Type.Object({
+        quota: Count,
+        window_s: Count,
+        counted_for: Type.Enum(['agent', 'address', 'claim']),
+        unit: Type.Enum(['requests', 'units', 'bytes']),
+      }),
+    ),
+    body_bytes: Type.Record(Text, Count),
+    bodies_under_way_bytes: Count,
+    bodies_of_address_bytes: Count,
+    json_values: Count,
+    unknown_members_bytes: Count,
+    page_bytes: Count,
   }),
 });
 
@@ -122,6 +137,7 @@ export const Verification = Type.Object({
   reason: Type.Optional(Text),
   message: Type.Optional(Text),
   pointer: Type.Optional(nullable(Text)),
+  mistake: Type.Optional(Type.String({ description: 'a common one that explains the signature' })),
 });
 
 /** What helps the caller to go on; `request_id` is there over HTTP. */

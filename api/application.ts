@@ -16,7 +16,7 @@ import { damagedPast, firstOfEach } from './damage.js';
 import { Door } from './door.js';
 import { answerOf, failure, success } from './errors.js';
 import { type ExchangeLimits, exchangeLimits } from './exchange-limits.js';
-import { type Gate, pass, refuseByHead } from './gate.js';
+import { type Gate, hostOf, pass, refuseByHead } from './gate.js';
 import { Intake } from './intake.js';
 import { type Figures, figuresOf, type Profile } from './limit-table.js';
 import { Limits } from './limits.js';
@@ -28,7 +28,7 @@ import { Seen } from './seen.js';
 import { signedRequest } from './signed-request.js';
 import { specialRead } from './special-reads.js';
 import type { Application, HttpRequest, HttpResponse } from './transport.js';
-import type { Visit } from './visit.js';
+import { unitsOf, type Visit } from './visit.js';
 
 export interface ApplicationOptions {
   network: Network;
@@ -230,7 +230,8 @@ async function write(
   const { target } = request;
   const signed = await signedRequest(kind, { ...request, body });
   if ('refusal' in signed) return failure(signed.refusal, requestId);
-  return pass(gate, signed, { visit, target, requestId, bodySha256: () => sha256Hex(body) });
+  const bodySha256 = () => sha256Hex(body);
+  return pass(gate, signed, { visit, target, requestId, bodySha256, host: hostOf(request) });
 }
 
 type ReadMatch = Match & { route: Exclude<Route, { write: CommandKind }> };
@@ -244,9 +245,10 @@ function read(
   visit: Visit,
   requestId: string,
 ): HttpResponse | Promise<HttpResponse> {
-  const quota = gate.limits.look('read', visit.whom);
-  if (quota?.remaining === 0) return beyond(quota, requestId);
-  gate.limits.use('read', visit.whom);
+  const cost = readCost(request.body);
+  const quota = gate.limits.look('read', visit.whom, cost);
+  if (quota && quota.remaining < cost) return beyond(quota, requestId);
+  gate.limits.use('read', visit.whom, cost);
   const left = gate.limits.look('read', visit.whom);
   if ('special' in chosen) {
     const [id = ''] = params;
@@ -259,6 +261,10 @@ function read(
   const response = 'refusal' in result ? failure(result.refusal, requestId) : shown(result.data);
   return withQuota(response, left);
 }
+
+/** One, and more for what has a large body: `debug/verify`. */
+const readCost = (body: HttpRequest['body']): number =>
+  body === 'unread' || body.length === 0 ? 1 : unitsOf(body.length);
 
 /** Views that are asked for again are the same object: its text is made once. */
 const texts = new WeakMap<object, string>();

@@ -60,6 +60,11 @@ export class Claims {
     return quotas.find((quota) => quota?.remaining === 0) ?? null;
   }
 
+  /** Whether the mistake behind a failure is looked for: of the first few in a minute. */
+  explains({ claim }: Claim): boolean {
+    return 'use' in this.#limits.take('explained', claim);
+  }
+
   /** Reserves a unit; where others hold all that is left, after they have come back. */
   reserve(claim: Claim): Ticket | { short: Quota } | Promise<Ticket | { short: Quota }> {
     if (!this.#limits.figures) return unlimited;

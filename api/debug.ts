@@ -1,7 +1,6 @@
 /** The debug endpoints: what a server would have verified, and what it knows of a connection. */
 
 import {
-  admit,
   limits as bounds,
   formatInstant,
   type Network,
@@ -13,12 +12,13 @@ import {
   validator,
 } from '../engine/index.js';
 import { httpInput, sha256Hex } from '../engine/signing.js';
+import { admittedOf } from './admitted.js';
 import type { Connections } from './connections.js';
 import { failure, success } from './errors.js';
+import { mistakeOf, withMistake } from './mistakes.js';
 import { match } from './routes.js';
 import { mediaProblem, signedRequest } from './signed-request.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
-import { unknownMembersProblem } from './unknown-members.js';
 
 /** The same request in a JSON envelope. */
 export const DebugVerifyBody = Type.Object({
@@ -59,13 +59,14 @@ export async function debugVerify(
   const received = { target, headers: named, body: Buffer.from(body) };
   const media = mediaProblem(route.write, named, received.body.length > 0);
   const signed = media ? { refusal: media } : await signedRequest(route.write, received);
-  const admitted = 'refusal' in signed ? signed : admit(signed, network.genesis.network_id);
-  const wrong =
-    'refusal' in admitted ? admitted.refusal : unknownMembersProblem(route.write, admitted.raw);
-  if ('refusal' in admitted || wrong) {
-    return success(200, { valid: false, ...refusalShown(wrong!) });
+  const admitted = 'refusal' in signed ? signed : admittedOf(signed, network.genesis.network_id);
+  if ('refusal' in admitted) {
+    return success(200, { valid: false, ...refusalShown(admitted.refusal) });
   }
   const refusal = await network.verifyOwn(admitted);
+  const host = named.get('host') ?? '';
+  const found = refusal?.reason === 'MISMATCH' ? await mistakeOf(network, admitted, host) : null;
+  const told = refusal && found ? withMistake(refusal, found) : refusal;
   // Whether a key is known may rest on a registration that is not durable yet.
   await network.durable;
   const own = admitted.ownJob();
@@ -78,7 +79,8 @@ export async function debugVerify(
     request_target: target,
     server_time: formatInstant(now()),
     skew_ms: admitted.signedAt - now(),
-    ...(refusal ? refusalShown(refusal) : {}),
+    ...(told ? refusalShown(told) : {}),
+    ...(found ? { mistake: found.mistake } : {}),
   });
 }
 

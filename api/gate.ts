@@ -4,7 +4,6 @@
  */
 import {
   type Admitted,
-  admit,
   type CommandKind,
   type Network,
   type Outcome,
@@ -14,19 +13,19 @@ import {
   type Verified,
 } from '../engine/index.js';
 import { agentId, sha256Hex } from '../engine/signing.js';
+import { admittedOf } from './admitted.js';
 import type { BlockShare } from './block-share.js';
 import { Charge, isLate, isReplay } from './charge.js';
 import type { Claims } from './claims.js';
 import { failure, success } from './errors.js';
 import { type Asked, explained, nothingKnown, type Told, toldByHead } from './explain.js';
 import { skewProblem, unknownKey } from './head-credentials.js';
-import { hasMoreValues } from './json-size.js';
-import { serverBounds } from './limit-table.js';
 import type { Limits, Quota } from './limits.js';
+import { mistakeOf, withMistake } from './mistakes.js';
 import { beyond, withQuota } from './quota-answers.js';
 import type { Seen } from './seen.js';
+import { transactionExplained } from './transaction-explained.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
-import { unknownMembersProblem } from './unknown-members.js';
 import type { Visit } from './visit.js';
 
 export interface Gate {
@@ -52,6 +51,8 @@ const created = new Set<CommandKind>([
 
 export interface Caller extends Asked {
   visit: Visit;
+  /** As its header says. */
+  host: string;
   requestId: string;
 }
 
@@ -61,17 +62,11 @@ export async function pass(
   request: SignedRequest,
   caller: Caller,
 ): Promise<HttpResponse> {
-  const most = serverBounds.jsonValues;
-  const admitted = hasMoreValues(request.body, most)
-    ? { refusal: refuse('BAD_JSON', `the body has more than ${most} values`, { pointer: '' }) }
-    : admit(request, gate.network.genesis.network_id);
+  const admitted = admittedOf(request, gate.network.genesis.network_id);
   if ('refusal' in admitted) {
     return refuseUnsigned(gate, request.kind, admitted.refusal, nothingKnown, caller);
   }
-  const early =
-    unknownMembersProblem(request.kind, admitted.raw) ??
-    keyProblem(gate, admitted) ??
-    skewProblem(admitted.signedAt, gate.now());
+  const early = keyProblem(gate, admitted) ?? skewProblem(admitted.signedAt, gate.now());
   if (early) return refuseUnsigned(gate, request.kind, early, admitted, caller);
   const reserving = gate.claims.reserve(caller.visit);
   const ticket = reserving instanceof Promise ? await reserving : reserving;
@@ -80,7 +75,7 @@ export async function pass(
   try {
     const refusal = await gate.network.verifyOwn(admitted);
     failed = refusal?.reason === 'MISMATCH';
-    if (refusal) return explainedRefusal(gate, request.kind, refusal, admitted, caller);
+    if (refusal) return await mismatch(gate, refusal, admitted, caller);
   } finally {
     gate.claims.release(ticket, failed);
   }
@@ -114,9 +109,29 @@ async function charged(gate: Gate, admitted: Admitted, caller: Caller): Promise<
   if (!('refusal' in outcome) || outcome.refusal.code !== 'INVALID_SIGNATURE') {
     return answer(kind, outcome, caller, charge.left());
   }
-  if (isReplay(outcome.refusal) && !charge.again) gate.claims.failed(caller.visit);
-  const shown = explainedRefusal(gate, kind, outcome.refusal, admitted, caller);
-  return isReplay(outcome.refusal) ? shown : withQuota(shown, charge.left());
+  if (isReplay(outcome.refusal)) {
+    if (!charge.again) gate.claims.failed(caller.visit);
+    return explainedRefusal(gate, kind, outcome.refusal, admitted, caller);
+  }
+  const { network_id } = gate.network.genesis;
+  const shown = transactionExplained(outcome.refusal, admitted, network_id);
+  return withQuota(failure(shown, caller.requestId), charge.left());
+}
+
+/** The signature does not fit: the first few of a claim in a minute are looked into. */
+async function mismatch(
+  gate: Gate,
+  refusal: Refusal,
+  admitted: Admitted,
+  caller: Caller,
+): Promise<HttpResponse> {
+  const { kind } = admitted.command;
+  const found =
+    refusal.reason === 'MISMATCH' && gate.claims.explains(caller.visit)
+      ? await mistakeOf(gate.network, admitted, caller.host)
+      : null;
+  const told = found ? withMistake(refusal, found) : refusal;
+  return explainedRefusal(gate, kind, told, admitted, caller);
 }
 
 /** What became of it; a look sees what is not durable yet, and so its answer waits as well. */
@@ -187,6 +202,8 @@ function explainedRefusal(
   return failure(explained(gate.now(), kind, told, refusal, caller), caller.requestId);
 }
 
+export const hostOf = ({ headers }: HttpRequest): string => headers.get('host') ?? '';
+
 /** What its head says is wrong already; of a body that was not read there is no digest. */
 export function refuseByHead(
   gate: Gate,
@@ -199,7 +216,8 @@ export function refuseByHead(
   const { target, body } = request;
   const bodySha256 = () => (body === 'unread' ? null : sha256Hex(body));
   const told = toldByHead(kind, request, bodySha256());
-  return refuseUnsigned(gate, kind, refusal, told, { visit, target, requestId, bodySha256 });
+  const caller = { visit, target, requestId, bodySha256, host: hostOf(request) };
+  return refuseUnsigned(gate, kind, refusal, told, caller);
 }
 
 function answer(

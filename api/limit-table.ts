@@ -40,6 +40,8 @@ const table = {
   failed_signature: per('claim', 60),
   /** Over all known keys that were claimed; one whose signature held lately is not asked. */
   failed_signature_total: per('address', 600),
+  /** Failures whose mistake is looked for. */
+  explained: per('claim', 5, 'units'),
   /** What no signature vouched for, in units of REFUSED_UNIT_BYTES begun. */
   refused: per('claim', 600, 'units'),
   refused_total: per('address', 1_200, 'units'),
@@ -109,4 +111,23 @@ export function operationsOf(figures: Figures) {
     .filter((name) => limitTable[name].unit === 'requests')
     .map((name) => [name, figures[name]]);
   return Object.fromEntries(rows) as Record<CommandKind | 'read' | 'failed_signature', number>;
+}
+
+/** The limits in force, as `/api/v1/meta` shows them; null: only the server's own bounds. */
+export function shownLimits(figures: Figures | null) {
+  const rows = limitNames.map((name) => {
+    const { seconds, per: counted_for, unit } = limitTable[name];
+    return [name, { quota: figures?.[name], window_s: seconds, counted_for, unit }];
+  });
+  const { body, bodiesUnderWayBytes, bodiesOfAddressBytes } = serverBounds;
+  return {
+    per_minute: figures ? operationsOf(figures) : {},
+    windows: figures ? Object.fromEntries(rows) : {},
+    body_bytes: body,
+    bodies_under_way_bytes: bodiesUnderWayBytes,
+    bodies_of_address_bytes: figures ? bodiesOfAddressBytes : bodiesUnderWayBytes,
+    json_values: serverBounds.jsonValues,
+    unknown_members_bytes: serverBounds.unknownMembersBytes,
+    page_bytes: serverBounds.pageBytes,
+  };
 }

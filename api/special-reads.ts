@@ -3,7 +3,7 @@ import { type Network, refuse } from '../engine/index.js';
 import type { Connections } from './connections.js';
 import { debugSocket, debugVerify } from './debug.js';
 import { failure, success } from './errors.js';
-import { type Profile, perMinute } from './limit-table.js';
+import { type Figures, figuresOf, type Profile, shownLimits } from './limit-table.js';
 import { pathProblem } from './read-parameters.js';
 import type { DocumentRoute, SpecialRoute } from './routes.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
@@ -11,6 +11,7 @@ import type { HttpRequest, HttpResponse } from './transport.js';
 interface Served {
   network: Network;
   profile: Profile;
+  figures?: Partial<Figures>;
   version: string;
   now: () => number;
 }
@@ -52,7 +53,7 @@ function memeContent(network: Network, id: string, requestId: string): HttpRespo
   };
 }
 
-function meta({ network, profile, version }: Served) {
+function meta({ network, profile, figures, version }: Served) {
   const { schema_version, epoch, seq, event_seq, digest, log_digest } = network.read.position;
   return {
     version,
@@ -64,6 +65,6 @@ function meta({ network, profile, version }: Served) {
     digest,
     log_digest,
     durable: network.durableOnDisk,
-    limits: { profile, per_minute: perMinute },
+    limits: { profile, ...shownLimits(figuresOf(profile, figures)) },
   };
 }

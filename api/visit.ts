@@ -126,4 +126,5 @@ export class Visit implements Entry, Claim {
 }
 
 /** What a refusal of so many bytes counts as. */
-const unitsOf = (bytes: number) => 1 + Math.floor(Math.max(0, bytes - 1) / REFUSED_UNIT_BYTES);
+export const unitsOf = (bytes: number) =>
+  1 + Math.floor(Math.max(0, bytes - 1) / REFUSED_UNIT_BYTES);

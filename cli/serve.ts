@@ -6,6 +6,7 @@ import type { Profile, Server, ServerOptions } from '../api/index.js';
 import type { ArchiveOptions, Network } from '../engine/index.js';
 import { type Policy, policies, type Weights, weightings } from '../engine/schema/genesis.js';
 import { fail, UsageError } from './exit.js';
+import { limitsFile } from './limits-file.js';
 import { integer } from './options.js';
 import {
   addScenarioOptions,
@@ -27,6 +28,7 @@ interface Flags extends ServeScenarioFlags {
   votingPeriodMs?: number;
   minValidators?: number;
   limits: Profile;
+  limitsFile?: string;
   transport?: 'uws' | 'node';
   cors: string[];
   hosts: string[];
@@ -76,6 +78,9 @@ export function serveCommand(): Command {
       option('--limits <profile>', 'LIMITS', 'rate limits; bench is 10,000 times spec')
         .choices(['spec', 'bench', 'off'])
         .default('spec'),
+    )
+    .addOption(
+      option('--limits-file <file>', 'LIMITS_FILE', 'JSON with your own figures for some limits'),
     )
     .addOption(
       option('--transport <name>', 'TRANSPORT', 'default: uws where it loads, else node').choices([
@@ -233,6 +238,7 @@ async function listen(flags: Flags, network: Network, log: Logger): Promise<Serv
     host: flags.host,
     port: flags.port,
     limits: flags.limits,
+    ...(flags.limitsFile === undefined ? {} : { figures: await limitsFile(flags.limitsFile) }),
     trustedProxies: flags.trustedProxies,
     version: packageVersion(),
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),

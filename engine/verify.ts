@@ -94,7 +94,9 @@ function verdictsOf(
 }
 
 function mismatch({ request, inputSha256 }: Admitted): Refusal {
-  const message = 'the signature does not fit the key and the text that this request signs';
+  const message =
+    'the signature does not fit the key and the text that this request signs; ' +
+    'POST /api/v1/debug/verify shows that text';
   const details = {
     kind: request.kind,
     expected_input_sha256: inputSha256(),

@@ -16,20 +16,39 @@ export function signatureProblem(signature: unknown): Refusal | null {
     return refuse('MISSING', 'the signature is missing');
   }
   if (typeof signature === 'string' && SIGNATURE.test(signature)) return null;
-  return refuse('MALFORMED', 'a signature is 128 hex characters');
+  return refuse('MALFORMED', `a signature is 128 hex characters${instead(signature, 64)}`);
 }
 
 /** What is wrong with a key as it was sent, in the header X-Agent-Public-Key or by register. */
 export function keyProblem(key: string): Refusal | null {
   if (key === '') return refuse('MISSING', 'the header X-Agent-Public-Key is missing');
-  return KEY.test(key) ? null : refuse('MALFORMED', 'a public key is 64 hex characters');
+  if (KEY.test(key)) return null;
+  return refuse('MALFORMED', `a public key is 64 hex characters${instead(key, 32)}`);
+}
+
+/** What it looks like, where it is a known way to write so many bytes. */
+function instead(text: unknown, bytes: number): string {
+  if (typeof text !== 'string') return '';
+  if (text.startsWith('0x')) return '; leave out 0x';
+  const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text);
+  const long = base64 && Buffer.from(text, 'base64').length === bytes;
+  return long ? '; this one is base64: send hex' : '';
 }
 
 /** A missing or malformed X-Timestamp is a failed signature. */
 export function badTimestampHeader(timestamp: string): Refusal {
   return timestamp === ''
     ? refuse('MISSING', 'the header X-Timestamp is missing')
-    : refuse('MALFORMED', `X-Timestamp is not an RFC 3339 timestamp: ${timestamp.slice(0, 64)}`);
+    : refuse('MALFORMED', `X-Timestamp is not an RFC 3339 timestamp: ${likeTimestamp(timestamp)}`);
+}
+
+/** It, and what it looks like. */
+function likeTimestamp(timestamp: string): string {
+  const shown = timestamp.slice(0, 64);
+  if (/^\d{9,11}(\.\d+)?$/.test(shown)) return `${shown} are seconds; send as 2026-01-31T12:00:00Z`;
+  if (/^\d{12,14}$/.test(shown)) return `${shown} are milliseconds; send as 2026-01-31T12:00:00Z`;
+  const unzoned = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?$/.test(shown);
+  return unzoned ? `${shown} has no offset; add Z or one such as +01:00` : shown;
 }
 
 export interface Credentials {

@@ -49,8 +49,14 @@ function problemOf(validate: ValidateFunction, value: unknown): Problem | null {
   const step = member === undefined ? '' : `/${escaped(String(member))}`;
   return {
     pointer: `${error?.instancePath ?? ''}${step}`,
-    message: `${error?.message ?? 'is not valid'}`,
+    message: `${error?.message ?? 'is not valid'}${allowedOf(error?.params)}`,
   };
+}
+
+/** The values that would have been right, where they can be told. */
+function allowedOf({ allowedValues, allowedValue }: Record<string, unknown> = {}): string {
+  const allowed = Array.isArray(allowedValues) ? allowedValues : allowedValue ? [allowedValue] : [];
+  return allowed.length === 0 ? '' : `: ${allowed.map((one) => JSON.stringify(one)).join(', ')}`;
 }
 
 /** As a step of a JSON Pointer. */

@@ -68,6 +68,27 @@ describe.each(transports)('budgets over %s', (transport) => {
     expect((await there.do(first, 200)).duplicate).toBe(true);
   });
 
+  test('meta: tells the limits in force, own figures and all', async () => {
+    const { there } = await begin(transport, { bytes: 2_000, vote: 7 });
+    const { limits } = (await there.read('/api/v1/meta')) as { limits: Record<string, unknown> };
+    expect(limits).toMatchObject({
+      profile: 'spec',
+      per_minute: { register: 1, vote: 7, read: 600 },
+      windows: {
+        bytes: { quota: 2_000, window_s: 60, counted_for: 'agent', unit: 'bytes' },
+        day_bytes: { quota: 64 * 1024 * 1024, window_s: 86_400 },
+        requests: { quota: 1_000, window_s: 1, counted_for: 'address', unit: 'requests' },
+      },
+      body_bytes: { small: 8_192, propose: 2 * 1024 * 1024 },
+      unknown_members_bytes: 512,
+    });
+    const other = await world({ transport, limits: 'bench' });
+    const bench = (await other.read('/api/v1/meta')).limits;
+    expect(bench).toMatchObject({ per_minute: { vote: 100_000 } });
+    const none = await world({ transport, limits: 'off' });
+    expect((await none.read('/api/v1/meta')).limits).toMatchObject({ per_minute: {}, windows: {} });
+  });
+
   test('address_bytes: many agents of one address share a budget', async () => {
     const { there, join, padded } = await begin(transport, { address_bytes: 10_000 });
     const agents = [await join('Ada'), await join('Bob'), await join('Cid')];

@@ -10,13 +10,13 @@ interface Use {
   perMinute: number;
 }
 
-/** What the profile `bench` multiplies the published limits by. */
+/** What the profile `bench` of an older server multiplies the published limits by. */
 const factors: Record<string, number> = { spec: 1, bench: 10_000 };
 
 /** @throws {LoadError} naming each limit that the run would hit. */
-export function checkQuotas({ server, perMinute }: Target, options: LoadOptions): void {
+export function checkQuotas({ server, perMinute, inForce }: Target, options: LoadOptions): void {
   const profile = server.limits_profile ?? '';
-  const factor = factors[profile];
+  const factor = inForce ? 1 : factors[profile];
   if (factor === undefined) return;
   const hits = usesOf(options).flatMap((use) => {
     const quota = (perMinute[use.limit] ?? Number.POSITIVE_INFINITY) * factor;

@@ -6,8 +6,10 @@ import { Asker } from './ask.js';
 
 export interface Target {
   server: LoadResult['server'];
-  /** By operation, per minute, before the profile's factor; empty where it is not known. */
+  /** By operation, per minute; empty where it is not known. */
   perMinute: Record<string, number>;
+  /** Whether those are in force; an older server tells them before its profile's factor. */
+  inForce?: boolean;
 }
 
 /** Not long: nothing else has begun. */
@@ -30,6 +32,7 @@ export async function lookAt(url: string): Promise<Target> {
       epoch: text(meta.epoch),
     },
     perMinute: Object.fromEntries(numbers),
+    inForce: isRecord(limits.windows),
   };
 }
 
