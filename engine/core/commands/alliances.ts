@@ -19,8 +19,7 @@ const shown = ({ state, context }: StoredAlliance) => allianceData(state, contex
 
 /** As a repeat is told of it: what the request did, whatever has become of the alliance since. */
 function shownThen(known: StoredAlliance, { at, alliance }: RecordOf['requests']) {
-  // Requests that an older version wrote remember their time only.
-  if (!alliance) return shown(known);
+  if (!alliance) throw new Error(`what a request did to ${known.context.alliance_id} is not known`);
   const { status, members, invited } = alliance;
   return allianceData(status, { ...known.context, members, invited, changed_at: at });
 }

@@ -26,7 +26,7 @@ export const life: Case = {
   name: 'life',
   about: 'each kind of request, done, then done again as a repeat; reputations move',
   async play(stage) {
-    const [ada, bob, cem] = await stage.joinMany(3);
+    const [ada, bob, cem, dan] = await stage.joinMany(4);
     const image = await posted(stage, bob!, 'a meme');
     const transactions = [
       composeTransaction(ada!, stage.networkId, '{"type":"pay"}', false),
@@ -36,13 +36,13 @@ export const life: Case = {
     const meme_content = { type: 'text', content: 'gm', tags: ['B', 'a', 'b'] };
     const first = await open(stage, ada!, { transactions, state_diff, meme_content });
     await discuss(stage, bob!, first, [image]);
-    await vote(stage, ada!, first, 'approve', [image]);
-    await vote(stage, bob!, first, 'approve', [image]);
     await vote(stage, cem!, first, 'reject', [image]);
+    for (const by of [ada!, bob!, dan!]) await vote(stage, by, first, 'approve', [image]);
     await vote(stage, cem!, first, 'approve');
     const next = { additions: { c: 1 }, deletions: { a: null, absent: null } };
     const second = await open(stage, bob!, { state_diff: next });
-    await votes(stage, [ada!, bob!, cem!], second, 'reject');
+    await votes(stage, [ada!, bob!, cem!], second);
+    await votes(stage, [ada!, bob!, cem!], await open(stage, cem!), 'reject');
     await stage.status(cem!, 'maintenance');
     const { alliance_id } = await stage.do<AnswerOf['alliance_propose']>(
       founding(stage, ada!, [bob!]),
