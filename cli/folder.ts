@@ -12,10 +12,10 @@ export function storeFolder(folder: string): string {
   return existsSync(inner) ? inner : folder;
 }
 
-/** The store in such a folder, read-only. */
-export function openForReading(folder: string): Store {
+/** The store in such a folder, read-only; `whole` looks at all of its pages first. */
+export function openForReading(folder: string, whole = false): Store {
   const path = storeFolder(folder);
-  return openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  return openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true, whole });
 }
 
 /** Anything else that exists, a pipe included, is read as a printed log. */

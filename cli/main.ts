@@ -7,6 +7,7 @@
 import { Command } from 'commander';
 import { agentCommand } from './agent.js';
 import { archiveCommand } from './archive.js';
+import { checkCommand } from './check.js';
 import { conformanceCommand } from './conformance.js';
 import { exitCodes, fail, OutputError } from './exit.js';
 import { keygenCommand } from './keygen.js';
@@ -55,6 +56,7 @@ for (const command of [
   loadCommand,
   logCommand,
   archiveCommand,
+  checkCommand,
   verifyCommand,
   keygenCommand,
 ]) {

@@ -61,7 +61,7 @@ async function compare(source: string, flags: Flags, verifier?: Verifier): Promi
   };
   if (source === '-') return replay({ ...options, lines: fileLines('/dev/stdin') });
   if (!isFolder(source)) return replay({ ...options, lines: fileLines(source) });
-  const stored: Store = openForReading(source);
+  const stored: Store = openForReading(source, true);
   try {
     const end = stored.meta();
     if (!end) throw new StoreError('MISSING', `${source}: no network is stored here`);

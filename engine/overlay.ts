@@ -19,16 +19,19 @@ const readTables = new Set<Table>([
   'votes',
 ]);
 
+/** What it reads of a store. */
+type Records = Pick<Store, 'get' | 'range'>;
+
 const name = (table: Table, key: RecordKey) =>
   `${table} ${typeof key === 'object' ? key.join(' ') : key}`;
 
 export class Overlay implements Reader {
-  readonly #store: Store;
+  readonly #store: Records;
   readonly #proposal: (entry: number) => ProposeCommand;
   readonly #pending = new Map<string, { value: unknown; seq: number }>();
   readonly #order: { name: string; seq: number }[] = [];
 
-  constructor(store: Store, proposal: (entry: number) => ProposeCommand) {
+  constructor(store: Records, proposal: (entry: number) => ProposeCommand) {
     this.#store = store;
     this.#proposal = proposal;
   }

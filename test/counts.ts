@@ -37,6 +37,8 @@ export const counts = {
   killsAtRandom: pick({ quick: 2, full: 20 }),
   /** Kills of one live server under load, each followed by a restart. */
   killsUnderLoad: pick({ quick: 3, full: 40 }),
+  /** Copies of a folder in each of which one bit is flipped. */
+  flippedBits: pick({ quick: 8, full: 500 }),
   /** Power cuts of one live server, and of servers and stores that begin. */
   powerCuts: pick({ quick: 2, full: 20 }),
   /** WebSocket connections to one server, and voters of a block that they are told about. */

@@ -1,6 +1,8 @@
 /** Compares all stored records with the computed ones, and says which entry last wrote a record. */
+import { decodeEntry, splitStored } from '../log.js';
 import { tables } from '../schema/index.js';
-import type { RecordChange, RecordKey, Store } from '../store/index.js';
+import type { RecordKey, Store } from '../store/index.js';
+import type { Computed } from './computed.js';
 
 /** The first place where what was stored and what follows from the entries part. */
 export interface Divergence {
@@ -13,33 +15,22 @@ export interface Divergence {
   found: string;
 }
 
-const keyText = (key: RecordKey) => JSON.stringify(key);
-
-/** Which entry wrote each record last. */
-export class LastChanges {
-  readonly #last = new Map<string, { seq: number; kind: string }>();
-
-  note(seq: number, kind: string, changes: readonly RecordChange[]): void {
-    const by = { seq, kind };
-    for (const { table, key } of changes) this.#last.set(`${table} ${keyText(key)}`, by);
-  }
-
-  of(table: string, key: RecordKey): { seq: number; kind: string } {
-    return this.#last.get(`${table} ${keyText(key)}`) ?? { seq: 0, kind: 'no entry' };
-  }
+function kindOf(stored: Store, seq: number): string {
+  const entry = stored.entry(seq);
+  return entry === undefined ? 'no entry' : decodeEntry(splitStored(entry).bytes).kind;
 }
 
+const keyText = (key: RecordKey) => JSON.stringify(key);
+
 /** The difference that the earliest entry is answerable for, or null. */
-export function compareRecords(
-  computed: Store,
-  stored: Store,
-  changes: LastChanges,
-): Divergence | null {
+export function compareRecords(computed: Computed, stored: Store): Divergence | null {
   let first: Divergence | null = null;
   const differ = (table: string, key: RecordKey, expected: string, found: string) => {
-    const by = changes.of(table, key);
-    if (first && first.seq <= by.seq) return;
-    first = { ...by, what: 'record', which: `${table} ${keyText(key)}`, expected, found };
+    const writer = computed.writer(table, key);
+    const seq = writer ?? 0;
+    if (first && first.seq <= seq) return;
+    const kind = writer === undefined ? 'no entry' : kindOf(stored, writer);
+    first = { seq, kind, what: 'record', which: `${table} ${keyText(key)}`, expected, found };
   };
   for (const table of tables) {
     for (const { key, json } of computed.range(table)) {

@@ -9,10 +9,11 @@ import { type EncodedStep, encodeStep } from '../encode.js';
 import { Digests } from '../log.js';
 import { genesisIn } from '../open-store.js';
 import { Overlay } from '../overlay.js';
-import { carriage, type Entry, type Genesis, SCHEMA_VERSION } from '../schema/index.js';
-import { createMemoryStore, type Store, type StoreMeta } from '../store/index.js';
+import { carriage, type Entry, type Genesis } from '../schema/index.js';
+import type { Store, StoreMeta } from '../store/index.js';
 import { allJobs } from '../verify.js';
-import { compareRecords, type Divergence, LastChanges } from './compare.js';
+import { compareRecords, type Divergence } from './compare.js';
+import { Computed } from './computed.js';
 import type { LogLine } from './lines.js';
 
 export interface ReplayResult {
@@ -54,6 +55,14 @@ const CHUNK_BYTES = 4 * 1024 * 1024;
 
 export async function replay(options: ReplayOptions): Promise<ReplayResult> {
   const run = new Replay(options);
+  try {
+    return await replayAll(run, options);
+  } finally {
+    await run.close();
+  }
+}
+
+async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayResult> {
   let chunk: LogLine[] = [];
   let bytes = 0;
   for await (const line of options.lines) {
@@ -83,9 +92,8 @@ class Replay {
   readonly #options: ReplayOptions;
   readonly #digests = new Digests();
   /** What follows from the entries. */
-  readonly #computed = createMemoryStore();
+  readonly #computed = new Computed();
   readonly #overlay = new Overlay(this.#computed, emptyReader.proposal);
-  readonly #changes = new LastChanges();
   #genesis: Genesis | null = null;
   #engine: Engine | null = null;
   #entries = 0;
@@ -96,6 +104,10 @@ class Replay {
   constructor(options: ReplayOptions) {
     this.#options = options;
     this.#end = options.end ?? options.stored?.meta() ?? null;
+  }
+
+  close(): Promise<void> {
+    return this.#computed.close();
   }
 
   result(divergence: Divergence | null): ReplayResult {
@@ -143,8 +155,7 @@ class Replay {
     }
     const grown = () => stored.meta()?.seq !== meta.seq;
     if (grown()) return null;
-    const divergence =
-      this.#beyond(stored, at) ?? compareRecords(this.#computed, stored, this.#changes);
+    const divergence = this.#beyond(stored, at) ?? compareRecords(this.#computed, stored);
     // A commit in between moved what was read: then it was another time's state.
     this.#recordsCompared = !grown();
     return this.#recordsCompared ? divergence : null;
@@ -243,23 +254,10 @@ class Replay {
     this.#options.onStep?.({ entry: line.entry, events, changes, digest, log_digest: logDigest });
     this.#entries += 1;
     this.#lastKind = kind;
-    this.#changes.note(seq, kind, changes);
-    await this.#computed.commit({ entries: [], events: [], changes, blobs: [], meta: noMeta });
+    this.#computed.write(seq, changes);
     return null;
   }
 }
-
-/** The computed store is asked for records only. */
-const noMeta: StoreMeta = {
-  schema_version: SCHEMA_VERSION,
-  network_id: '',
-  epoch: '',
-  seq: 0,
-  at: 0,
-  event_seq: 0,
-  log_digest: '',
-  digest: '',
-};
 
 export { fileLines, type LogLine, type PrintedLine, printLine, storedLines } from './lines.js';
 export type { Divergence };

@@ -5,10 +5,11 @@
 import { crashPoint } from '../crash.js';
 import { limits } from '../limits.js';
 import { assertBatch } from './batch.js';
+import { bounds } from './bounds.js';
 import { type Environment, metaKey, readMeta, tableOf } from './environment.js';
 import { freeBytes, markBegun } from './folder.js';
 import { assertRange, isRecordKey } from './keys.js';
-import { type Batch, type RangeOptions, type Store, StoreError } from './store.js';
+import { type Batch, type Store, StoreError } from './store.js';
 
 const append = { append: true };
 const anywhere = { append: false };
@@ -124,18 +125,6 @@ function encode(environment: Environment, batch: Batch): () => void {
       else database.putSync(key, bytes, anywhere);
     }
     meta.putSync(metaKey, metaBytes, anywhere);
-  };
-}
-
-/** lmdb's ranges start inclusive and end exclusive in both directions; ours are from, below to. */
-function bounds({ from, to, reverse = false, limit }: RangeOptions): object {
-  const start = reverse ? to : from;
-  const end = reverse ? from : to;
-  return {
-    ...(start !== undefined && { start }),
-    ...(end !== undefined && { end }),
-    ...(reverse && { reverse, exclusiveStart: to !== undefined, inclusiveEnd: true }),
-    ...(limit !== undefined && { limit }),
   };
 }
 

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isEmptyFile, makeDataFile, makeLockFile, syncFolder } from './first-pages.js';
-import { checkDataFile } from './header.js';
+import { checkDataFile, type Look } from './header.js';
 import { StoreError } from './store.js';
 
 const dataFileName = 'data.mdb';
@@ -77,10 +77,13 @@ export function markBegun(folder: string): void {
  * Checks the data that is there, and makes what LMDB needs to open.
  * @throws {StoreError} `CORRUPT` or `UNREADABLE`.
  */
-export function readyFolder(folder: string, readOnly: boolean, pageBytes: number): void {
+export function readyFolder(
+  folder: string,
+  { readOnly, pageBytes, look }: { readOnly: boolean; pageBytes: number; look: Look },
+): void {
   const data = join(folder, dataFileName);
   try {
-    if (hasData(folder, readOnly)) checkDataFile(data);
+    if (hasData(folder, readOnly)) checkDataFile(data, look);
     else if (!readOnly && isEmptyFile(data)) {
       assertFirstRoom(folder);
       makeDataFile(data, pageBytes);

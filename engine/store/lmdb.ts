@@ -14,7 +14,7 @@ import { createDiskStore } from './disk.js';
 import { type Database, type Environment, emptyDatabase, readMeta } from './environment.js';
 import { prepareFolder, readyFolder } from './folder.js';
 import { inTurn } from './in-turn.js';
-import { isWriterHere, lockFolder, noteReader } from './lock.js';
+import { hasWriter, isWriterHere, lockFolder, noteReader } from './lock.js';
 import { noOpeningLock, type OpeningLock, openingLock } from './lock-opening.js';
 import { assertExpected } from './meta.js';
 import { type Store, StoreError } from './store.js';
@@ -32,6 +32,8 @@ export interface LmdbStoreOptions {
   /** Reads beside a writer; takes no writer lock, and `commit` throws. */
   readOnly?: boolean;
   create?: boolean;
+  /** Look at every page of the data first, unless a writer is at work: it takes a second a GB. */
+  whole?: boolean;
   /** Free space on the disk below which `commit` refuses. */
   freeSpaceBytes?: number;
 }
@@ -54,17 +56,18 @@ const ownDatabases = 5;
 export function openLmdbStore(options: LmdbStoreOptions): Store {
   const { path: folder, tables, readOnly = false, create = true } = options;
   const { schemaVersion, networkId, freeSpaceBytes = limits.freeSpaceBytes } = options;
+  const { whole = false } = options;
   prepareFolder(folder, { create, readOnly });
   const release = readOnly ? noteReader(folder) : lockFolder(folder);
   let environment: Environment | undefined;
   try {
-    environment = openApart(folder, tables, readOnly, release);
+    environment = openApart(folder, { tables, readOnly, whole }, release);
     const meta = readMeta(environment);
     if (meta !== null) assertExpected(meta, { folder, schemaVersion, networkId });
     const store = createDiskStore(environment, { readOnly, freeSpaceBytes });
-    const whole = withArchive(store, environment, readOnly);
+    const archived = withArchive(store, environment, readOnly);
     if (!readOnly) crashPoint('store.opened');
-    return whole;
+    return archived;
   } catch (error) {
     // The environment's own close releases; it is not awaited, so the lock goes first.
     release();
@@ -76,8 +79,7 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
 /** Opens while no other process commits or opens. */
 function openApart(
   folder: string,
-  tables: readonly string[],
-  readOnly: boolean,
+  { tables, readOnly, whole }: { tables: readonly string[]; readOnly: boolean; whole: boolean },
   release: () => void,
 ): Environment {
   // Beside a writer of the same process lmdb opens nothing: it hands over the writer's.
@@ -85,7 +87,7 @@ function openApart(
   let environment: Environment | undefined;
   try {
     opening.takeSync();
-    readyFolder(folder, readOnly, pageSize);
+    readyFolder(folder, { readOnly, pageBytes: pageSize, look: lookAt(folder, readOnly, whole) });
     tryOpening(folder, tables, readOnly);
     environment = openEnvironment(folder, tables, readOnly, release, opening);
     opening.leave();
@@ -94,6 +96,16 @@ function openApart(
     // A reader needs it no more.
     if (readOnly || environment === undefined) opening.close();
   }
+}
+
+/** How closely the data is looked at: commits of a writer here would change it meanwhile. */
+function lookAt(
+  folder: string,
+  readOnly: boolean,
+  whole: boolean,
+): 'header' | 'branches' | 'pages' {
+  if (readOnly && isWriterHere(folder)) return 'header';
+  return whole && !(readOnly && hasWriter(folder)) ? 'pages' : 'branches';
 }
 
 /**

@@ -33,6 +33,32 @@ export function noteReader(folder: string): () => void {
   };
 }
 
+/** Whether a writer of any process has the folder open, as far as this process may know. */
+export function hasWriter(folder: string): boolean {
+  if (isWriterHere(folder)) return true;
+  let fd: number;
+  try {
+    fd = openSync(join(folder, lockFileName), 'r+');
+  } catch (error) {
+    // Without the file there was never a writer; without the right to it there may be one.
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
+  try {
+    const isFree = tryLock(fd);
+    if (isFree) unlock(fd);
+    return !isFree;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A lock that is there for longer than a look at it (hasWriter) takes. */
+function tryLockTwice(fd: number): boolean {
+  if (tryLock(fd)) return true;
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+  return tryLock(fd);
+}
+
 /**
  * Locks the folder for this writer and returns what releases it; releasing twice is harmless.
  * Another writer in the same process is refused too.
@@ -47,7 +73,7 @@ export function lockFolder(folder: string): () => void {
   let granted = false;
   try {
     fd = openSync(join(folder, lockFileName), 'a+', 0o644);
-    granted = tryLock(fd);
+    granted = tryLockTwice(fd);
   } catch (cause) {
     if (fd !== undefined) closeSync(fd);
     throw new StoreError('UNREADABLE', `${folder}: cannot lock the folder for writing`, { cause });

@@ -3,6 +3,7 @@
  * merely ends in free pages from one that lost data. Reads plain bytes; source: see header.ts.
  */
 import { readSync } from 'node:fs';
+import type { DataHeader } from './meta-page.js';
 
 const pageHeaderBytes = 24;
 const nodeHeaderBytes = 8;
@@ -14,15 +15,6 @@ const bigValue = 0x01;
 /** A leaf's value describes a named database; its root page is 40 bytes into the description. */
 const namedTree = 0x02;
 const namedRootAt = 40;
-
-/** What the later of the two meta pages says. */
-export interface DataHeader {
-  pageBytes: number;
-  lastPage: bigint;
-  transaction: bigint;
-  /** Root pages of the tree of free pages and of the main tree; all bits set when empty. */
-  roots: readonly [free: bigint, main: bigint];
-}
 
 interface Walk {
   fd: number;

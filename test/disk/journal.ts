@@ -1,0 +1,174 @@
+/** Reads what faulty.c noted of a disk, and makes the folder that a power cut leaves of it. */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/** As in faulty.c. */
+const kinds = [
+  'none',
+  'write',
+  'durableWrite',
+  'truncate',
+  'sync',
+  'create',
+  'rename',
+  'remove',
+] as const;
+
+interface Note {
+  kind: (typeof kinds)[number];
+  name: string;
+  offset: number;
+  data: Buffer;
+}
+
+/** Kind, length of the name, length of the data, offset: packed, little-endian. */
+const headBytes = 15;
+
+function notesIn(journal: Buffer): Note[] {
+  const notes: Note[] = [];
+  for (let at = 0; at + headBytes <= journal.length; ) {
+    const nameEnd = at + headBytes + journal.readUInt16LE(at + 1);
+    const end = nameEnd + journal.readUInt32LE(at + 3);
+    if (end > journal.length) break;
+    notes.push({
+      kind: kinds[journal[at]!]!,
+      name: journal.subarray(at + headBytes, nameEnd).toString(),
+      offset: Number(journal.readBigUInt64LE(at + 7)),
+      data: journal.subarray(nameEnd, end),
+    });
+    at = end;
+  }
+  return notes;
+}
+
+/** What a disk writes as a whole. */
+const sectorBytes = 512;
+
+/** A file's content on the disk, and what was written to it since it was synced. */
+class DiskFile {
+  bytes: Buffer;
+  readonly waiting: Note[] = [];
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  sync(): void {
+    for (const note of this.waiting) this.put(note);
+    this.waiting.length = 0;
+  }
+
+  put({ kind, offset, data }: Note): void {
+    const end = kind === 'truncate' ? offset : offset + data.length;
+    if (kind === 'truncate') this.bytes = this.bytes.subarray(0, end);
+    if (this.bytes.length < end) {
+      this.bytes = Buffer.concat([this.bytes, Buffer.alloc(end - this.bytes.length)]);
+    }
+    data.copy(this.bytes, offset);
+  }
+
+  /** Of what waits, the disk has taken some: whole writes, sectors of them, or nothing. */
+  cut(draw: (below: number) => number): Buffer {
+    for (const note of this.waiting) {
+      const luck = draw(3);
+      if (luck === 0) continue;
+      if (luck === 1 || note.kind === 'truncate') this.put(note);
+      else this.#tear(note, draw);
+    }
+    return this.bytes;
+  }
+
+  #tear(note: Note, draw: (below: number) => number): void {
+    for (let at = 0; at < note.data.length; at += sectorBytes) {
+      if (draw(2) === 0) continue;
+      const data = note.data.subarray(at, at + sectorBytes);
+      this.put({ ...note, offset: note.offset + at, data });
+    }
+  }
+}
+
+/** The files of a folder, whole, as they are on the disk. */
+type Names = Map<string, DiskFile>;
+
+/**
+ * A folder whose processes run with `faulty`'s journal. After they were killed, `cut` gives the
+ * folder what the disk would hold had the power gone at that moment.
+ */
+export class PowerCut {
+  readonly folder: string;
+  readonly journal: string;
+  readonly #before: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+    this.journal = `${folder}.journal`;
+    this.#before = `${folder}.before`;
+    rmSync(this.journal, { force: true });
+    rmSync(this.#before, { recursive: true, force: true });
+    if (existsSync(folder)) cpSync(folder, this.#before, { recursive: true });
+  }
+
+  cut(draw: (below: number) => number): void {
+    const names = this.#replayed(draw);
+    rmSync(this.folder, { recursive: true, force: true });
+    mkdirSync(this.folder);
+    for (const [name, file] of names) writeFileSync(join(this.folder, name), file.cut(draw));
+  }
+
+  #replayed(draw: (below: number) => number): Names {
+    const now: Names = new Map(this.#filesBefore());
+    const onDisk: Names = new Map(now);
+    // Changes of names since the folder was synced: a disk takes them in their order.
+    let waiting: ((names: Names) => void)[] = [];
+    const change = (how: (names: Names) => void) => {
+      how(now);
+      waiting.push(how);
+    };
+    // A process that was killed at once noted nothing.
+    const journal = existsSync(this.journal) ? readFileSync(this.journal) : Buffer.alloc(0);
+    for (const note of notesIn(journal)) {
+      const { kind, name, data } = note;
+      if (kind === 'sync' && name === '.') {
+        for (const how of waiting) how(onDisk);
+        waiting = [];
+      } else if (kind === 'create') {
+        const file = new DiskFile(Buffer.alloc(0));
+        change((names) => names.set(name, file));
+      } else if (kind === 'rename') change((names) => rename(names, name, data.toString()));
+      else if (kind === 'remove') change((names) => names.delete(name));
+      else write(now.get(name), note);
+    }
+    const taken = draw(waiting.length + 1);
+    for (const how of waiting.slice(0, taken)) how(onDisk);
+    return onDisk;
+  }
+
+  *#filesBefore(): Iterable<[string, DiskFile]> {
+    if (!existsSync(this.#before)) return;
+    for (const name of readdirSync(this.#before)) {
+      yield [name, new DiskFile(readFileSync(join(this.#before, name)))];
+    }
+  }
+}
+
+function rename(names: Names, from: string, to: string): void {
+  const file = names.get(from);
+  if (file === undefined) return;
+  names.delete(from);
+  names.set(to, file);
+}
+
+function write(file: DiskFile | undefined, note: Note): void {
+  if (file === undefined) throw new Error(`a file that nobody made: ${note.name}`);
+  if (note.kind === 'sync') file.sync();
+  else if (note.kind === 'durableWrite') file.put(note);
+  else file.waiting.push(note);
+}
