@@ -37,6 +37,8 @@ export const counts = {
   killsAtRandom: pick({ quick: 2, full: 20 }),
   /** Kills of one live server under load, each followed by a restart. */
   killsUnderLoad: pick({ quick: 3, full: 40 }),
+  /** Blocks whose votes are sent again and again; at every third the server dies. */
+  repeatedBlocks: pick({ quick: 6, full: 90 }),
   /** Copies of a folder in each of which one bit is flipped. */
   flippedBits: pick({ quick: 8, full: 500 }),
   /** Power cuts of one live server, and of servers and stores that begin. */

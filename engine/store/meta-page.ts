@@ -29,7 +29,7 @@ const at = {
 } as const;
 
 const metaPageFlag = 0x08;
-/** Keys of the tree of free pages are numbers; 0x1000 stands where lmdb did not wait for the disk. */
+/** Keys of the tree of free pages are numbers; 0x1000: lmdb did not wait for the disk. */
 const freeTreeFlags = [0x08, 0x1008];
 const magic = 0xbeefc0de;
 const dataVersion = 2;

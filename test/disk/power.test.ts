@@ -17,7 +17,7 @@ import { PowerCut } from './journal.js';
 const draw = drawnFrom(seed);
 const transports = ['uws', 'node'];
 
-/** Writes into a folder until it is killed, then cuts the power. Gives the last batch it told of. */
+/** Writes into a folder until it is killed, then cuts the power. Gives the last batch it told. */
 async function storeCut(folder: string, noSync: boolean): Promise<number> {
   const power = new PowerCut(folder);
   const env = faulty({ folder, journal: power.journal, noSync });

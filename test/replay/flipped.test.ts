@@ -1,6 +1,6 @@
 /**
- * Folders in which one bit was flipped: found, or harmless, or a clean end; never a native crash, and
- * never silently wrong.
+ * Folders in which one bit was flipped: found, or harmless, or a clean end; never a native crash,
+ * and never silently wrong.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,8 +7,8 @@ import { lockFolder } from '../lock.js';
 
 /**
  * Gives the number of pages.
- * @throws {StoreError} `CORRUPT` with what is damaged; `LOCKED` where a writer is at work; `MISSING`
- * or `UNREADABLE`.
+ * @throws {StoreError} `CORRUPT` with what is damaged; `LOCKED` where a writer is at work;
+ * `MISSING` or `UNREADABLE`.
  */
 export function checkStorePages(folder: string): number {
   prepareFolder(folder, { create: false, readOnly: true });

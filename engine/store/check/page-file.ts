@@ -1,6 +1,6 @@
 /**
- * The pages of an LMDB data file, read as plain bytes and counted: who looks at a page claims it, and
- * a page can be claimed once. Source of the layout: see ../header.ts.
+ * The pages of an LMDB data file, read as plain bytes and counted: who looks at a page claims it,
+ * and a page can be claimed once. Source of the layout: see ../header.ts.
  */
 import { fstatSync, readSync } from 'node:fs';
 import { StoreError } from '../store.js';
