@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { signatoryOf, temporaryFolder } from '../fixture.js';
 import type { Answer } from './caller.js';
-import { Caller } from './caller.js';
+import { Caller, stamp } from './caller.js';
 import { type Host, host, residentBytes, stop } from './host.js';
 import { meme, registration } from './moot.js';
 import { Wire } from './wire.js';
@@ -12,6 +12,8 @@ import { Wire } from './wire.js';
 const faults = fileURLToPath(new URL('./forms-worker-faults.mjs', import.meta.url));
 /** What many forms may leave behind; what they brought is far more. */
 const GROWTH_BYTES = 250 * 1024 * 1024;
+
+const by = signatoryOf(1);
 
 const part = (rest: string) => `--X\r\nContent-Disposition: form-data; name="caption"${rest}`;
 const field = (text: string) => `${part('\r\n\r\n')}${text}\r\n--X--\r\n`;
@@ -29,12 +31,15 @@ const malformed: Record<string, string> = {
   'only its end': '--X--',
 };
 
+/** By a registered agent: nobody else's form is read. */
 async function send(server: Host, path: string, body: string): Promise<Answer | null> {
   const wire = await Wire.open(server.url);
   const head = [
     `POST ${path} HTTP/1.1`,
     'Host: localhost',
     'Content-Type: multipart/form-data; boundary=X',
+    `X-Agent-Public-Key: ${by.publicKey}`,
+    `X-Timestamp: ${stamp()}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   wire.send(`${head.join('\r\n')}\r\n\r\n${body}`);
@@ -47,6 +52,7 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
 
   test('forms: malformed ones are answered at once, and a stop is not held up', async () => {
     const server = await host({ data: temporaryFolder(), args });
+    await new Caller(server.url).do(registration(by, 'Ada'));
     const before = residentBytes(server.pid);
     for (const [what, body] of Object.entries(malformed)) {
       const answer = await send(server, memes, body);
@@ -68,7 +74,6 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
     const nodeArgs = ['--import', faults];
     const server = await host({ data: temporaryFolder(), args, nodeArgs });
     const caller = new Caller(server.url);
-    const by = signatoryOf(1);
     await caller.do(registration(by, 'Ada'));
     for (const [index, text] of ['THROW LATER', 'REJECT', 'SILENT', 'FOR EVER'].entries()) {
       const answering = send(server, memes, field(text));
