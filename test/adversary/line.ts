@@ -1,0 +1,140 @@
+/** One TCP connection of an adversary: bytes out, whole HTTP answers in, whatever their order. */
+import { connect, type Socket } from 'node:net';
+
+export interface Reply {
+  status: number;
+  reason: string;
+  headers: Map<string, string>;
+  body: Buffer;
+}
+
+/** `silent`: neither answered nor closed in time. */
+export type Came = Reply | 'closed' | 'silent';
+
+export class Line {
+  readonly #socket: Socket;
+  #chunks = Buffer.alloc(0);
+  #isOver = false;
+  #wake: () => void = () => {};
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => {
+      this.#chunks = Buffer.concat([this.#chunks, chunk]);
+      this.#wake();
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.#isOver = true;
+      this.#wake();
+    });
+  }
+
+  /** `localAddress`: one of the loopback's own, to be somebody else. */
+  static open(url: string, localAddress?: string): Promise<Line> {
+    const { hostname: host, port } = new URL(url);
+    const from = localAddress === undefined ? {} : { localAddress };
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host, port: Number(port), ...from }, () =>
+        resolve(new Line(socket)),
+      );
+      socket.once('error', reject);
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  send(bytes: Uint8Array | string): void {
+    if (!this.#isOver) this.#socket.write(bytes);
+  }
+
+  /** Ends our side only. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  cut(): void {
+    this.#socket.destroy();
+  }
+
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** The next answer; `withoutBody` where the request was HEAD. */
+  answer(withinMs: number, withoutBody = false): Promise<Came> {
+    return this.#next(withinMs, () => this.#parsed(withoutBody));
+  }
+
+  /** Whether the connection ends, whatever comes before. */
+  over(withinMs: number): Promise<boolean> {
+    return this.#next(withinMs, () => null).then((came) => came === 'closed');
+  }
+
+  /** Takes what came so far and was no answer. */
+  take(): Buffer {
+    const taken = this.#chunks;
+    this.#chunks = Buffer.alloc(0);
+    return taken;
+  }
+
+  /** Resolves when more came, or the connection is over, or after a while. */
+  more(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, withinMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#isOver || this.#chunks.length > 0) this.#wake();
+    });
+  }
+
+  #next(withinMs: number, look: () => Reply | null): Promise<Came> {
+    return new Promise((resolve) => {
+      const done = (came: Came) => {
+        clearTimeout(timer);
+        this.#wake = () => {};
+        resolve(came);
+      };
+      const timer = setTimeout(() => done('silent'), withinMs);
+      this.#wake = () => {
+        const found = look();
+        if (found) done(found);
+        else if (this.#isOver) done('closed');
+      };
+      this.#wake();
+    });
+  }
+
+  #parsed(withoutBody: boolean): Reply | null {
+    const end = this.#chunks.indexOf('\r\n\r\n');
+    if (end < 0) return null;
+    const [first = '', ...lines] = this.#chunks.subarray(0, end).toString('latin1').split('\r\n');
+    const [, code = '0', reason = ''] = /^HTTP\/1\.[01] (\d{3}) ?(.*)$/.exec(first) ?? [];
+    const headers = new Map(
+      lines.map((line): [string, string] => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+      }),
+    );
+    const status = Number(code);
+    const bare = withoutBody || status === 204 || status === 101 || status === 100;
+    const length = bare ? 0 : headers.get('content-length');
+    // Without a length the body lasts as long as the connection.
+    if (length === undefined && !this.#isOver) return null;
+    const from = end + 4;
+    const to = length === undefined ? this.#chunks.length : from + Number(length);
+    if (this.#chunks.length < to) return null;
+    const body = this.#chunks.subarray(from, to);
+    this.#chunks = this.#chunks.subarray(to);
+    return { status, reason, headers, body };
+  }
+}
