@@ -15,6 +15,7 @@ import { httpInput, sha256Hex } from '../engine/signing.js';
 import { admittedOf } from './admitted.js';
 import type { Connections } from './connections.js';
 import { failure, success } from './errors.js';
+import { tooManyValues } from './json-size.js';
 import { mistakeOf, withMistake } from './mistakes.js';
 import { match } from './routes.js';
 import { mediaProblem, signedRequest } from './signed-request.js';
@@ -37,7 +38,10 @@ export async function debugVerify(
   request: HttpRequest,
   requestId: string,
 ): Promise<HttpResponse> {
-  const parsed = parseJson(request.body === 'unread' ? new Uint8Array() : request.body);
+  const sent = request.body === 'unread' ? new Uint8Array() : request.body;
+  const many = tooManyValues(sent);
+  if (many) return failure(many, requestId);
+  const parsed = parseJson(sent);
   const problem = 'message' in parsed ? parsed : problemOf(parsed.value);
   if (problem || 'message' in parsed) {
     const { pointer, message } = problem as { pointer: string; message: string };

@@ -1,5 +1,8 @@
 /** How many values a JSON text has at the least, told from its bytes: before anything is built. */
 
+import { type Refusal, refuse } from '../engine/index.js';
+import { serverBounds } from './limit-table.js';
+
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'"\\,[{'].map((char) => char.charCodeAt(0));
 
 /**
@@ -16,6 +19,13 @@ export function hasMoreValues(bytes: Uint8Array, most: number): boolean {
     else if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
   }
   return values > most;
+}
+
+/** Why a body is not parsed, or null. */
+export function tooManyValues(bytes: Uint8Array): Refusal | null {
+  const most = serverBounds.jsonValues;
+  if (!hasMoreValues(bytes, most)) return null;
+  return refuse('BAD_JSON', `the body has more than ${most} values`, { pointer: '' });
 }
 
 /** Where the text that begins at `from` ends. */

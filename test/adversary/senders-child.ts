@@ -1,0 +1,39 @@
+/** Sends bytes to a server from loopback addresses of its own, as fast as they are answered. */
+import { connect } from 'node:net';
+
+interface Wanted {
+  port: number;
+  /** One sender for each. */
+  addresses: readonly string[];
+  /** Base64. */
+  requests: readonly string[];
+}
+
+/** Statuses, and how often. */
+const counted = new Map<string, number>();
+
+function send({ port, requests }: Wanted, localAddress: string): void {
+  const all = requests.map((text) => Buffer.from(text, 'base64'));
+  let next = 0;
+  const open = () => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    const ask = () => socket.write(all[next++ % all.length]!);
+    socket.on('connect', ask);
+    socket.on('data', (chunk: Buffer) => {
+      const status = /^HTTP\/1\.1 (\d{3})/.exec(chunk.toString('latin1'))?.[1];
+      if (status === undefined) return;
+      counted.set(status, (counted.get(status) ?? 0) + 1);
+      if (/\r\nconnection: close/i.test(chunk.toString('latin1'))) socket.destroy();
+      else ask();
+    });
+    socket.on('error', () => {});
+    // Not at once: a refusal to connect shall not keep this process busy.
+    socket.on('close', () => setTimeout(open, 1));
+  };
+  open();
+}
+
+process.on('message', (message: Wanted | 'report') => {
+  if (message === 'report') process.send!(Object.fromEntries(counted));
+  else for (const address of message.addresses) send(message, address);
+});
