@@ -52,6 +52,13 @@ export const counts = {
   /** Seconds of garbage; and idle connections whose memory is measured, none in `quick`. */
   garbageSeconds: pick({ quick: 3, full: 10 }),
   idleSubscribers: pick({ quick: 0, full: 1_000 }),
+  /** Seconds of fuzz from the documents, for each transport. */
+  fuzzSeconds: Number(process.env.FOLKMOOT_FUZZ_SECONDS ?? pick({ quick: 4, full: 600 })),
+  /** Seconds of each kind of flood over WebSockets, and how many events one may ask for. */
+  floodSeconds: pick({ quick: 1, full: 20 }),
+  floodHistory: pick({ quick: 100, full: 3_000 }),
+  /** Minutes of virtual time in which agents write as much as the limits let them. */
+  growthMinutes: pick({ quick: 2, full: 10 }),
   /** Length of load runs on a server that stalls for one second of it. */
   stalledSeconds: pick({ quick: 3, full: 10 }),
   /** How long it is measured what a server holds; then 70 % of it, warmed up, so long. */
