@@ -63,10 +63,12 @@ function operationAt(method: string, target: string) {
 }
 
 /** Answers outside of any operation: an unknown route or method. */
-function strayProblems({ status, body, contentType }: AnswerToCheck, expected: number): string[] {
+function strayProblems(answer: AnswerToCheck, expected: number): string[] {
+  const { method, status, body, contentType } = answer;
   if (status !== expected) return [`expected ${expected}: no operation is documented here`];
   if (!/^application\/json\b/.test(contentType ?? '')) return ['not JSON'];
-  const { error } = parsed(body) as { error?: unknown };
+  if (method.toUpperCase() === 'HEAD') return [];
+  const { error } = (parsed(body) ?? {}) as { error?: unknown };
   return validate(['components', 'schemas', 'Error'], error);
 }
 

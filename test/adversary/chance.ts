@@ -1,0 +1,72 @@
+/** Chance of the adversary's tests: streams by name, so that one exchange can be drawn again. */
+import { randomInt } from 'node:crypto';
+import seedrandom from 'seedrandom';
+
+/** A run that failed is repeated with FOLKMOOT_TEST_SEED. */
+export const seed = process.env.FOLKMOOT_TEST_SEED ?? `${randomInt(2 ** 31)}`;
+
+export class Chance {
+  readonly name: string;
+  readonly #next: () => number;
+
+  constructor(name: string) {
+    this.name = name;
+    this.#next = seedrandom.alea(name);
+  }
+
+  /** A whole number from 0 to `below` - 1. */
+  int(below: number): number {
+    return Math.floor(this.#next() * below);
+  }
+
+  /** True once in `times`. */
+  once(times: number): boolean {
+    return this.int(times) === 0;
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[this.int(from.length)]!;
+  }
+
+  /** Small most of the time, now and then up to `most`. */
+  size(most: number): number {
+    return this.once(8) ? this.int(most + 1) : this.int(Math.min(most, 12) + 1);
+  }
+
+  bytes(length: number): Buffer {
+    return Buffer.from(Array.from({ length }, () => this.int(256)));
+  }
+
+  hex(length: number): string {
+    return this.bytes(Math.ceil(length / 2))
+      .toString('hex')
+      .slice(0, length);
+  }
+
+  /** So many code points of many scripts. */
+  text(length: number): string {
+    return Array.from({ length }, () => this.pick(this.once(4) ? strangeLetters : letters)).join(
+      '',
+    );
+  }
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyzABCXYZ0123456789_-. :/'];
+/** Marks, right to left, wide, beyond the first plane, controls, what JSON escapes. */
+const strangeLetters = [
+  ...'äßЖשعक中𝒳😀',
+  '\u0301',
+  '\u1ad5',
+  '\u202e',
+  '\ufeff',
+  '\u0000',
+  '\u0085',
+  '\u2028',
+  '"',
+  '\\',
+  '\n',
+  '\r\n',
+  '\t',
+  '%',
+  '\u{10ffff}',
+];
