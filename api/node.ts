@@ -4,6 +4,7 @@ import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { socketLimits } from './channels.js';
 import { Flight } from './flight.js';
+import { ListenProblem } from './listen-problem.js';
 import { Exchange, requestOf, writeRaw } from './node-exchange.js';
 import type { Application, Listening, Socket, Transport } from './transport.js';
 
@@ -52,7 +53,7 @@ async function listen(
     upgrade(application, sockets, message, stream, head);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => reject(new ListenProblem({ host, port }, error)));
     server.listen(port, host, resolve);
   });
   return {

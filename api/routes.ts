@@ -11,6 +11,7 @@ export type Route =
   | { method: string; path: string; special: SpecialRoute };
 
 export type SpecialRoute =
+  | 'root'
   | 'meta'
   | 'meme_content'
   | 'live'
@@ -50,6 +51,7 @@ export const routes: readonly Route[] = [
   get('/api/v1/state/{key}', 'stateValue', reads.stateValue),
   get('/api/v1/social/alliances', 'alliances', reads.alliances),
   get('/api/v1/events', 'events', reads.events),
+  { method: 'GET', path: '/', special: 'root' },
   { method: 'GET', path: '/api/v1/meta', special: 'meta' },
   { method: 'GET', path: '/api/v1/social/memes/{id}/content', special: 'meme_content' },
   { method: 'GET', path: '/api/v1/debug/ws/{connection_id}', special: 'debug_ws' },

@@ -5,6 +5,7 @@ import { type App, createApplication } from './application.js';
 import type { ExchangeLimits } from './exchange-limits.js';
 import type { Figures, Profile } from './limit-table.js';
 import { nodeTransport } from './node.js';
+import { type Exchange, observe } from './observe.js';
 import type { Listening, Transport } from './transport.js';
 import { uwsTransport } from './uws.js';
 
@@ -32,6 +33,8 @@ export interface ServerOptions {
   /** Wall time and, where it is given, also the time that limits count by. */
   now?: () => number;
   onFault?: (error: unknown, requestId: string) => void;
+  /** Each request and its answer; costs nothing where it is not given. */
+  onExchange?: (exchange: Exchange) => void;
 }
 
 export interface Server {
@@ -71,6 +74,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     exchange,
     ...(options.responseKeys ? { responseKeys: options.responseKeys } : {}),
   });
+  if (options.onExchange) observe(app, options.onExchange);
   const listening: Listening = await transport.listen(app, { host, port });
   const shown = host.includes(':') ? `[${host}]` : host;
   return {

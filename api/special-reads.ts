@@ -5,6 +5,7 @@ import { debugSocket, debugVerify } from './debug.js';
 import { failure, success } from './errors.js';
 import { type Figures, figuresOf, type Profile, shownLimits } from './limit-table.js';
 import { pathProblem } from './read-parameters.js';
+import { rootAnswer } from './root.js';
 import type { DocumentRoute, SpecialRoute } from './routes.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
 
@@ -25,6 +26,7 @@ export async function specialRead(
   requestId: string,
 ): Promise<HttpResponse> {
   const { network, now } = options;
+  if (what === 'root') return rootAnswer(request);
   if (what === 'meta') return success(200, meta(options));
   if (what === 'debug_verify') return debugVerify(network, now, request, requestId);
   if (what === 'debug_ws') return debugSocket(connections, network, now, request, id, requestId);

@@ -2,6 +2,7 @@
 
 import type { HttpResponse, us_listen_socket, us_socket } from 'uWebSockets.js';
 import { Flight } from './flight.js';
+import { listenProblem } from './listen-problem.js';
 import type { Application, Listening, Transport } from './transport.js';
 import { addressOf, Exchange, requestOf } from './uws-exchange.js';
 import { sockets } from './uws-sockets.js';
@@ -38,7 +39,7 @@ async function listen(
     const listenOn = app.listen as unknown as ListenOn;
     listenOn.call(app, host, port, EXCLUSIVE_PORT, resolve);
   });
-  if (!socket) throw new Error(`${host}:${port} cannot be listened on; is the port taken?`);
+  if (!socket) throw await listenProblem({ host, port });
   return {
     port: uws.us_socket_local_port(socket as unknown as us_socket),
     async close() {

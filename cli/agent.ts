@@ -1,18 +1,19 @@
 /** `folkmoot agent`: acts as an agent of a live network, and follows its events. */
-import { once } from 'node:events';
 import { Argument, Command, Option } from 'commander';
 import type { AgentClient, Proposal, Registration, VoteFields } from '../api/client.js';
 import {
   answer,
   bytesOf,
+  howToRegister,
   type KeyFlags,
   keysOf,
   list,
   repeated,
   withKey,
 } from './client-options.js';
-import { UsageError } from './exit.js';
+import { RefusedError, UsageError } from './exit.js';
 import { integer } from './options.js';
+import { printed } from './output.js';
 
 const most = Number.MAX_SAFE_INTEGER;
 const hash = '5f'.repeat(32);
@@ -28,7 +29,7 @@ Each prints one JSON object; watch prints one a line. Exit codes: 0 done, 1 refu
 FOLKMOOT_URL and FOLKMOOT_KEY. One key per network: requests do not name the network.
 
 Examples:
-  $ folkmoot keygen --json > ada.json && export FOLKMOOT_KEY=ada.json
+  $ folkmoot keygen --out ada.key.json && export FOLKMOOT_KEY=ada.key.json
   $ folkmoot agent register --name Ada --capabilities validator,producer
   $ folkmoot agent propose --tx hello
   $ folkmoot agent vote ${hash.slice(0, 8)}... approve --reason "looks right"`,
@@ -197,17 +198,32 @@ function addWatch(add: Add): void {
     .action((flags: WatchFlags) => act(flags, (client) => watch(client, flags)));
 }
 
-async function watch(client: AgentClient, { topics, since, count = most }: WatchFlags) {
+async function watch(client: AgentClient, flags: WatchFlags) {
+  const { topics, since, count = most } = flags;
+  await expectRegistered(client, flags);
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
   process.once('SIGTERM', () => interrupted.abort());
   const { signal } = interrupted;
-  let printed = 0;
+  let seen = 0;
   for await (const event of client.events(topics, { signal, ...given({ since }) })) {
-    const room = process.stdout.write(`${JSON.stringify(event)}\n`);
-    if (!room) await once(process.stdout, 'drain');
-    printed += 1;
-    if (printed === count) break;
+    await printed(JSON.stringify(event));
+    seen += 1;
+    if (seen === count) break;
+  }
+}
+
+/**
+ * The stream itself waits for a server that is gone, and a server ends the connection of a key that
+ * it does not know: both are said at once.
+ */
+async function expectRegistered(client: AgentClient, { url, key }: KeyFlags): Promise<void> {
+  const { ApiError } = await import('../api/client.js');
+  try {
+    await client.agent(client.agentId);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.reason !== 'UNKNOWN_AGENT') throw error;
+    throw new RefusedError(`the key in ${key} is no agent at ${url}; ${howToRegister}`);
   }
 }
 

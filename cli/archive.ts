@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import type { Segment, Store } from '../engine/index.js';
 import { integer } from './options.js';
+import { canRedraw, print, printJson, redraw, say } from './output.js';
 
 interface Flags {
   before: number;
@@ -80,7 +81,8 @@ async function run(folder: string, flags: Flags): Promise<void> {
     data_bytes: data(),
     compacted,
   };
-  process.stdout.write(`${flags.json ? JSON.stringify(archived) : readable(archived)}\n`);
+  if (flags.json) printJson(archived);
+  else print(...readable(archived));
 }
 
 /** @throws {StoreError} `LOCKED`, saying what to do. */
@@ -112,16 +114,19 @@ async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
       throw new StoreError('FULL', `too little room to archive: ${text}; make room and call again`);
     }
     const segment = await archive.move(before);
-    if (segment === null) return moved;
+    if (segment === null) {
+      if (canRedraw()) redraw('');
+      return moved;
+    }
     moved.push(segment);
-    if (process.stderr.isTTY) process.stderr.write(`\rentry ${segment.last} `);
+    if (canRedraw()) redraw(`entry ${segment.last}`);
   }
 }
 
 function noteKept(wanted: number, before: number): void {
   if (before >= wanted) return;
   const why = 'the last one, and all from the oldest block in voting on, stay';
-  process.stderr.write(`folkmoot: entries from ${before} on are not moved: ${why}\n`);
+  say(`folkmoot: entries from ${before} on are not moved: ${why}`);
 }
 
 /** Whether the data was rewritten without free pages; then the store is closed too. */
@@ -131,7 +136,7 @@ async function compact(store: Store): Promise<boolean> {
     return true;
   } catch (error) {
     const text = 'the past is archived, but data.mdb could not be rewritten and keeps its size';
-    process.stderr.write(`folkmoot: ${text}: ${(error as Error).message}\n`);
+    say(`folkmoot: ${text}: ${(error as Error).message}`);
     return false;
   }
 }
@@ -147,7 +152,8 @@ async function foretell(folder: string, { before: wanted, json }: Flags): Promis
     const any = first < before;
     const told = { first: any ? first : null, last: any ? before - 1 : null };
     const text = any ? `would move entries ${first} to ${before - 1}` : 'nothing to move';
-    process.stdout.write(`${json ? JSON.stringify(told) : text}\n`);
+    if (json) printJson(told);
+    else print(text);
   } finally {
     await store.close();
   }
@@ -155,7 +161,7 @@ async function foretell(folder: string, { before: wanted, json }: Flags): Promis
 
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-function readable(archived: Archived): string {
+function readable(archived: Archived): string[] {
   const { first, last, segments, bytes, raw_bytes, data_bytes_before, data_bytes } = archived;
   const files = segments === 1 ? 'one segment' : `${segments} segments`;
   const moved =
@@ -163,5 +169,5 @@ function readable(archived: Archived): string {
       ? 'nothing to move'
       : `moved entries ${first} to ${last} into ${files}: ` +
         `${megabytes(raw_bytes)} in ${megabytes(bytes)}`;
-  return `${moved}\ndata.mdb ${megabytes(data_bytes_before)} -> ${megabytes(data_bytes)}`;
+  return [moved, `data.mdb ${megabytes(data_bytes_before)} -> ${megabytes(data_bytes)}`];
 }

@@ -9,6 +9,7 @@ import { firstDivergence, firstEventDivergence, jsonDifference } from '../sim/co
 import type { SimResult } from '../sim/result.js';
 import { exitCodes } from './exit.js';
 import { openForReading } from './folder.js';
+import { print, printJson, say } from './output.js';
 
 const main = fileURLToPath(new URL('./main.js', import.meta.url));
 /** Whoever checks the signatures, and on however many threads, must not be seen in the result. */
@@ -32,7 +33,7 @@ export async function checkDeterminism(given: readonly string[]): Promise<void> 
   try {
     const runs: Finished[] = [];
     for (const verifier of verifiers) {
-      process.stderr.write(`run ${runs.length + 1} of ${verifiers.length}\n`);
+      say(`run ${runs.length + 1} of ${verifiers.length}`);
       const ended = await runOnce(args, verifier, join(folder, verifier));
       if (typeof ended === 'number') {
         process.exitCode = ended;
@@ -43,9 +44,8 @@ export async function checkDeterminism(given: readonly string[]): Promise<void> 
     const [a, b] = runs as [Finished, Finished];
     const found = await difference(a, b);
     const { digest } = a.result;
-    process.stdout.write(
-      `${json ? JSON.stringify({ same: !found, digest, ...found }) : readable(a, found)}\n`,
-    );
+    if (json) printJson({ same: !found, digest, ...found });
+    else print(...readable(a, found));
     process.exitCode = found ? exitCodes.differs : a.code;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -145,8 +145,8 @@ function both<T>([a, b]: readonly [Store, Store], of: (store: Store) => T): [T, 
   return [of(a), of(b)];
 }
 
-function readable({ result }: Finished, found: Found | null): string {
-  if (!found) return `deterministic: both runs have the digest ${result.digest}`;
+function readable({ result }: Finished, found: Found | null): string[] {
+  if (!found) return [`deterministic: both runs have the digest ${result.digest}`];
   const lines = Object.entries(found.details).map(([name, text]) => `  ${name.padEnd(7)} ${text}`);
-  return [`not deterministic: the runs part at ${found.where}`, ...lines].join('\n');
+  return [`not deterministic: the runs part at ${found.where}`, ...lines];
 }

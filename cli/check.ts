@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { Command } from 'commander';
 import type { ReplayResult } from '../engine/index.js';
 import { exitCodes } from './exit.js';
+import { print, printJson, say } from './output.js';
 
 interface Flags {
   pages?: boolean;
@@ -46,14 +47,14 @@ Examples:
 async function run(folder: string, flags: Flags): Promise<void> {
   const checked = await check(folder, flags);
   const { whole, pages, entries, problem } = checked;
-  if (flags.json) process.stdout.write(`${JSON.stringify(checked)}\n`);
+  if (flags.json) printJson(checked);
   else if (whole) {
     const replayed = entries === null ? '' : `, ${entries} entries replay to digest`;
-    process.stdout.write(`whole: ${pages} pages${replayed} ${checked.digest ?? ''}\n`);
+    print(`whole: ${pages} pages${replayed} ${checked.digest ?? ''}`);
   }
   if (whole) return;
   process.exitCode = exitCodes.crash;
-  if (!flags.json) process.stderr.write(`folkmoot: ${problem}\n`);
+  if (!flags.json) say(`folkmoot: ${problem}`);
 }
 
 async function check(folder: string, flags: Flags): Promise<Checked> {

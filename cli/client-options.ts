@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AgentKeys } from '../api/client.js';
 import { exitCodes, UsageError } from './exit.js';
+import { readSecret } from './key-file.js';
+import { printJson, say } from './output.js';
 
 export interface UrlFlags {
   url: string;
@@ -25,7 +27,7 @@ export function withUrl(command: Command): Command {
 /** Adds --url and --key to a command. */
 export function withKey(command: Command): Command {
   return withUrl(command).addOption(
-    new Option('--key <file>', 'the key that signs, as keygen --json prints it')
+    new Option('--key <file>', 'the key that signs, as keygen --out writes it')
       .env('FOLKMOOT_KEY')
       .makeOptionMandatory(),
   );
@@ -43,13 +45,13 @@ export const list = (text: string) => text.split(',').filter((one) => one !== ''
 export const repeated = (text: string, before: string[] = []) => [...before, text];
 
 /** The keys of a file; what is wrong with it is told without what is in it. */
-export async function keysOf(file: string): Promise<AgentKeys> {
+export async function keysOf(file: string, option = '--key'): Promise<AgentKeys> {
   const { loadKeys } = await import('../api/client.js');
+  const text = readSecret(file, option);
   try {
-    return loadKeys(textOf(file));
+    return loadKeys(text);
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`--key ${file}: ${(error as Error).message}`);
+    throw new UsageError(`${option} ${file}: ${(error as Error).message}`);
   }
 }
 
@@ -62,7 +64,8 @@ export function bytesOf(file: string): Buffer {
   }
 }
 
-const textOf = (file: string) => bytesOf(file).toString('utf8');
+/** For a key that the server does not know. */
+export const howToRegister = 'to register it: folkmoot agent register --name NAME';
 
 /** Prints what a call answers, as one line of JSON; one line on standard error if it is refused. */
 export async function answer(call: Promise<unknown>): Promise<void> {
@@ -71,7 +74,9 @@ export async function answer(call: Promise<unknown>): Promise<void> {
     print(await call);
   } catch (error) {
     if (error instanceof client.ApiError || error instanceof client.StreamError) {
-      return refused([error.code, error.reason].filter(Boolean).join(' '), error.message);
+      const hint = error.reason === 'UNKNOWN_KEY' ? `; ${howToRegister}` : '';
+      const named = [error.code, error.reason].filter(Boolean).join(' ');
+      return refused(named, `${error.message}${hint}`);
     }
     if (error instanceof client.UnreachableError) return refused('unreachable', error.message);
     if (error instanceof client.ResponseSignatureError) return refused('unproven', error.message);
@@ -81,10 +86,10 @@ export async function answer(call: Promise<unknown>): Promise<void> {
 
 /** Nothing is printed for what answers nothing. */
 export function print(value: unknown): void {
-  if (value !== undefined) process.stdout.write(`${JSON.stringify(value)}\n`);
+  if (value !== undefined) printJson(value);
 }
 
 function refused(what: string, why: string): void {
-  process.stderr.write(`folkmoot: ${what}: ${why}\n`);
+  say(`folkmoot: ${what}: ${why}`);
   process.exitCode = exitCodes.refused;
 }

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import type { Comparison } from '../sim/index.js';
 import { showCount } from './count-progress.js';
 import { exitCodes, UsageError } from './exit.js';
+import { print, printJson } from './output.js';
 
 interface Flags {
   out?: string;
@@ -50,7 +51,8 @@ async function run(flags: Flags): Promise<void> {
   }
   if (flags.list) {
     const { caseNames } = await import('../sim/index.js');
-    print(flags.json ? JSON.stringify(caseNames()) : caseNames().join('\n'));
+    if (flags.json) printJson(caseNames());
+    else print(...caseNames());
   } else if (flags.out !== undefined) await write(flags.out, flags);
   else await check(flags.check!, flags.against!, flags);
 }
@@ -72,7 +74,8 @@ async function write(out: string, { only, json }: Flags): Promise<void> {
   const rows = suite.cases.map(({ name, lines, digest }) => {
     return `${name.padEnd(18)} ${String(lines).padStart(6)} lines  ${digest}`;
   });
-  print(json ? JSON.stringify(suite) : [...rows, `${out}/README.md says how to use it`].join('\n'));
+  if (json) printJson(suite);
+  else print(...rows, `${out}/README.md says how to use it`);
 }
 
 async function check(file: string, suite: string, { partial = false, json }: Flags) {
@@ -80,7 +83,8 @@ async function check(file: string, suite: string, { partial = false, json }: Fla
   if (file !== '-' && !existsSync(file)) throw new UsageError(`--check: ${file} does not exist`);
   const bytes = file === '-' ? process.stdin : createReadStream(file);
   const comparison = await checkResults(suite, bytes, { partial });
-  print(json ? JSON.stringify(comparison) : readable(comparison));
+  if (json) printJson(comparison);
+  else print(...readable(comparison).split('\n'));
   process.exitCode = comparison.match ? exitCodes.done : exitCodes.differs;
 }
 
@@ -95,5 +99,3 @@ function readable({ lines, cases, difference }: Comparison): string {
     `  found    ${found}`,
   ].join('\n');
 }
-
-const print = (text: string) => process.stdout.write(`${text}\n`);

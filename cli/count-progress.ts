@@ -1,20 +1,24 @@
 /** How many of many things are done, on standard error: a bar with time left, or a line a tenth. */
 import { Presets, SingleBar } from 'cli-progress';
+import { canRedraw, say } from './output.js';
 
 export interface CountProgress {
   update(done: number): void;
   stop(): void;
 }
 
+/** Columns of the bar itself: what stands beside it needs the rest of a narrow terminal. */
+export const BAR = 24;
+
 /** @param what is counted, in the plural. */
 export function showCount(of: number, what: string): CountProgress {
-  return process.stderr.isTTY ? bar(of, what) : lines(of, what);
+  return canRedraw() ? bar(of, what) : lines(of, what);
 }
 
 function bar(of: number, what: string): CountProgress {
   const format = ` {bar} {value}/{total} ${what} | {eta_formatted} left`;
   const shown = new SingleBar(
-    { format, stream: process.stderr, etaBuffer: 50 },
+    { format, stream: process.stderr, etaBuffer: 50, barsize: BAR },
     Presets.shades_classic,
   );
   let started = false;
@@ -35,7 +39,7 @@ function lines(of: number, what: string): CountProgress {
       const reached = Math.floor((10 * done) / of);
       if (reached === tenths) return;
       tenths = reached;
-      process.stderr.write(`${done}/${of} ${what}\n`);
+      say(`${done}/${of} ${what}`);
     },
     stop() {},
   };

@@ -1,8 +1,13 @@
-/** How the command line ends: codes, and one line for what went wrong. */
+/**
+ * How the command line ends: codes, and one line for what went wrong. The same mistake has the same
+ * code in every command: what was named wrongly, an option as a file, is usage; what is as it was
+ * named, and damaged, held by another or not to be written, is a crash.
+ */
+import { say } from './output.js';
 
 export const exitCodes = {
   done: 0,
-  /** A server refused, or nobody answered. */
+  /** A server refused, nobody answered, or no server can be had. */
   refused: 1,
   usage: 2,
   noProgress: 10,
@@ -21,6 +26,16 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
+/** A server does not do what is asked: exit code 1. */
+export class RefusedError extends Error {
+  override name = 'RefusedError';
+}
+
+/** Where a server was to listen, it cannot: exit code 1. */
+export class ListenError extends Error {
+  override name = 'ListenError';
+}
+
 /** Standard output cannot be written. */
 export class OutputError extends Error {
   override name = 'OutputError';
@@ -32,19 +47,41 @@ const named = (error: unknown, ...names: string[]) =>
 
 /** Whether a user can mend it: a wrong option, condition, scenario or folder. */
 const isUsage = (error: unknown) =>
-  named(error, 'UsageError', 'ScenarioError', 'SweepError', 'ConditionError');
+  named(error, 'UsageError', 'ScenarioError', 'SweepError', 'ConditionError') ||
+  (isStore(error) && isNamedWrongly(error as StoreFailure));
 
-/** Whether a server is to blame. */
-const isRemote = (error: unknown) => named(error, 'RemoteError', 'LoadError');
+/** Whether a server is to blame, or none can be had. */
+const isRemote = (error: unknown) =>
+  named(error, 'RemoteError', 'LoadError', 'RefusedError', 'ListenError');
 
-/** Whether a folder cannot be used, or the disk. */
-export const isStore = (error: unknown) => named(error, 'StoreError');
+/** Whether a file or folder cannot be used, or the disk. */
+const isStore = (error: unknown) => named(error, 'StoreError');
+
+interface StoreFailure extends Error {
+  code: string;
+  cause?: { code?: string };
+}
+
+/** What is not there, not to be read, or holds something else: another one was meant. */
+const wrongName: ReadonlySet<string> = new Set(['MISSING', 'UNREADABLE', 'OTHER_NETWORK']);
+/** The same from a machine that is out of something, or broken. */
+const faults: ReadonlySet<string | undefined> = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EIO',
+  'ENOMEM',
+  'EMFILE',
+  'ENFILE',
+]);
+
+const isNamedWrongly = ({ code, cause }: StoreFailure): boolean =>
+  wrongName.has(code) && !faults.has(cause?.code);
 
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
 export function fail(error: unknown): never {
   const known = isUsage(error) || isRemote(error) || isStore(error) || named(error, 'OutputError');
-  const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
-  process.stderr.write(`folkmoot: ${text}\n`);
+  if (known) say(`folkmoot: ${(error as Error).message}`);
+  else say(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
   if (isRemote(error)) process.exit(exitCodes.refused);
   process.exit(isUsage(error) ? exitCodes.usage : exitCodes.crash);
 }

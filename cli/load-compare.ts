@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { Comparison } from '../bench/load/figures/compare.js';
 import type { LoadResult } from '../bench/load/result.js';
 import { exitCodes } from './exit.js';
+import { print, printJson, say } from './output.js';
 
 interface Flags {
   failOn?: string[];
@@ -26,15 +27,15 @@ by one. A figure that was not measured meets every condition. A latency without 
 the slowest one.
 
 Where R, what one core of the machine verifies, differs by more than 10 %, the machine was not as
-fast: changes are then of the figures' ratios to R.
+fast: changes of closed loops and saturations are then of the figures' ratios to R. In an open loop
+rates are compared as shares of what was asked for.
 
 Examples:
   $ folkmoot load compare before/ after/
   $ folkmoot load compare base.json result.json --fail-on 'p99>+10%,tps<-5%' --fail-on 'errors>1%'
 
 Exit codes: 14 when one of them is INVALID or CLIENT_BOUND, so that its figures are not the
-server's, whatever else; 15 when a condition is met; 0 otherwise; 2 usage, 13 a file that cannot be
-used.`,
+server's, whatever else; 15 when a condition is met; 0 otherwise; 2 usage, or no result.`,
     )
     .action(run);
 }
@@ -54,12 +55,12 @@ async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<
   }));
   if (json) {
     const heads = { a: { path: a, ...headOf(base) }, b: { path: b, ...headOf(result) } };
-    process.stdout.write(`${JSON.stringify({ ...heads, ...comparison, conditions: judged })}\n`);
+    printJson({ ...heads, ...comparison, conditions: judged });
   } else {
-    process.stdout.write(`${await text(comparison, base, result)}\n`);
+    print(...(await readable(comparison, base, result)));
   }
   const failed = judged.flatMap((one) => (one.met === null ? [] : [one.met]));
-  for (const sentence of failed) process.stderr.write(`folkmoot: ${sentence}\n`);
+  for (const sentence of failed) say(`folkmoot: ${sentence}`);
   if (!comparison.usable) process.exitCode = exitCodes.invalid;
   else if (failed.length > 0) process.exitCode = exitCodes.failOn;
 }
@@ -76,28 +77,27 @@ const headOf = ({ started, commit, machine, verdict, ended, server, asked }: Loa
 
 type Row = [name: string, a: string, b: string, change: string];
 
-async function text(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string> {
+async function readable(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string[]> {
   const { percentText, valueText } = await import('../bench/load/figures/compare.js');
   const { r, figures, warnings } = comparison;
   const rate = { unit: 'per_s' } as const;
   const rows: Row[] = [
-    ['', 'A', 'B', r.moved ? 'change, by R' : 'change'],
+    ['', 'A', 'B', r.scaled ? 'change, by R' : 'change'],
     ['started', a.started, b.started, ''],
     ['server', serverText(a), serverText(b), ''],
     ['load', loadText(a), loadText(b), ''],
-    ['verdict', a.verdict, b.verdict, ''],
+    ['verdict', verdictText(a), verdictText(b), ''],
     ['R', valueText(rate, r.a), valueText(rate, r.b), percentText(rate, r.change)],
     ...figures.map((one): Row => {
       const values = [valueText(one, one.a), valueText(one, one.b)] as const;
       return [one.figure, ...values, percentText(one, one.change)];
     }),
   ];
-  const lines = [aligned(rows), ...warnings.map((warning) => `note: ${onOneLine(warning)}`)];
-  return lines.join('\n');
+  return [...aligned(rows), ...warnings.map((warning) => `note: ${warning}`)];
 }
 
-/** Files may be anybody's: nothing in them steers a terminal. */
-const onOneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ');
+const verdictText = ({ verdict, ended }: LoadResult): string =>
+  ended === 'complete' ? verdict : `${verdict}, ${ended}`;
 
 const serverText = ({ server }: LoadResult): string => {
   const { version, limits_profile: limits } = server;
@@ -108,13 +108,13 @@ const loadText = ({ asked: { workload, rate, concurrency } }: LoadResult): strin
   rate === null ? `${workload}, ${concurrency} at a time` : `${workload}, ${rate}/s`;
 
 /** Names at the left, all else at the right. */
-function aligned(rows: readonly Row[]): string {
+function aligned(rows: readonly Row[]): string[] {
   const widths = [0, 1, 2, 3].map((column) =>
     rows.reduce((most, row) => Math.max(most, row[column]!.length), 0),
   );
   const line = ([name, ...rest]: Row) => {
     const cells = rest.map((cell, index) => cell.padStart(widths[index + 1]!));
-    return onOneLine([name.padEnd(widths[0]!), ...cells].join('  ').trimEnd());
+    return [name.padEnd(widths[0]!), ...cells].join('  ').trimEnd();
   };
-  return rows.map(line).join('\n');
+  return rows.map(line);
 }

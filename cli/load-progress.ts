@@ -1,5 +1,6 @@
 /** How far a load run is, on standard error: one line a second. */
 import type { LoadHooks, LoadOptions, Probe } from '../bench/load/index.js';
+import { say } from './output.js';
 
 export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 'onSecond'>>;
 
@@ -7,8 +8,8 @@ const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'waiti
 
 export function showLoad(options: LoadOptions): LoadDisplay {
   return {
-    onTarget: (server) => print(`folkmoot load ${options.workload}: ${serverLine(server)}`),
-    onPreparing: print,
+    onTarget: (server) => say(`folkmoot load ${options.workload}: ${serverLine(server)}`),
+    onPreparing: (line) => say(line),
     onSecond({ phase, elapsedMs, second }) {
       const { warmupMs, durationMs } = options;
       const passed = phase === 'warm-up' ? elapsedMs + warmupMs : elapsedMs;
@@ -21,7 +22,7 @@ export function showLoad(options: LoadOptions): LoadDisplay {
       const what = shown
         ? `: ${second.accepted} accepted/s, ${second.failed} failed, p99 ${p99} ms`
         : '';
-      print(`${names[phase]} ${time}${what}`);
+      say(`${names[phase]} ${time}${what}`);
     },
   };
 }
@@ -34,7 +35,7 @@ export function showProbe(
   const fate = holds ? `held, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
   const speed =
     r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
-  print(`bracket ${bracket + 1}: ${rounded(rate)} a second ${fate}${speed}`);
+  say(`bracket ${bracket + 1}: ${rounded(rate)} a second ${fate}${speed}`);
 }
 
 const rounded = (value: number) => Math.round(value).toLocaleString('en-US');
@@ -49,8 +50,4 @@ export function serverLine({ url, version, limits_profile, durable }: Server): s
     ...(durable === null ? [] : [durable ? 'durable on disk' : 'in memory']),
   ];
   return `${url}, ${known.length > 0 ? known.join(', ') : 'which says nothing about itself'}`;
-}
-
-function print(line: string): void {
-  process.stderr.write(`${line}\n`);
 }

@@ -1,4 +1,5 @@
 /** The readable summary of a load run. */
+import { early } from '../bench/load/figures/compare.js';
 import type { LoadResult } from '../bench/load/index.js';
 import { serverLine } from './load-progress.js';
 
@@ -10,9 +11,10 @@ const perS = (value: number) =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 2 : 0 });
 const percent = (share: number) => `${perS(100 * share)} %`;
 
-export function loadSummary(result: LoadResult): string {
+/** Its lines. */
+export function loadSummary(result: LoadResult): string[] {
   const rows: [string, string][] = [
-    ['verdict', result.verdict],
+    ['verdict', verdictText(result)],
     ...result.reasons.map((reason): [string, string] => ['', reason]),
     ['server', serverLine(result.server)],
     ['asked', asked(result)],
@@ -26,8 +28,12 @@ export function loadSummary(result: LoadResult): string {
     ['seed', result.seed],
   ];
   const lines = rows.map(([name, value]) => `${name.padEnd(16)} ${value}`.trimEnd());
-  return [...lines, '', ...latencies(result)].join('\n');
+  return [...lines, '', ...latencies(result)];
 }
+
+/** A run that was cut short says so first. */
+const verdictText = (result: LoadResult): string =>
+  result.ended === 'complete' ? result.verdict : `${result.verdict}; it ${early(result)}`;
 
 function asked({ asked: wanted }: LoadResult): string {
   const { workload, loop, rate, concurrency, agents, batch, duration_s, warmup_s } = wanted;
@@ -117,6 +123,8 @@ function machine({ machine: name, node, r }: LoadResult): string {
 
 const columns = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
 
+const TOO_FEW = '-: too few samples; a p99.9 needs 1,000.';
+
 /** A table of latencies; what has no samples is left out. */
 function latencies(result: LoadResult): string[] {
   const rows: [string, Percentiles][] = [
@@ -132,11 +140,13 @@ function latencies(result: LoadResult): string[] {
   const width = Math.max(...seen.map(([name]) => name.length), 16);
   const cell = (text: string) => text.padStart(10);
   const head = columns.map((name) => cell(name === 'p999' ? 'p99.9' : name)).join('');
+  const few = seen.filter(([, { p999 }]) => p999 === null).length > 0;
   return [
     `${'milliseconds'.padEnd(width)}${head}`,
     ...seen.map(([name, values]) => {
-      const cells = columns.map((column) => cell((values[column] ?? 0).toFixed(2)));
+      const cells = columns.map((column) => cell(values[column]?.toFixed(2) ?? '-'));
       return `${name.padEnd(width)}${cells.join('')}`;
     }),
+    ...(few ? [TOO_FEW] : []),
   ];
 }

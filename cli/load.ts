@@ -6,7 +6,7 @@ import { exitCodes } from './exit.js';
 import { loadCompareCommand } from './load-compare.js';
 import { addLoadOptions, type LoadFlags, loadOptions } from './load-options.js';
 import { showLoad, showProbe } from './load-progress.js';
-import { loadSummary } from './load-summary.js';
+import { print, printJson, say } from './output.js';
 import { interruption } from './signals.js';
 import { commitHash } from './version.js';
 
@@ -73,9 +73,10 @@ async function run(flags: LoadFlags): Promise<void> {
   };
   const result = await resultOf(options, flags, hooks);
   if (flags.out !== undefined) await files.writeLoad(result, flags.out);
-  process.stdout.write(flags.json ? `${JSON.stringify(result)}\n` : `${loadSummary(result)}\n`);
+  if (flags.json) printJson(result);
+  else print(...(await import('./load-summary.js')).loadSummary(result));
   const failed = conditions.flatMap((condition) => met(condition, result) ?? []);
-  for (const sentence of failed) process.stderr.write(`folkmoot: ${sentence}\n`);
+  for (const sentence of failed) say(`folkmoot: ${sentence}`);
   process.exitCode = exitCodeOf(result, failed);
 }
 

@@ -1,7 +1,7 @@
 /** `folkmoot log`: prints the log, one JSON object a line. */
-import { once } from 'node:events';
 import { Command } from 'commander';
 import { integer } from './options.js';
+import { printed, say } from './output.js';
 
 const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
 
@@ -21,10 +21,13 @@ Examples:
   $ folkmoot log runs/7 --from 10 --to 12
   $ folkmoot log runs/7 > run.ndjson && folkmoot replay run.ndjson --signatures`,
     )
-    .action(print);
+    .action(printLog);
 }
 
-async function print(folder: string, { from, to }: { from: number; to?: number }): Promise<void> {
+async function printLog(
+  folder: string,
+  { from, to }: { from: number; to?: number },
+): Promise<void> {
   const { printLine, storedLines } = await import('../engine/index.js');
   const { openForReading } = await import('./folder.js');
   const store = openForReading(folder);
@@ -32,11 +35,10 @@ async function print(folder: string, { from, to }: { from: number; to?: number }
     const end = store.meta()?.seq ?? -1;
     const last = Math.min(to ?? end, end);
     if (from > end || (to ?? 0) > end) {
-      process.stderr.write(`folkmoot: the log ends at entry ${end}\n`);
+      say(`folkmoot: the log ends at entry ${end}`);
     }
     for (const line of storedLines(store, from, last)) {
-      const room = process.stdout.write(`${JSON.stringify(printLine(line))}\n`);
-      if (!room) await once(process.stdout, 'drain');
+      await printed(JSON.stringify(printLine(line)));
     }
   } finally {
     await store.close();

@@ -14,6 +14,7 @@ import { keygenCommand } from './keygen.js';
 import { loadCommand } from './load.js';
 import { logCommand } from './log.js';
 import { networkCommand } from './network.js';
+import { escaped } from './output.js';
 import { replayCommand } from './replay.js';
 import { scenarioCommand } from './scenario.js';
 import { serveCommand } from './serve.js';
@@ -28,6 +29,7 @@ const program = new Command('folkmoot')
   .version(packageVersion())
   // What stands behind a command is its own, as --json behind `load compare`.
   .enablePositionalOptions()
+  .configureOutput({ outputError: (text, write) => write(usageError(text)) })
   .showHelpAfterError('(--help shows the options)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.usage))
   .addHelpText(
@@ -38,9 +40,10 @@ Examples:
   $ folkmoot sim --seed 7 --out runs/7      keep log, state and tables
   $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
 
-Exit codes: 0 done, 1 a server refused or is gone, 2 usage, 10 no progress, 11 broken rule,
-12 replay or a second run differs, 13 crash, or data that is damaged or cannot be used, 14 a
-load run whose figures cannot be trusted, 15 what --fail-on names.`,
+Exit codes: 0 done, 1 a server refused, is gone or cannot listen, 2 usage (an option, or a file or
+folder that is not there or none of its kind), 10 no progress, 11 broken rule, 12 replay or a
+second run differs, 13 crash, or data that is damaged, in use or cannot be written, 14 a load run
+whose figures cannot be trusted, 15 what --fail-on names.`,
   );
 
 for (const command of [
@@ -61,6 +64,13 @@ for (const command of [
   keygenCommand,
 ]) {
   program.addCommand(inherit(command(), program));
+}
+
+/** Arguments are repeated in it; only a suggestion stands on a line of its own. */
+function usageError(text: string): string {
+  const [, error = '', suggestion = ''] =
+    /^([\s\S]*?)(\n\(Did you mean .*\))?\n*$/.exec(text) ?? [];
+  return `${escaped(error)}${suggestion}\n`;
 }
 
 /** What the program settled holds at every depth: a mistake there is usage too. */

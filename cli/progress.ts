@@ -1,6 +1,8 @@
 /** How far a run is, on standard error: a bar on a terminal, a line a tenth elsewhere. */
 import { Presets, SingleBar } from 'cli-progress';
 import type { Progress } from '../sim/index.js';
+import { BAR } from './count-progress.js';
+import { canRedraw, say } from './output.js';
 
 export interface ProgressDisplay {
   update(progress: Progress): void;
@@ -8,12 +10,15 @@ export interface ProgressDisplay {
 }
 
 export function showProgress(): ProgressDisplay {
-  return process.stderr.isTTY ? bar() : lines();
+  return canRedraw() ? bar() : lines();
 }
 
 function bar(): ProgressDisplay {
   const format = ' {bar} {percentage}% | {closed} blocks | {votes} votes | {duration_formatted}';
-  const shown = new SingleBar({ format, stream: process.stderr }, Presets.shades_classic);
+  const shown = new SingleBar(
+    { format, stream: process.stderr, barsize: BAR },
+    Presets.shades_classic,
+  );
   shown.start(1, 0, { closed: 0, votes: 0 });
   return {
     update: ({ done, closed, votes }) => shown.update(done, { closed, votes }),
@@ -31,7 +36,7 @@ function lines(): ProgressDisplay {
       tenths = reached;
       // A run on a server has no digest: the log is not its own.
       const durable = digest === '' ? '' : `, durable to entry ${seq} digest ${digest}`;
-      process.stderr.write(`${reached}0 %: ${closed} blocks, ${votes} votes${durable}\n`);
+      say(`${reached}0 %: ${closed} blocks, ${votes} votes${durable}`);
     },
     stop() {},
   };

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import type { Divergence, ReplayResult, Store, Verifier } from '../engine/index.js';
 import { exitCodes } from './exit.js';
 import { integer } from './options.js';
+import { canRedraw, print, printJson, redraw, say } from './output.js';
 
 interface Flags {
   signatures?: boolean;
@@ -41,8 +42,10 @@ async function run(source: string, flags: Flags): Promise<void> {
   const verifier = flags.signatures ? createVerifier(flags.verifier) : undefined;
   try {
     const result = await compare(source, flags, verifier);
+    if (canRedraw()) redraw('');
     const { records_compared: _, ...shown } = result;
-    process.stdout.write(`${flags.json ? JSON.stringify(shown) : readable(result)}\n`);
+    if (flags.json) printJson(shown);
+    else print(...readable(result));
     process.exitCode = result.match ? exitCodes.done : exitCodes.differs;
   } finally {
     await verifier?.close();
@@ -55,9 +58,7 @@ async function compare(source: string, flags: Flags, verifier?: Verifier): Promi
   const options = {
     ...(verifier ? { verifier } : {}),
     ...(flags.to === undefined ? {} : { to: flags.to }),
-    ...(process.stderr.isTTY
-      ? { onProgress: (seq: number) => void process.stderr.write(`\rentry ${seq} `) }
-      : {}),
+    ...(canRedraw() ? { onProgress: (seq: number) => redraw(`entry ${seq}`) } : {}),
   };
   if (source === '-') return replay({ ...options, lines: fileLines('/dev/stdin') });
   if (!isFolder(source)) return replay({ ...options, lines: fileLines(source) });
@@ -67,7 +68,7 @@ async function compare(source: string, flags: Flags, verifier?: Verifier): Promi
     if (!end) throw new StoreError('MISSING', `${source}: no network is stored here`);
     const { to } = flags;
     if (to !== undefined && to > end.seq) {
-      process.stderr.write(`folkmoot: the log ends at entry ${end.seq}\n`);
+      say(`folkmoot: the log ends at entry ${end.seq}`);
     }
     const result = await replay({
       ...options,
@@ -76,7 +77,7 @@ async function compare(source: string, flags: Flags, verifier?: Verifier): Promi
       lines: storedLines(stored, 0, end.seq),
     });
     if (result.match && to === undefined && !result.records_compared) {
-      process.stderr.write('folkmoot: a writer went on meanwhile: records were not compared\n');
+      say('folkmoot: a writer went on meanwhile: records were not compared');
     }
     return result;
   } finally {
@@ -84,15 +85,14 @@ async function compare(source: string, flags: Flags, verifier?: Verifier): Promi
   }
 }
 
-function readable(result: ReplayResult): string {
-  const digests = `digest     ${result.digest}\nlog digest ${result.log_digest}`;
+function readable(result: ReplayResult): string[] {
   const { first_divergence: divergence, entries } = result;
-  return divergence
-    ? `differs after ${entries} matching entries\n${describe(divergence)}`
-    : `match: ${entries} entries\n${digests}`;
+  if (divergence) return [`differs after ${entries} matching entries`, ...described(divergence)];
+  const digests = [`digest     ${result.digest}`, `log digest ${result.log_digest}`];
+  return [`match: ${entries} entries`, ...digests];
 }
 
-function describe({ seq, kind, what, which, expected, found }: Divergence): string {
+function described({ seq, kind, what, which, expected, found }: Divergence): string[] {
   const where = `entry ${seq} (${kind}): ${what}${which === undefined ? '' : `, ${which}`}`;
-  return `${where}\n  expected ${expected}\n  found    ${found}`;
+  return [where, `  expected ${expected}`, `  found    ${found}`];
 }

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { Change } from '../sim/index.js';
 import { exitCodes } from './exit.js';
+import { print, printJson, say } from './output.js';
 import { scenarioOptions } from './scenario-options.js';
 
 export function scenarioCommand(): Command {
@@ -22,11 +23,13 @@ Examples:
     .command('check')
     .description('say of each file whether it can be run, or the first thing that is wrong')
     .argument('<file...>', 'scenarios, YAML or JSON')
+    .option('--no-scripts', 'leave the scripts of a scenario alone')
     .addHelpText(
       'after',
       `
-A line a file on standard output. Scripts are loaded, not called. Exit codes: 0 all are fine,
-2 usage, or one of them is not.
+A line a file on standard output. The scripts of a scenario are programs, and to check them is to
+run what stands at their top: --no-scripts does not. They are taken from the folder of the scenario
+file only. Exit codes: 0 all are fine, 2 usage, or one of them is not.
 
 Example:
   $ folkmoot scenario check town.yaml byzantine`,
@@ -54,12 +57,16 @@ Example:
   return scenario;
 }
 
-async function check(files: string[]): Promise<void> {
-  const { checkScripts, loadScenario, ScenarioError } = await import('../sim/index.js');
+async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
+  const { checkScripts, loadScenario, ScenarioError, scriptsOf } = await import('../sim/index.js');
   for (const file of files) {
     try {
       const { scenario, folder } = loadScenario(file);
-      await checkScripts(scenario, folder);
+      const programs = scriptsOf(scenario);
+      const did = scripts ? 'runs' : 'not checked:';
+      // Before it is done: it may be the last thing that is.
+      if (programs.length > 0) say(`${file}: ${did} ${programs.join(', ')} in ${folder}`);
+      if (scripts) await checkScripts(scenario, folder);
       print(`ok ${file}: ${scenario.title} (${scenario.population} agents)`);
     } catch (error) {
       if (!(error instanceof ScenarioError)) throw error;
@@ -73,13 +80,14 @@ async function check(files: string[]): Promise<void> {
 async function showOne(file: string, { set, json }: { set?: Change[]; json?: boolean }) {
   const { loadScenario } = await import('../sim/index.js');
   const { scenario } = loadScenario(file, set);
-  if (json) print(JSON.stringify(scenario));
-  else print((await import('yaml')).stringify(scenario).trimEnd());
+  if (json) return printJson(scenario);
+  const { yamlLines } = await import('./yaml-text.js');
+  print(...(await yamlLines(scenario)));
 }
 
 async function printSchema(): Promise<void> {
   const { scenarioJsonSchema } = await import('../sim/index.js');
-  print(JSON.stringify(scenarioJsonSchema(), null, 2));
+  print(...JSON.stringify(scenarioJsonSchema(), null, 2).split('\n'));
 }
 
 async function list({ json }: { json?: boolean }): Promise<void> {
@@ -88,10 +96,8 @@ async function list({ json }: { json?: boolean }): Promise<void> {
     const { title, question } = loadScenario(path).scenario;
     return { name, title, question, path };
   });
-  if (json) print(JSON.stringify(all));
-  else for (const one of all) print(`${one.name}: ${one.title}\n  ${one.question}\n  ${one.path}`);
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  if (json) return printJson(all);
+  for (const { name, title, question, path } of all) {
+    print(`${name}: ${title}`, `  ${question}`, `  ${path}`);
+  }
 }

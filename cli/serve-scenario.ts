@@ -1,4 +1,5 @@
 /** `folkmoot serve --scenario`: scripted agents on the network that is served. */
+import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Genesis, GenesisOptions, Network, Store } from '../engine/index.js';
@@ -50,23 +51,35 @@ export async function servedScenario(flags: ServeScenarioFlags): Promise<WantedS
 }
 
 /**
- * What the network in a folder is opened with: a new one has the scenario's consensus, with what is
- * `asked` for in its place; one that was begun has its own.
+ * What the network in a folder is opened with: a new one has the scenario's consensus and an id
+ * that is drawn, with what is `asked` for in their place; one that was begun has its own.
  * @throws {UsageError} when it is one whose agents do not sign.
  */
 export async function servedGenesis(
   folder: string,
-  asked: GenesisOptions,
+  asked: Partial<GenesisOptions>,
   wanted: WantedScenario | null,
 ): Promise<GenesisOptions> {
   const stored = await storedGenesis(folder);
+  const named = { network_id: stored?.network_id ?? drawnId(), ...asked };
   if (stored?.signatures === 'none') {
     const what = `${folder} holds a simulation whose agents did not sign (signatures: none)`;
     throw new UsageError(`${what}; it can be replayed, not served: expected another folder`);
   }
-  if (stored || !wanted) return asked;
+  if (stored || !wanted) return named;
   const { genesisOf } = await import('../sim/genesis.js');
-  return { ...genesisOf({ ...wanted.scenario, signatures: 'verified' }), ...asked };
+  return { ...genesisOf({ ...wanted.scenario, signatures: 'verified' }), ...named };
+}
+
+const letters = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/**
+ * Fifty bits of chance: what is signed for one network must not hold on another that somebody
+ * started without a name.
+ */
+function drawnId(): string {
+  const drawn = [...randomBytes(10)].map((byte) => letters[byte % letters.length]);
+  return `devnet-${drawn.join('')}`;
 }
 
 /** Null where no network was begun, or none that can be read: opening it tells what is wrong. */

@@ -1,13 +1,16 @@
 /** `folkmoot serve`: a live network over HTTP and WebSocket. */
-import { readFileSync } from 'node:fs';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../api/index.js';
 import type { ArchiveOptions, Network } from '../engine/index.js';
 import { type Policy, policies, type Weights, weightings } from '../engine/schema/genesis.js';
-import { fail, UsageError } from './exit.js';
+import type { Population } from '../sim/index.js';
+import { keysOf } from './client-options.js';
+import { fail, ListenError, UsageError } from './exit.js';
 import { limitsFile } from './limits-file.js';
 import { integer } from './options.js';
+import { printJson } from './output.js';
+import { exchangeLog, logBlocks, openLog, tellListening } from './serve-log.js';
 import {
   addScenarioOptions,
   type ServeScenarioFlags,
@@ -16,13 +19,14 @@ import {
   servedScenario,
   startScenario,
 } from './serve-scenario.js';
+import { onParentGone } from './signals.js';
 import { packageVersion } from './version.js';
 
 interface Flags extends ServeScenarioFlags {
   host: string;
   port: number;
   data: string;
-  networkId: string;
+  networkId?: string;
   policy?: Policy;
   weights?: Weights;
   votingPeriodMs?: number;
@@ -57,7 +61,13 @@ export function serveCommand(): Command {
         .default(8080),
     )
     .addOption(option('--data <dir>', 'DATA', 'where the network is kept').default('folkmoot-data'))
-    .addOption(option('--network-id <id>', 'NETWORK_ID', 'name of the network').default('devnet'))
+    .addOption(
+      option(
+        '--network-id <id>',
+        'NETWORK_ID',
+        'name of the network; a new one is drawn by chance, a folder keeps its own',
+      ).argParser(networkId),
+    )
     .addOption(
       option('--policy <name>', 'POLICY', 'how votes decide; fixed at the start').choices(policies),
     )
@@ -118,7 +128,11 @@ export function serveCommand(): Command {
       ).argParser(integer({ least: 1_000, most: 2 ** 53 - 1 })),
     )
     .addOption(
-      option('--log-level <level>', 'LOG_LEVEL', 'how much is logged')
+      option(
+        '--log-level <level>',
+        'LOG_LEVEL',
+        'how much is logged; debug: requests, refusals, blocks; trace: their times too',
+      )
         .choices(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
         .default('info'),
     );
@@ -137,27 +151,15 @@ Examples:
   $ folkmoot serve --scenario town.yaml --speed 2
   $ folkmoot serve --limits bench            several agents on one machine share an address`,
     )
-    .action((flags: Flags) => run(flags).catch(failServing));
+    .action(run);
 }
-
-/** A port that cannot be had is told in one line, exit code 1. */
-function failServing(error: unknown): never {
-  if (error instanceof ListenError) {
-    process.stderr.write(`folkmoot: ${(error as Error).message}\n`);
-    process.exit(1);
-  }
-  return fail(error);
-}
-
-class ListenError extends Error {}
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
 async function run(flags: Flags): Promise<void> {
   await checkDoor(flags);
-  const { pino } = await import('pino');
   const engine = await import('../engine/index.js');
-  const log = pino({ level: flags.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const log = await openLog(flags.logLevel);
   const wanted = await servedScenario(flags);
   const genesis = await servedGenesis(flags.data, genesisOf(flags), wanted);
   const verifier = engine.createVerifier('pool', { warn: (line) => log.warn(line) });
@@ -171,7 +173,12 @@ async function run(flags: Flags): Promise<void> {
       process.exit(13);
     },
   });
-  const server = await listen(flags, network, log);
+  const server = await listen(flags, network, log).catch(async (error) => {
+    // Threads and files that are open while the process exits may end it by a signal.
+    await network.close();
+    await verifier.close();
+    throw error;
+  });
   if (!loopback.has(flags.host)) {
     log.warn({ host: flags.host }, 'listening beyond loopback: TLS belongs in front');
   }
@@ -181,16 +188,20 @@ async function run(flags: Flags): Promise<void> {
   const { network_id } = network.genesis;
   const ws_url = `${server.url.replace('http', 'ws')}/ws/v1`;
   const line = { event: 'listening', url: server.url, ws_url, network_id };
-  process.stdout.write(`${JSON.stringify(line)}\n`);
-  log.info({ ...line, transport: server.transport, limits: flags.limits }, 'listening');
-  const agents = wanted && startScenario(network, wanted, flags, log);
-  agents?.catch(failServing);
+  let agents: Promise<Population> | null = null;
+  // Before the first line: whoever reads it may end the process in the same moment.
   onSignal(log, async () => {
     await (await agents)?.stop();
     await server.close();
     await network.close();
     await verifier.close();
   });
+  printJson(line);
+  const { transport } = server;
+  tellListening(log, { ...line, transport, folder: flags.data, limits: flags.limits });
+  logBlocks(log, network).catch((error) => log.error(error, 'blocks are not logged any more'));
+  agents = wanted && startScenario(network, wanted, flags, log);
+  agents?.catch(fail);
 }
 
 function archiveOptions({ archiveAfter }: Flags, log: Logger): ArchiveOptions {
@@ -218,12 +229,14 @@ async function checkDoor({ hosts, cors }: Flags): Promise<void> {
   }
 }
 
+function networkId(text: string): string {
+  if (/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(text)) return text;
+  throw new InvalidArgumentError('expected 1 to 64 letters, digits, ., _ or -');
+}
+
 function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }: Flags) {
-  if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(networkId)) {
-    throw new UsageError('--network-id is 1 to 64 letters, digits, ., _ or -');
-  }
   return {
-    network_id: networkId,
+    ...(networkId === undefined ? {} : { network_id: networkId }),
     ...(policy === undefined ? {} : { policy }),
     ...(weights === undefined ? {} : { weights }),
     ...(votingPeriodMs === undefined ? {} : { voting_period_ms: votingPeriodMs }),
@@ -245,6 +258,7 @@ async function listen(flags: Flags, network: Network, log: Logger): Promise<Serv
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),
     cors: flags.cors,
     hosts: flags.hosts,
+    ...exchangeLog(log),
     ...(await responseKeys(flags)),
   };
   try {
@@ -254,19 +268,12 @@ async function listen(flags: Flags, network: Network, log: Logger): Promise<Serv
   }
 }
 
-/** Keys as `folkmoot keygen --json` prints them. */
+/** Keys as `folkmoot keygen --out` writes them. */
 async function responseKeys({ responseKey: file }: Flags) {
   if (file === undefined) return {};
   const { keyPairFromSeed } = await import('../engine/index.js');
-  try {
-    const { private_key: seed } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-    if (typeof seed !== 'string' || !/^[0-9a-f]{64}$/i.test(seed))
-      throw new Error('no private_key');
-    return { responseKeys: keyPairFromSeed(Buffer.from(seed, 'hex')) };
-  } catch (error) {
-    const expected = 'expected what keygen --json prints';
-    throw new UsageError(`--response-key ${file}: ${(error as Error).message}; ${expected}`);
-  }
+  const { privateKey } = await keysOf(file, '--response-key');
+  return { responseKeys: keyPairFromSeed(Buffer.from(privateKey, 'hex')) };
 }
 
 /** The first signal stops in good order; a second one at once. */
@@ -286,4 +293,5 @@ function onSignal(log: Logger, stop: () => Promise<void>): void {
   };
   process.on('SIGTERM', handle);
   process.on('SIGINT', handle);
+  onParentGone(() => handle('SIGTERM'));
 }

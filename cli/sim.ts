@@ -6,6 +6,7 @@ import type { SimResult } from '../sim/index.js';
 import { httpUrl } from './client-options.js';
 import { exitCodes, UsageError } from './exit.js';
 import { integer, speed } from './options.js';
+import { print, printJson, say } from './output.js';
 import { type ScenarioFlags, scenarioOptions, wantedScenario } from './scenario-options.js';
 import { interruption } from './signals.js';
 import { commitHash, packageVersion } from './version.js';
@@ -72,7 +73,7 @@ Progress lines name what is on disk at that moment, which differs from run to ru
 With --url the agents sign and send as any others do, and no two runs are the same. Links and faults
 are simulated on top. Consensus is the server's. --speed makes agents think, wait and hear faster;
 the server's own periods (voting, alliances) stay what they are. With --out the tables are kept; the
-log is the server's.
+log is the server's. At the end, and when interrupted, the agents become inactive.
   $ folkmoot sim town.yaml --url http://127.0.0.1:8080 --speed 5
 
 Exit codes: 0 pass, 10 no progress, 11 the network broke a rule of its own, 2 usage; 1 the server
@@ -96,12 +97,13 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   const { showProgress } = await import('./progress.js');
   const { Interrupted, simulate } = await import('../sim/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
-  process.stderr.write(`folkmoot sim: ${scenario.title} (${shown})\n`);
+  say(`folkmoot sim: ${scenario.title} (${shown})`);
   const { verifier, store, out, audit, url } = flags;
   const made = { version: packageVersion(), commit: commitHash(), node: process.version };
   const interrupt = interruption();
   const progress = showProgress();
-  const hooks = { onProgress: progress.update, signal: interrupt.signal, made };
+  const onNote = (note: string) => say(`folkmoot: note: ${note}`);
+  const hooks = { onProgress: progress.update, signal: interrupt.signal, made, onNote };
   const kept = {
     ...(out === undefined ? {} : { out }),
     ...(folder === undefined ? {} : { folder }),
@@ -117,7 +119,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   } catch (error) {
     progress.stop();
     if (!(error instanceof Interrupted)) throw error;
-    process.stderr.write(`interrupted: ${whatIsLeft(error.seq, flags)}\n`);
+    say(`interrupted: ${whatIsLeft(error.seq, flags)}`);
     interrupt.end();
   }
 }
@@ -129,12 +131,12 @@ function whatIsLeft(seq: number, { url, out }: SimFlags): string {
 }
 
 async function tell(result: SimResult, { json, out }: SimFlags): Promise<void> {
-  const text = json ? JSON.stringify(result) : (await import('./summary.js')).summary(result);
-  process.stdout.write(`${text}\n`);
+  if (json) printJson(result);
+  else print(...(await import('./summary.js')).summary(result));
   if (out !== undefined) {
     const { writeRunReport } = await import('../sim/report/index.js');
     await writeRunReport(out);
-    process.stderr.write(`kept in ${out}; to look at: ${out}/report.html\n`);
+    say(`kept in ${out}; to look at: ${out}/report.html`);
   }
   const codes = { pass: exitCodes.done, no_progress: exitCodes.noProgress };
   process.exitCode = result.verdict === 'safety' ? exitCodes.safety : codes[result.verdict];

@@ -3,7 +3,8 @@ import type { SimResult } from '../sim/index.js';
 
 const number = (value: number) => value.toLocaleString('en-US');
 
-export function summary(result: SimResult): string {
+/** Its lines. */
+export function summary(result: SimResult): string[] {
   const { measures, refused, scenario, broken } = result;
   const ends = ['finalized', 'rejected', 'expired', 'orphaned'] as const;
   const closed = ends.map((end) => `${measures[end]} ${end}`).join(', ');
@@ -36,7 +37,7 @@ export function summary(result: SimResult): string {
       : ([['server', `${result.url}: its log, and the digest, are there`]] as const)),
   ].map(([name, text]) => [name!, text!]);
   const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`);
-  return [scenario.title, ...lines].join('\n');
+  return [scenario.title, ...lines];
 }
 
 function finality({ measures }: SimResult): string {

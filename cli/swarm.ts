@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import type { SwarmFailure, SwarmResult } from '../sim/swarm/index.js';
 import { exitCodes } from './exit.js';
 import { integer } from './options.js';
+import { escaped, print, printJson, say } from './output.js';
 import { simCommandLine } from './reproduce.js';
 import { interruption } from './signals.js';
 
@@ -49,7 +50,7 @@ async function run(flags: Flags): Promise<void> {
   const { seeds, first, jobs, minutes } = flags;
   const { swarm } = await import('../sim/swarm/index.js');
   const { showCount } = await import('./count-progress.js');
-  process.stderr.write(`folkmoot swarm: ${first} to ${first + seeds - 1}, ${jobs} at a time\n`);
+  say(`folkmoot swarm: ${first} to ${first + seeds - 1}, ${jobs} at a time`);
   const interrupt = interruption();
   const progress = showCount(seeds, 'scenarios');
   const until = performance.now() + (minutes ?? Number.POSITIVE_INFINITY) * 60_000;
@@ -63,15 +64,15 @@ async function run(flags: Flags): Promise<void> {
       goesOn: () => performance.now() < until,
       onProgress: progress.update,
       onShrink: (tried, agents) => {
-        process.stderr.write(`shrinking: ${agents} agents after ${tried} tries\n`);
+        say(`shrinking: ${agents} agents after ${tried} tries`);
       },
     });
   } finally {
     progress.stop();
   }
   const kept = result.failure && (await keep(result.failure, flags));
-  if (flags.json) process.stdout.write(`${JSON.stringify(shown(result, kept))}\n`);
-  else process.stdout.write(`${readable(result, seeds)}\n`);
+  if (flags.json) printJson(shown(result, kept));
+  else print(...readable(result, seeds));
   if (result.failure) tell(result.failure, kept!);
   else if (interrupt.signal.aborted) interrupt.end();
 }
@@ -96,7 +97,7 @@ async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
     message,
     command,
   ];
-  const comment = about.map((line) => `# ${line}\n`).join('');
+  const comment = about.map((line) => `# ${escaped(line)}\n`).join('');
   makeFolder(out);
   await writeFile(file, `${comment}${stringify(smallest)}`);
   await writeFile(join(out, 'drawn.yaml'), stringify(drawn));
@@ -109,7 +110,7 @@ function shown({ failure, ...result }: SwarmResult, kept: Kept | null) {
   return { ...result, failure: { number, kind, sign, message, tries, ...kept } };
 }
 
-function readable(result: SwarmResult, seeds: number): string {
+function readable(result: SwarmResult, seeds: number): string[] {
   const { ran, twice, expected, noProgress, coverage } = result;
   const rows = Object.entries(coverage).map(([what, counts]) => {
     const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
@@ -120,7 +121,7 @@ function readable(result: SwarmResult, seeds: number): string {
     `${ran} of ${seeds} scenarios, ${twice} of them twice; ${progress}`,
     'drawn so often:',
     ...rows,
-  ].join('\n');
+  ];
 }
 
 const codes = {
@@ -131,10 +132,9 @@ const codes = {
 } as const;
 
 function tell({ number, kind, message }: SwarmFailure, { file, command }: Kept): void {
-  const lines = [
+  say(
     `folkmoot: scenario ${number} failed, ${kind}: ${message}`,
     `made small in ${file}; to run it: ${command}`,
-  ];
-  process.stderr.write(`${lines.join('\n')}\n`);
+  );
   process.exitCode = codes[kind];
 }

@@ -5,6 +5,7 @@ import { Command, Option } from 'commander';
 import type { FailedRun, Plan, SweepResult } from '../sim/sweep/index.js';
 import { exitCodes } from './exit.js';
 import { integer } from './options.js';
+import { print, printJson, say } from './output.js';
 import { simCommandLine } from './reproduce.js';
 import { interruption } from './signals.js';
 import { commitHash, packageVersion } from './version.js';
@@ -61,7 +62,7 @@ async function run(file: string, flags: Flags): Promise<void> {
   const plan = await planOf(file, flags);
   const { cells, runs, sweep } = plan;
   const each = `${cells} cells, ${sweep.replicates} runs each`;
-  process.stderr.write(`folkmoot sweep ${file}: ${each}, ${flags.jobs} at a time, in ${out}\n`);
+  say(`folkmoot sweep ${file}: ${each}, ${flags.jobs} at a time, in ${out}`);
   const interrupt = interruption();
   const { showCount } = await import('./count-progress.js');
   const progress = showCount(runs, 'runs');
@@ -71,11 +72,11 @@ async function run(file: string, flags: Flags): Promise<void> {
   } finally {
     progress.stop();
   }
-  if (flags.json) process.stdout.write(`${JSON.stringify({ out, ...result })}\n`);
-  else process.stdout.write(`${summary(out, result)}\n`);
+  if (flags.json) printJson({ out, ...result });
+  else print(...summary(out, result));
   if (result.failed) return tellFailed(file, flags, result.failed);
   if (result.finished) return;
-  process.stderr.write('interrupted: --resume with the same options goes on\n');
+  say('interrupted: --resume with the same options goes on');
   interrupt.end();
 }
 
@@ -100,12 +101,12 @@ async function sweepIn(
   return sweep(plan, { out, made, resume, jobs, onError, wallMs, signal, onProgress });
 }
 
-function summary(out: string, { planned, completed, verdicts, finished }: SweepResult): string {
+function summary(out: string, { planned, completed, verdicts, finished }: SweepResult) {
   const counted = Object.entries(verdicts).filter(([, count]) => count > 0);
   const shown = counted.map(([verdict, count]) => `${count} ${verdict}`).join(', ');
   const head = `${completed} of ${planned} planned runs completed`;
-  if (!finished) return `${head}, kept in ${out}`;
-  return `${head}: ${shown}\n${out}/report.html, runs.csv, summary.csv`;
+  if (!finished) return [`${head}, kept in ${out}`];
+  return [`${head}: ${shown}`, `${out}/report.html, runs.csv, summary.csv`];
 }
 
 const failures = {
@@ -122,6 +123,6 @@ function tellFailed(file: string, { onError }: Flags, failed: FailedRun): void {
     `to reproduce it: ${simCommandLine(file, seed, values)}`,
     ...(onError === 'stop' ? ['to go past it: --resume --on-error continue'] : []),
   ];
-  process.stderr.write(`${lines.join('\n')}\n`);
+  say(...lines);
   process.exitCode = code;
 }

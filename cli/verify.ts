@@ -1,7 +1,7 @@
 /** `folkmoot verify`: checks signatures, one JSON object a line in, one verdict a line out. */
-import { once } from 'node:events';
 import { Command, Option } from 'commander';
 import type { Verifier, VerifyJob } from '../engine/index.js';
+import { printed } from './output.js';
 
 /** Lines that are read ahead and checked together. */
 const CHUNK = 4_096;
@@ -54,8 +54,7 @@ async function answer(verifier: Verifier, lines: string[]): Promise<void> {
     next += 1;
     return { valid: verdicts[next - 1] };
   });
-  const text = results.map((result) => `${JSON.stringify(result)}\n`).join('');
-  if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain');
+  await printed(...results.map((result) => JSON.stringify(result)));
 }
 
 /** A job, or what is wrong with the line. */

@@ -36,6 +36,7 @@ export {
 } from './replay/index.js';
 export * from './schema/index.js';
 export { type Static, type TProperties, type TSchema, Type, Value } from './schema/typebox.js';
+export { signatory } from './signatory.js';
 export { splitLines } from './split-lines.js';
 export * from './store/index.js';
 export { isDuration, parseInstant } from './time.js';

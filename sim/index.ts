@@ -1,6 +1,6 @@
 /** The public list of the simulator. */
 export { approves, type Personality, personalities } from './agents/personalities.js';
-export { checkScripts } from './agents/script/check.js';
+export { checkScripts, scriptsOf } from './agents/script/check.js';
 export type { ScriptCommand } from './agents/script/commands.js';
 export type { BlockView, ScriptModule, View } from './agents/script/view.js';
 export { Auditor, type Put, type Violation, violationText } from './audit/index.js';

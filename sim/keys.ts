@@ -1,5 +1,5 @@
 /** The keys of scripted agents, derived from the seed: the same run signs the same bytes. */
-import { type KeyPair, keyPairFromSeed, type Signatory, sign } from '../engine/index.js';
+import { keyPairFromSeed, type Signatory, signatory } from '../engine/index.js';
 import { sha256Hex } from '../engine/signing.js';
 
 /** Hex. */
@@ -8,13 +8,6 @@ export const secretOf = (seed: string, ordinal: number) =>
 
 export function signatoryOf(seed: string, ordinal: number): Signatory {
   return signatory(keyPairFromSeed(Buffer.from(secretOf(seed, ordinal), 'hex')));
-}
-
-export function signatory(keys: KeyPair): Signatory {
-  return {
-    publicKey: keys.publicKeyHex,
-    sign: (input) => Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
-  };
 }
 
 const NO_SIGNATURE = '0'.repeat(128);

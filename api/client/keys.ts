@@ -1,4 +1,4 @@
-/** Keys as text: the JSON that `folkmoot keygen --json` prints. */
+/** Keys as text: the JSON that `folkmoot keygen --out` writes. */
 import { type AgentKeys, keysFromSeed } from '../../engine/browser-keys.js';
 import { agentId } from '../../engine/signing.js';
 
@@ -31,5 +31,5 @@ function parsed(text: string): Record<string, unknown> {
   } catch {
     // Told below: the parser's own words could repeat a piece of the secret.
   }
-  throw new TypeError('keys: expected JSON {public_key, private_key}, as keygen --json prints it');
+  throw new TypeError('keys: expected JSON {public_key, private_key}, as keygen --out writes it');
 }

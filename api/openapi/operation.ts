@@ -24,6 +24,8 @@ export interface Operation {
   content?: Record<string, object | null>;
   /** The first time is answered 201, a repeat 200. */
   created?: true;
+  /** Who does not ask for JSON is sent on, 302. */
+  redirects?: true;
   /** Reasons of its own; those of its way of travelling are added. */
   reasons: readonly Reason[];
   /** Signed by header although it changes nothing. */

@@ -8,6 +8,16 @@ import type { Operation } from './operation.js';
 const document = { 'application/json': Type.Object({}) };
 
 export const specialOperations: Record<SpecialRoute, Operation> = {
+  root: {
+    id: 'getRoot',
+    tag: 'documents',
+    summary: 'Where everything is',
+    text: 'With `Accept: application/json` as 200; else the same with the way to the page to read.',
+    extension: true,
+    answer: Type.Record(Type.String(), Type.String({ description: 'a path' })),
+    redirects: true,
+    reasons: ['QUOTA_USED'],
+  },
   meta: {
     id: 'getMeta',
     tag: 'network',

@@ -16,7 +16,7 @@ export const responseHeaders: Record<string, Part> = {
   'RateLimit-Policy': text('quota and window in seconds', '"vote";q=10;w=60'),
   RateLimit: text('what remains, and seconds until more does', '"vote";r=7;t=42'),
   'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 1 } },
-  Location: text('where the block is read'),
+  Location: text('where the block, or the page, is read'),
   'WWW-Authenticate': text('how requests are signed', 'AgentSig realm="agentnet"'),
 };
 
@@ -78,13 +78,14 @@ export function createResponses({ lift }: Components): Responses {
   return {
     shared,
     of(operation, reasons) {
-      const { created, id } = operation;
+      const { created, id, redirects } = operation;
       const responses: Part = created
         ? {
             200: succeeded(operation, 'a repeat: this had been done before', false),
             201: succeeded(operation, 'done', id === 'proposeBlock'),
           }
         : { 200: succeeded(operation, 'done', false) };
+      if (redirects) responses[302] = succeeded(operation, 'the page to read is elsewhere', true);
       for (const [status, some] of byStatus(reasons)) responses[status] = failed(status, some);
       return responses;
     },

@@ -23,7 +23,7 @@ export const Percentiles = Type.Object(
     p90: orNull(milliseconds('90th percentile')),
     p95: orNull(milliseconds('95th percentile')),
     p99: orNull(milliseconds('99th percentile')),
-    p999: orNull(milliseconds('99.9th percentile')),
+    p999: orNull(milliseconds('99.9th percentile; null of fewer than 1,000 samples')),
     max: orNull(milliseconds('the longest')),
     histogram: orNull(
       Type.String(about('HDR histogram of microseconds, compressed, V2, Base64; null when empty')),

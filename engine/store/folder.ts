@@ -30,13 +30,18 @@ function hasData(folder: string, readOnly: boolean): boolean {
   return true;
 }
 
+/** A log is its owner's: whoever can write it can forge it, and it says who did what, and when. */
+const OWNER_FOLDER = 0o700;
+export const OWNER_FILE = 0o600;
+
 /**
  * Makes a folder and those above it. Node's own recursive mkdir never returns where a folder that
  * exists answers ENOENT, as /proc does.
+ * @param mode of the folder, not of those above it.
  */
-export function makeFolder(folder: string): void {
+export function makeFolder(folder: string, mode = 0o777): void {
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode });
     syncFolder(dirname(folder));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -44,7 +49,7 @@ export function makeFolder(folder: string): void {
     const parent = dirname(folder);
     if (code !== 'ENOENT' || parent === folder || existsSync(parent)) throw error;
     makeFolder(parent);
-    makeFolder(folder);
+    makeFolder(folder, mode);
   }
 }
 
@@ -57,7 +62,7 @@ export function prepareFolder(
   options: { create: boolean; readOnly: boolean },
 ): void {
   try {
-    if (options.create && !options.readOnly) makeFolder(folder);
+    if (options.create && !options.readOnly) makeFolder(folder, OWNER_FOLDER);
     else if (!hasData(folder, options.readOnly)) {
       throw new StoreError('MISSING', `${folder}: no network is stored here`);
     }
@@ -70,7 +75,7 @@ export function prepareFolder(
 /** Notes that something durable is here. */
 export function markBegun(folder: string): void {
   const file = join(folder, begunFileName);
-  if (!existsSync(file)) writeFileSync(file, '');
+  if (!existsSync(file)) writeFileSync(file, '', { mode: OWNER_FILE });
 }
 
 /**

@@ -12,7 +12,7 @@ import { limits } from '../limits.js';
 import { withArchive } from './archive/with-archive.js';
 import { createDiskStore } from './disk.js';
 import { type Database, type Environment, emptyDatabase, readMeta } from './environment.js';
-import { prepareFolder, readyFolder } from './folder.js';
+import { OWNER_FILE, prepareFolder, readyFolder } from './folder.js';
 import { inTurn } from './in-turn.js';
 import { hasWriter, isWriterHere, lockFolder, noteReader } from './lock.js';
 import { noOpeningLock, type OpeningLock, openingLock } from './lock-opening.js';
@@ -43,6 +43,9 @@ export interface LmdbStoreOptions {
  * and 1,042 bytes of disk a vote, in batches of 64), but each small commit rewrites whole pages.
  */
 const pageSize = 8192;
+
+/** Of its files. The native part reads this option; lmdb's types do not know it. */
+const permissions = { permissionsMode: OWNER_FILE };
 
 /** Databases besides the tables: log, events, blobs, meta, archive. */
 const ownDatabases = 5;
@@ -135,6 +138,7 @@ function openEnvironment(
   let root: RootDatabase<Uint8Array, string> | undefined;
   try {
     root = open<Uint8Array, string>({
+      ...permissions,
       path: folder,
       // lmdb takes a path with a dot in it for a file otherwise.
       noSubdir: false,

@@ -5,6 +5,7 @@
 import { closeSync, openSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock, unlock } from 'fs-native-extensions';
+import { OWNER_FILE } from './folder.js';
 import { StoreError } from './store.js';
 
 /** Name of the lock file in a store's folder. */
@@ -72,7 +73,7 @@ export function lockFolder(folder: string): () => void {
   let fd: number | undefined;
   let granted = false;
   try {
-    fd = openSync(join(folder, lockFileName), 'a+', 0o644);
+    fd = openSync(join(folder, lockFileName), 'a+', OWNER_FILE);
     granted = tryLockTwice(fd);
   } catch (cause) {
     if (fd !== undefined) closeSync(fd);

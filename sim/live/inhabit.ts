@@ -20,6 +20,7 @@ export interface LiveOptions {
 }
 
 export interface Inhabited<O extends Observer> {
+  agents: readonly ScriptedAgent[];
   world: LiveWorld;
   observer: O;
   faults: Faults;
@@ -55,7 +56,7 @@ export async function inhabit<O extends Observer>(
     speed,
   });
   begin(agents, world, faults, seed);
-  return { world, observer, faults, modules };
+  return { agents, world, observer, faults, modules };
 }
 
 /**

@@ -16,7 +16,8 @@ import type { Scenario } from '../scenario/schema.js';
 import { Interrupted, type SimHooks } from '../simulate.js';
 import { RemoteError } from '../world/door.js';
 import { RemoteDoor } from '../world/door-remote.js';
-import { inhabit, type LiveOptions } from './inhabit.js';
+import { knownBefore, withdraw } from './guests.js';
+import { type Inhabited, inhabit, type LiveOptions } from './inhabit.js';
 import { readsOf } from './reads.js';
 
 export interface RemoteOptions extends LiveOptions {
@@ -26,13 +27,17 @@ export interface RemoteOptions extends LiveOptions {
   out?: string;
 }
 
-export type RemoteHooks = Pick<SimHooks, 'onProgress' | 'signal' | 'made'>;
+export interface RemoteHooks extends Pick<SimHooks, 'onProgress' | 'signal' | 'made'> {
+  /** What whoever runs it should know, in one line. */
+  onNote?: (note: string) => void;
+}
 
 /** Blocks may have been proposed between the first look at the server and the beginning. */
 const MARGIN_MS = 60_000;
 
 /**
  * Runs until the scenario's length is reached. Consensus is the server's, in the result too.
+ * However it ends, its agents become inactive: others need not wait for them.
  * @throws {ScenarioError} when the scenario, or the server's limits, do not allow it.
  * @throws {RemoteError} when the server cannot be used, or goes away.
  * @throws {Interrupted} when `signal` ended it. @throws {StoreError} when `out` cannot be used.
@@ -97,9 +102,26 @@ interface Run {
 async function runThrough(door: RemoteDoor, run: Run): Promise<SimResult> {
   const started = performance.now();
   const { scenario, options, hooks, tables } = run;
+  const known = await knownBefore(door, options.seed ?? scenario.seed, scenario.population);
+  if (known !== null) hooks.onNote?.(known);
   const inhabited = await inhabit(door, scenario, options, (agents, startMs) => {
     return new Collector(scenario, measured(agents), startMs, tables?.onRow);
   });
+  try {
+    return await lived(door, run, inhabited, started);
+  } finally {
+    const stayed = await withdraw(door, inhabited.agents);
+    if (stayed > 0) hooks.onNote?.(`${stayed} agents could not be withdrawn from ${door.url}`);
+  }
+}
+
+async function lived(
+  door: RemoteDoor,
+  run: Run,
+  inhabited: Inhabited<Collector>,
+  started: number,
+): Promise<SimResult> {
+  const { scenario, options, hooks, tables } = run;
   const { world, observer: collector, faults } = inhabited;
   const ending = new Ending(hastened(run), collector, faults, world.startMs);
   await world.run(() => {

@@ -1,10 +1,9 @@
 /** What a scenario of the right shape can still have wrong: whatever depends on two places. */
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { groupSizes } from '../population.js';
 import { selected } from '../world/select.js';
 import type { Problem } from './problem.js';
 import type { Scenario } from './schema.js';
+import { scriptFile } from './script-file.js';
 
 /** Everybody hears everybody: the work of a block grows with the square of this. */
 const LARGEST_COMPLETE = 2_000;
@@ -112,8 +111,8 @@ const strategies: Check = ({ agents }, folder) => {
       return problem(`${path}.against`, `is ${strategy.against}; ${expected}`);
     }
     if (strategy.kind !== 'script' || folder === undefined) continue;
-    const file = resolve(folder, strategy.module);
-    if (!existsSync(file)) return problem(`${path}.module`, `is not there: ${strategy.module}`);
+    const found = scriptFile(strategy.module, folder);
+    if ('why' in found) return problem(`${path}.module`, found.why);
   }
   return null;
 };

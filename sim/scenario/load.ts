@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { type Document, isCollection, isMap, isPair, LineCounter, parseDocument } from 'yaml';
 import { complete } from './complete.js';
 import { type Change, withValues } from './paths.js';
-import { pathText, problemText, ScenarioError } from './problem.js';
+import { problemText, ScenarioError } from './problem.js';
 import type { Scenario } from './schema.js';
 import { findScenario, shippedScenarios } from './shipped.js';
 
@@ -29,13 +29,32 @@ export function loadScenario(named: string, changes: readonly Change[] = []): Lo
   const file = fileOf(named);
   const { document, lines } = parse(file);
   const folder = dirname(resolve(file));
-  const raw = withValues(toValue(document, file), changes);
+  const given = toValue(document, file);
+  const raw = withValues(given, changes);
   const found = complete(raw, folder);
   if ('scenario' in found) return { scenario: found.scenario, raw, folder };
-  const { path } = found.problem;
-  const changed = changes.some(([name]) => pathText(path).startsWith(name));
-  const line = changed ? '' : `:${lineOf(document, lines, path)}`;
-  throw new ScenarioError(`${file}${line}: ${problemText(found.problem)}`);
+  const changed = atFault(given, changes, folder);
+  const where = changed ?? `${file}:${lineOf(document, lines, found.problem.path)}`;
+  throw new ScenarioError(`${where}: ${problemText(found.problem)}`);
+}
+
+/** The change with which the problem came, or null when the file has it itself. */
+export function atFault(
+  given: unknown,
+  changes: readonly Change[],
+  folder?: string,
+): string | null {
+  const problemAfter = (count: number): string | null => {
+    const found = complete(withValues(given, changes.slice(0, count)), folder);
+    return 'problem' in found ? problemText(found.problem) : null;
+  };
+  let [before, blamed] = [problemAfter(0), null as string | null];
+  for (const [index, [path]] of changes.entries()) {
+    const after = problemAfter(index + 1);
+    if (after !== before) blamed = after === null ? null : `--set ${path}`;
+    before = after;
+  }
+  return blamed;
 }
 
 function fileOf(named: string): string {

@@ -67,7 +67,7 @@ export const Strategy = Type.Union(
       module: Type.String({
         minLength: 1,
         maxLength: 500,
-        description: "path from the scenario's folder",
+        description: "path from the scenario's folder, inside it",
       }),
       parameters: Type.Record(Type.String(), Type.Unknown(), {
         default: {},

@@ -177,6 +177,22 @@ test.each(
   expect(server.stderr()).not.toContain('Error');
 });
 
+test('serve: a new folder draws its network id and keeps it; one can be given', async () => {
+  const first = await start('drawn');
+  const { network_id } = first.first;
+  expect(network_id).toMatch(/^devnet-[a-z2-7]{10}$/);
+  expect(await first.world.read('/api/v1/meta')).toMatchObject({ network_id });
+  expect(await first.stop()).toBe(0);
+  const again = await start('drawn');
+  expect(again.first.network_id).toBe(network_id);
+  expect(await again.stop()).toBe(0);
+  const named = await start('drawn', ['--network-id', network_id]);
+  expect(await named.stop()).toBe(0);
+  const other = await start('drawn-too');
+  expect(other.first.network_id).not.toBe(network_id);
+  expect(await other.stop()).toBe(0);
+});
+
 test('serve: goes on where it was left, with the same epoch', async () => {
   const first = await start('goes-on');
   const ada = await first.world.join('Ada');
@@ -224,14 +240,14 @@ test.each(
   expect(await server.stop()).toBe(0);
 });
 
-test('serve: a folder in use, or of another network, is exit code 1 and one line', async () => {
+test('serve: a folder in use is exit code 13, of another network 2, one line each', async () => {
   const server = await start('locked');
   const locked = await serve('locked', '--port', '0');
-  expect([locked.code, locked.stdout]).toEqual([1, '']);
+  expect([locked.code, locked.stdout]).toEqual([13, '']);
   expectOneLine(locked);
   expect(await server.stop()).toBe(0);
   const other = await serve('locked', '--port', '0', '--network-id', 'other');
-  expect([other.code, other.stdout]).toEqual([1, '']);
+  expect([other.code, other.stdout]).toEqual([2, '']);
   expectOneLine(other);
 });
 

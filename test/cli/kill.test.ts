@@ -40,7 +40,7 @@ async function expectIntact(out: string, stderr: string): Promise<void> {
   // Killed before genesis was durable: then nothing was promised, and nothing is there.
   const empty = replayed.stderr.includes('no network is stored here');
   const shown = `${replayed.stderr}${replayed.stdout}`;
-  expect([replayed.code, told !== null && empty], shown).toEqual([empty ? 13 : 0, false]);
+  expect([replayed.code, told !== null && empty], shown).toEqual([empty ? 2 : 0, false]);
   const before = empty ? { entries: 0 } : JSON.parse(replayed.stdout);
   if (told) {
     expect(before.entries).toBeGreaterThan(told.seq);

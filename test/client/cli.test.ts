@@ -23,7 +23,7 @@ interface Someone {
 /** A fresh key in a file, as a user makes one. */
 async function someone(url: string): Promise<Someone> {
   const key = join(temporaryFolder(), 'agent.json');
-  writeFileSync(key, await done({}, 'keygen', '--json'));
+  await done({}, 'keygen', '--out', key);
   const env = { FOLKMOOT_URL: url, FOLKMOOT_KEY: key };
   return {
     env,
@@ -102,13 +102,16 @@ test('cli: a refusal is one line with code, reason and message, and exit code 1'
     expectOneLine(ended);
     return ended.stderr;
   };
-  expect(await refused('agent', 'status', 'active')).toMatch(/INVALID_AGENT UNKNOWN_KEY: \w/);
-  expect(await refused('agent', 'watch')).toMatch(/INVALID_AGENT UNKNOWN_KEY: \w/);
+  expect(await refused('agent', 'status', 'active')).toMatch(
+    /INVALID_AGENT UNKNOWN_KEY: .*; to register it: folkmoot agent register --name NAME/,
+  );
+  expect(await refused('agent', 'watch')).toMatch(/is no agent at http.*: folkmoot agent register/);
   await ada.run('agent', 'register', '--name', 'Ada');
   const topics = ['agent', 'watch', '--topics', 'gossip'];
   expect(await refused(...topics)).toMatch(/INVALID_REQUEST UNKNOWN_TOPIC: .*gossip/);
   await stop();
   expect(await refused('network', 'state')).toMatch(/unreachable: .*ECONNREFUSED/);
+  expect(await refused('agent', 'watch')).toMatch(/unreachable: .*ECONNREFUSED/);
 });
 
 test('cli: what cannot be meant is exit code 2, at every depth', async () => {

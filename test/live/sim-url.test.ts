@@ -1,10 +1,12 @@
 /** `sim --url`: a scenario on a served network measures what the same simulation does. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NetworkClient } from 'folkmoot/client';
 import { type Measures, RemoteError, type SimResult, simulate, simulateRemote } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { csvRows, expectOneLine, folkmoot, suiteFolder } from '../cli/helpers.js';
+import { csvRows, expectOneLine, folkmoot, main, suiteFolder } from '../cli/helpers.js';
 import { failureOf, freePort, live } from '../client/helpers.js';
 import { host } from './host.js';
 import { hurriedTown, townFile } from './town.js';
@@ -158,4 +160,53 @@ test.each([
 ])('sim %s is a usage error, exit code 2', async (args) => {
   const ended = await folkmoot(['sim', ...args.split(' ')]);
   expect([ended.code, ended.stdout]).toEqual([2, '']);
+});
+
+const statuses = async (url: string) => {
+  const { validators, producers } = await new NetworkClient({ url }).agents();
+  return [...validators, ...producers].length;
+};
+
+test('sim --url: its agents leave at the end, and come again with a word of warning', async () => {
+  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const town = townFile(folder, { length: { blocks: 2 } });
+  const run = (...more: string[]) =>
+    folkmoot(['sim', town, '--url', url, '--speed', '10', ...more]);
+  const first = await run();
+  expect([first.code, await statuses(url)], first.stderr).toEqual([0, 0]);
+  expect(first.stderr).not.toContain('note:');
+  const again = await run();
+  expect([again.code, await statuses(url)], again.stderr).toEqual([0, 0]);
+  expect(again.stderr).toMatch(
+    /^folkmoot: note: \S+ has agents of the seed .* give another --seed$/m,
+  );
+  const others = await run('--seed', 'others');
+  expect([others.code, await statuses(url)]).toEqual([0, 0]);
+  expect(others.stderr).not.toContain('note:');
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('sim --url: %s: its agents leave too', async (signal) => {
+  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const town = townFile(folder, { length: { blocks: 1_000 } });
+  const child = spawn(process.execPath, [main, 'sim', town, '--url', url, '--speed', '5'], {
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  await expect.poll(() => statuses(url), { timeout: 30_000 }).toBeGreaterThan(5);
+  child.kill(signal);
+  expect(await ended).toEqual([null, signal]);
+  expect(await statuses(url)).toBe(0);
+});
+
+test('sim --url: agents whose clock was wrong leave too', async () => {
+  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const skew = { kind: 'clock_skew', whom: [{ count: 2 }], start_ms: 0, length_ms: 1e9 };
+  const social = { breaks: { rate: 1 } };
+  const town = hurriedTown({
+    social,
+    faults: [{ ...skew, skew_ms: 200_000 }],
+    length: { blocks: 3 },
+  });
+  await simulateRemote(town, { url, speed: 20 });
+  expect(await statuses(url)).toBe(0);
 });

@@ -191,7 +191,7 @@ export function percentilesOf(times: readonly number[]): Percentiles {
     p90: at(90),
     p95: at(95),
     p99: at(99),
-    p999: at(99.9),
+    p999: times.length < 1_000 ? null : at(99.9),
     max: at(100),
     histogram: encodeIntoCompressedBase64(histogram),
   };

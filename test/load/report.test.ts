@@ -153,7 +153,7 @@ test('report: saturation shows every bracket, and when the machine moved', async
 test('report: a run that failed and measured nothing says so', async () => {
   const { page, text } = await reportOf(silent());
   expect(page).toContain('class="verdict bad"');
-  expect(text).toContain('Verdict: INVALID.');
+  expect(text).toContain('Verdict: INVALID, failed.');
   expect(text).toContain('The run could not go on: what is here was measured before.');
   expect(text).toContain('the server went away before anything was accepted');
   expect(text).toContain('Nothing was answered: there are no times.');

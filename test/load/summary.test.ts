@@ -1,7 +1,10 @@
 /** What a load run prints: the summary, and a line a probe. */
 import { expect, test } from 'vitest';
-import { loadSummary } from '../../dist/cli/load-summary.js';
+import type { LoadResult } from '../../dist/bench/load/result.js';
+import { loadSummary as linesOf } from '../../dist/cli/load-summary.js';
 import { loadResult, saturation } from './fixture.js';
+
+const loadSummary = (result: LoadResult) => linesOf(result).join('\n');
 
 test('summary: the verdict and why come first, then what was asked and accepted', () => {
   const reasons = ['the halves of the run accepted 5,900 and 4,000 arrivals'];
@@ -30,4 +33,20 @@ test('summary: one bracket in which nothing held, where R is not known', () => {
   const text = loadSummary(loadResult({}, { r: null, saturation: found }));
   expect(text).toMatch(/^bracket +holds 0, fails 1; R is not known$/m);
   expect(text).toMatch(/^ +what follows is of the last probe$/m);
+});
+
+test('summary: a run that was cut short says so in its verdict', () => {
+  const cut = loadResult({}, { ended: 'interrupted', measured_s: 3.1234 });
+  const [first] = loadSummary(cut).split('\n');
+  expect(first).toMatch(/^verdict +VALID; it was interrupted after 3\.1 of 10 s$/);
+});
+
+test('summary: too few samples for a p99.9 are said, and not made up for', () => {
+  const result = loadResult({ rate: 1, seconds: 15 });
+  expect(result.operations[0]!.response.p999).toBe(null);
+  const lines = loadSummary(result).split('\n');
+  const row = lines.find((line) => line.startsWith('vote, response'))!;
+  expect(row.split(/ +/).at(-2)).toBe('-');
+  expect(lines.at(-1)).toBe('-: too few samples; a p99.9 needs 1,000.');
+  expect(loadSummary(loadResult())).not.toContain('too few');
 });

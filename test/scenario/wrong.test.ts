@@ -176,7 +176,7 @@ test.each([
 test('scenario: a change is not blamed on a line of the file', () => {
   const file = fileOf(`${town}links: { loss: 0.5 }\n`);
   const message = errorOf(() => loadScenario(file, [['links.loss', 7]]));
-  expect(message).toBe(`${file}: links.loss is 7; expected a number from 0 to 1`);
+  expect(message).toBe(`--set links.loss: links.loss is 7; expected a number from 0 to 1`);
 });
 
 test('scenario check: a line a file, and exit code 2 when one of them is bad', async () => {

@@ -6,7 +6,14 @@ import { type Figure, figuresOf } from './figures.js';
 export interface Comparison {
   /** Whether both runs say something about the server. */
   usable: boolean;
-  r: { a: number | null; b: number | null; change: number | null; moved: boolean };
+  r: {
+    a: number | null;
+    b: number | null;
+    change: number | null;
+    moved: boolean;
+    /** Whether changes are of the figures' ratios to R. */
+    scaled: boolean;
+  };
   /** What differs beside the figures, and what else should be known before they are believed. */
   warnings: string[];
   figures: Compared[];
@@ -29,7 +36,13 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
   const moved = machineMoved(a, b);
   return {
     usable: usable(a) && usable(b),
-    r: { a: a.r, b: b.r, change: a.r && b.r ? b.r / a.r - 1 : null, moved },
+    r: {
+      a: a.r,
+      b: b.r,
+      change: a.r && b.r ? b.r / a.r - 1 : null,
+      moved,
+      scaled: moved && bothLimited(a, b),
+    },
     warnings: [
       ...doubts('A', a),
       ...doubts('B', b),
@@ -50,9 +63,20 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
 export const usable = ({ verdict }: LoadResult): boolean =>
   verdict !== 'INVALID' && verdict !== 'CLIENT_BOUND';
 
+/** Whether the machine set the pace: in the closed loop, and at the rate that just holds. */
+const bothLimited = (a: LoadResult, b: LoadResult): boolean =>
+  [a, b].every(({ asked, saturation }) => asked.loop === 'closed' || saturation !== null);
+
+/** How much more was asked for in the open loop, where rates are what was asked, and not more. */
+const moreAsked = (a: LoadResult, b: LoadResult): number =>
+  [a, b].every(({ asked, saturation }) => asked.loop === 'open' && saturation === null)
+    ? b.asked.rate! / a.asked.rate!
+    : 1;
+
 /**
- * What became of a figure from `a` to `b`, of shares the difference. Where the machine's speed
- * moved, of its ratio to R: rates by R, and times in verifications.
+ * What became of a figure from `a` to `b`, of shares the difference. Where the machine set the pace
+ * and its speed moved, of its ratio to R: rates by R, and times in verifications. In the open loop
+ * rates are compared as shares of what was asked for.
  */
 export function changeOf(figure: Figure, a: LoadResult, b: LoadResult): number | null {
   const before = figure.of(a);
@@ -60,9 +84,9 @@ export function changeOf(figure: Figure, a: LoadResult, b: LoadResult): number |
   if (before === null || after === null) return null;
   if (figure.unit === 'share') return after - before;
   if (before === 0) return after === 0 ? 0 : null;
-  const speed = machineMoved(a, b) ? b.r! / a.r! : 1;
+  const speed = machineMoved(a, b) && bothLimited(a, b) ? b.r! / a.r! : 1;
   const ratio = after / before;
-  return (figure.unit === 'ms' ? ratio * speed : ratio / speed) - 1;
+  return (figure.unit === 'ms' ? ratio * speed : ratio / speed / moreAsked(a, b)) - 1;
 }
 
 const machineMoved = ({ r: a }: LoadResult, { r: b }: LoadResult): boolean =>
@@ -85,11 +109,19 @@ export function percentText({ unit }: Pick<Figure, 'unit'>, change: number | nul
   return unit === 'share' ? `${signed} points` : `${signed} %`;
 }
 
-function doubts(name: string, { verdict, reasons, ended }: LoadResult): string[] {
+/** Of a run that did not end as planned: `was interrupted after 3.1 of 10 s`. */
+export function early({ ended, measured_s, asked }: LoadResult): string {
+  const measured = shown(Math.round(measured_s * 10) / 10);
+  const how = ended === 'failed' ? 'ended by a failure' : ended;
+  return `was ${how} after ${measured} of ${asked.duration_s} s`;
+}
+
+function doubts(name: string, result: LoadResult): string[] {
+  const { verdict, reasons, ended } = result;
   const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : '';
   return [
     ...(verdict === 'VALID' ? [] : [`${name} is ${verdict}${why}`]),
-    ...(ended === 'complete' ? [] : [`${name} did not end as planned: it was ${ended}`]),
+    ...(ended === 'complete' ? [] : [`${name} did not end as planned: it ${early(result)}`]),
   ];
 }
 
@@ -99,9 +131,10 @@ function machines(a: LoadResult, b: LoadResult, moved: boolean): string[] {
   }
   if (!moved) return [];
   const r = `R, ${shown(Math.round(a.r))}/s in A and ${shown(Math.round(b.r))}/s in B`;
-  return [
-    `the machine's speed moved by more than 10 % (${r}): changes are of the figures' ratios to R`,
-  ];
+  const how = bothLimited(a, b)
+    ? "changes are of the figures' ratios to R"
+    : 'changes are of the figures as they are, since the rate was asked for';
+  return [`the machine's speed moved by more than 10 % (${r}): ${how}`];
 }
 
 /** What was asked of the two runs, and of which kind of server. */

@@ -82,7 +82,10 @@ export function slo(texts: readonly string[]): Condition[] {
 export function met(condition: Condition, result: LoadResult, base?: LoadResult): string | null {
   const { text, figure, relative } = condition;
   const value = figure.of(result);
-  if (value === null) return `${text}: nothing was measured for ${figure.name}`;
+  if (value === null) {
+    const few = /p999$/.test(figure.name) ? ', or of fewer than 1,000 samples' : '';
+    return `${text}: nothing was measured for ${figure.name}${few}`;
+  }
   if (!relative) {
     return exceeds(value, condition) ? `${text}: it is ${valueText(figure, value)}` : null;
   }

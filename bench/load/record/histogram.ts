@@ -13,6 +13,9 @@ export function record(histogram: Histogram, durationMs: number): void {
   histogram.recordValue(Math.max(0, Math.round(durationMs * 1000)));
 }
 
+/** So many samples have one beyond their 99.9th percentile. */
+const LEAST_P999 = 1_000;
+
 /** The given percentile in milliseconds, or null without a sample. */
 export function percentile(histogram: Histogram, percent: number): number | null {
   if (histogram.totalCount === 0) return null;
@@ -31,7 +34,8 @@ export function percentiles(histogram: Histogram): Percentiles {
     p90: at(90),
     p95: at(95),
     p99: at(99),
-    p999: at(99.9),
+    // Of fewer samples it would be the longest, under a name that promises more.
+    p999: count < LEAST_P999 ? null : at(99.9),
     max: at(100),
     histogram: empty ? null : encodeIntoCompressedBase64(histogram),
   };

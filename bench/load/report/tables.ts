@@ -20,7 +20,9 @@ export function latencyTable(result: LoadResult): Html | null {
     const all = [mean, p50, p90, p95, p99, p999, max];
     return [operation === null ? name : `${operation}, ${name}`, shown(count), ...all.map(whole)];
   });
-  return table('Times by percentile', columns, rows);
+  const few = times.some(({ percentiles: { p999 } }) => p999 === null);
+  const note = few ? '; a p99.9 is told of 1,000 samples or more' : '';
+  return table(`Times by percentile${note}`, columns, rows);
 }
 
 /** A time in one line. */

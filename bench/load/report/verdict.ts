@@ -31,7 +31,7 @@ export function verdictBox({ verdict, reasons, ended, saturation }: LoadResult):
   const paragraphs = [ends[ended], ...reasons].filter((text) => text !== null);
   const said = verdict === 'UNSTABLE' && saturation ? searched : words[verdict];
   return html`<div class="verdict${verdict === 'VALID' && ended === 'complete' ? null : ' bad'}">
-<p><strong>Verdict: ${verdict}.</strong> ${said}</p>
+<p><strong>Verdict: ${verdict}${ended === 'complete' ? null : `, ${ended}`}.</strong> ${said}</p>
 ${paragraphs.map((text) => html`<p>${text}</p>\n`)}</div>
 `;
 }

@@ -2,9 +2,20 @@
 import type { Scenario } from '../../scenario/schema.js';
 import { loadScript } from './index.js';
 
-/** @throws {ScenarioError} naming the first module that cannot be loaded. */
+/**
+ * Loading a module runs what stands at its top.
+ * @throws {ScenarioError} naming the first module that cannot be loaded.
+ */
 export async function checkScripts({ agents }: Scenario, folder: string): Promise<void> {
   for (const { strategy } of agents) {
     if (strategy.kind === 'script') await loadScript(strategy, folder);
   }
+}
+
+/** The modules of a scenario, each once. */
+export function scriptsOf({ agents }: Scenario): string[] {
+  const modules = agents.flatMap(({ strategy }) =>
+    strategy.kind === 'script' ? [strategy.module] : [],
+  );
+  return [...new Set(modules)];
 }

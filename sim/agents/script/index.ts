@@ -1,9 +1,9 @@
 /** Strategies of a user's own: a module that is asked what its agent does. */
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { sha256Hex } from '../../../engine/signing.js';
 import { ScenarioError } from '../../scenario/problem.js';
 import type { StrategyOf } from '../../scenario/schema-strategies.js';
+import { scriptFile } from '../../scenario/script-file.js';
 import type { World } from '../../world/world.js';
 import type { ScriptedAgent, Strategy } from '../agent.js';
 import { town } from '../town.js';
@@ -23,8 +23,10 @@ export async function loadScript(
   { module: path, parameters }: StrategyOf<'script'>,
   folder: string,
 ): Promise<LoadedScript> {
-  const file = resolve(folder, path);
   try {
+    const found = scriptFile(path, folder);
+    if ('why' in found) throw new Error(`it ${found.why}`);
+    const { file } = found;
     const text = readFileSync(file, 'utf8');
     const { createJiti } = await import('jiti');
     const jiti = createJiti(import.meta.url, { moduleCache: false, fsCache: false });

@@ -1,0 +1,62 @@
+/**
+ * The one door through which the command line writes. What it is given are lines, and nothing in
+ * them steers a terminal, whoever wrote it: a server, a file, or an argument.
+ */
+import { once } from 'node:events';
+
+/**
+ * C0 (a line feed inside a line too), DEL, C1, what changes the direction of text, and what some
+ * take for the end of a line.
+ */
+const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+const short: Readonly<Record<string, string>> = {
+  '\b': '\\b',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\f': '\\f',
+  '\r': '\\r',
+};
+
+/** As JSON writes such characters in its texts: JSON stays JSON, and means the same. */
+export const escaped = (line: string): string =>
+  line.replace(
+    steering,
+    (one) => short[one] ?? `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+const textOf = (lines: readonly string[]): string =>
+  lines.map((line) => `${escaped(line)}\n`).join('');
+
+/** Lines on standard output. */
+export function print(...lines: readonly string[]): void {
+  process.stdout.write(textOf(lines));
+}
+
+/** The same of much, or of many: settles when there is room for more. */
+export async function printed(...lines: readonly string[]): Promise<void> {
+  if (lines.length === 0 || process.stdout.write(textOf(lines))) return;
+  await once(process.stdout, 'drain');
+}
+
+/** A value as one line of JSON on standard output. */
+export const printJson = (value: unknown): void => print(JSON.stringify(value));
+
+/** Lines on standard error. */
+export function say(...lines: readonly string[]): void {
+  process.stderr.write(textOf(lines));
+}
+
+/** Columns below which lines that are drawn again would wrap. */
+const NARROWEST = 80;
+
+/** Whether standard error is a terminal on which a line can be drawn again. */
+export function canRedraw(): boolean {
+  const { isTTY, columns = 0 } = process.stderr;
+  return Boolean(isTTY) && process.env.TERM !== 'dumb' && columns >= NARROWEST;
+}
+
+/** A line on standard error that the next one replaces; an empty one leaves nothing. */
+export function redraw(line: string): void {
+  process.stderr.write(`\r\u001b[K${escaped(line)}`);
+}
