@@ -9,6 +9,7 @@ import {
   signingInput,
 } from '../engine/index.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../engine/signing.js';
+import { tooManyValues } from './json-size.js';
 import { signedRequest } from './signed-request.js';
 import type { HttpRequest, HttpResponse } from './transport.js';
 
@@ -71,6 +72,8 @@ async function credentials(
 /** Null for what is no JSON object; an empty body, which `leave` may have, has no members. */
 function bodyOf(body: Uint8Array): Record<string, unknown> | null {
   if (body.length === 0) return {};
+  // What the gate would not parse is not parsed to sign its refusal either.
+  if (tooManyValues(body)) return null;
   const parsed = parseJson(body);
   const value = 'message' in parsed ? null : parsed.value;
   return typeof value === 'object' && value !== null && !Array.isArray(value)

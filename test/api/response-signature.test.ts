@@ -97,6 +97,36 @@ describe.each(transports)('response signature over %s:', (transport) => {
     expect(await service.network.verifyText(job)).toBe(true);
   });
 
+  test('a body that the gate would not parse is not parsed to sign its refusal', async () => {
+    const { client, service, register } = await started(transport);
+    await register();
+    const publicKey = client.publicKey;
+    const answer = await fetch(`${service.url}/api/v1/blocks/propose`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Agent-Public-Key': publicKey },
+      body: `{"transactions":[${'0,'.repeat(70_000)}0]}`,
+    });
+    expect(answer.status).toBe(400);
+    const header = (name: string) => answer.headers.get(`x-server-${name}`)!;
+    const bodySha256 = createHash('sha256')
+      .update(await answer.text())
+      .digest('hex');
+    const asked = { method: 'POST', target: '/api/v1/blocks/propose', publicKey };
+    const none = { inputSha256: '-', signature: '-', timestamp: '-' };
+    const text = responseInput({
+      status: 400,
+      request: { ...asked, ...none },
+      timestamp: header('timestamp'),
+      bodySha256,
+    });
+    const job = {
+      publicKey: keys.publicKey,
+      message: Buffer.from(text),
+      signature: Buffer.from(header('signature'), 'hex'),
+    };
+    expect(await service.network.verifyText(job)).toBe(true);
+  });
+
   test('a proxy that swaps the answers of two requests is found', async () => {
     const between = proxy();
     const { client, register } = await started(transport, { fetch: between.fetch });
