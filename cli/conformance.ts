@@ -84,18 +84,18 @@ async function check(file: string, suite: string, { partial = false, json }: Fla
   const bytes = file === '-' ? process.stdin : createReadStream(file);
   const comparison = await checkResults(suite, bytes, { partial });
   if (json) printJson(comparison);
-  else print(...readable(comparison).split('\n'));
+  else print(...readable(comparison));
   process.exitCode = comparison.match ? exitCodes.done : exitCodes.differs;
 }
 
-function readable({ lines, cases, difference }: Comparison): string {
+function readable({ lines, cases, difference }: Comparison): string[] {
   const compared = `${lines} lines of ${cases} cases`;
-  if (!difference) return `match: ${compared}`;
+  if (!difference) return [`match: ${compared}`];
   const { case: name, line, where, expected, found } = difference;
   return [
     `differs after ${compared} that match`,
     `${name} line ${line}${where && `: ${where}`}`,
     `  expected ${expected}`,
     `  found    ${found}`,
-  ].join('\n');
+  ];
 }
