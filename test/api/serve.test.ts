@@ -115,7 +115,8 @@ test('serve: options from the environment; a flag wins', async () => {
     min_validators: 2,
     limits: { profile: 'spec' },
   });
-  const { headers } = await server.world.get('/healthz');
+  const Origin = 'https://a.example';
+  const { headers } = await fetch(`${server.first.url}/healthz`, { headers: { Origin } });
   expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
   expect(await server.stop('SIGINT')).toBe(0);
   expect(server.stderr()).toBe('');
