@@ -18,6 +18,7 @@ import { answerOf, failure, success } from './errors.js';
 import { type ExchangeLimits, exchangeLimits } from './exchange-limits.js';
 import { type Gate, hostOf, pass, refuseByHead } from './gate.js';
 import { Intake } from './intake.js';
+import { LargeBodies } from './large-bodies.js';
 import { type Figures, figuresOf, type Profile } from './limit-table.js';
 import { Limits } from './limits.js';
 import { Metrics } from './metrics.js';
@@ -66,7 +67,8 @@ export function createApplication(options: ApplicationOptions): App {
   const limits = new Limits(profile, figuresOf(profile, options.figures), steady);
   const claims = new Claims(limits, steady);
   const blocks = blockShareOf(limits.figures, steady);
-  const gate: Gate = { network, limits, claims, seen: new Seen(steady), blocks, now };
+  const large = new LargeBodies();
+  const gate: Gate = { network, limits, claims, seen: new Seen(steady), large, blocks, now };
   const intake = new Intake(gate, options.trustedProxies ?? []);
   const door = new Door(options.hosts ?? [], options.cors ?? []);
   /** With the headers of every answer, which is this request's own. */
@@ -228,6 +230,8 @@ async function write(
 ): Promise<HttpResponse> {
   const body = request.body as Uint8Array;
   const { target } = request;
+  const turn = gate.large.turn(body.length);
+  if (turn) await turn;
   const signed = await signedRequest(kind, { ...request, body });
   if ('refusal' in signed) return failure(signed.refusal, requestId);
   const bodySha256 = () => sha256Hex(body);
@@ -252,9 +256,12 @@ function read(
   const left = gate.limits.look('read', visit.whom);
   if ('special' in chosen) {
     const [id = ''] = params;
-    return specialRead(app.connections, options, chosen.special, request, id, requestId).then(
-      (response) => withQuota(response, left),
-    );
+    const { special } = chosen;
+    const answer = () =>
+      specialRead(app.connections, options, special, request, id, requestId).then((response) =>
+        withQuota(response, left),
+      );
+    return gate.large.turn(request.body.length)?.then(answer) ?? answer();
   }
   const query = queryOf(request.target);
   const result = chosen.read({ network: options.network, params, query });

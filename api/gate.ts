@@ -20,6 +20,7 @@ import type { Claims } from './claims.js';
 import { failure, success } from './errors.js';
 import { type Asked, explained, nothingKnown, type Told, toldByHead } from './explain.js';
 import { skewProblem, unknownKey } from './head-credentials.js';
+import type { LargeBodies } from './large-bodies.js';
 import type { Limits, Quota } from './limits.js';
 import { mistakeOf, withMistake } from './mistakes.js';
 import { beyond, withQuota } from './quota-answers.js';
@@ -33,6 +34,8 @@ export interface Gate {
   limits: Limits;
   claims: Claims;
   seen: Seen;
+  /** In which order large bodies are dealt with. */
+  large: LargeBodies;
   /** Who may open the next block; null where nothing is limited. */
   blocks: BlockShare | null;
   /** The edge's clock: freshness is checked here, never in the engine. */

@@ -8,7 +8,7 @@ import type { Claims } from './claims.js';
 import { claimedKey, headProblem } from './head-credentials.js';
 import { serverBounds } from './limit-table.js';
 import type { Limits, Quota } from './limits.js';
-import { type Match, match, type Route } from './routes.js';
+import { type Match, match } from './routes.js';
 import { mediaProblem } from './signed-request.js';
 import type { HttpRequest } from './transport.js';
 import { type Bodies, Visit } from './visit.js';
@@ -62,7 +62,7 @@ export class Intake {
     const short =
       this.#short('requests', whom, 1) ??
       this.#short('request_bytes', whom, bytes) ??
-      this.#routeShort(route, visit, bytes);
+      (route && 'write' in route ? this.#writeShort(route.write, visit, bytes) : null);
     if (short) return visit.refuse({ quota: short });
     visit.limit = limit;
     if ((declared ?? 0) > limit) return visit.refuse({ refusal: tooLarge(limit) });
@@ -78,13 +78,6 @@ export class Intake {
     if (amount === 0) return null;
     const taken = this.#limits.take(name, whom, amount);
     return 'short' in taken ? taken.short : null;
-  }
-
-  #routeShort(route: Route | null | undefined, visit: Visit, bytes: number): Quota | null {
-    if (!route) return null;
-    if ('write' in route) return this.#writeShort(route.write, visit, bytes);
-    const isLook = 'special' in route && route.special === 'debug_verify';
-    return isLook ? visit.chargeLook(bytes) : null;
   }
 
   /** What is used up before a signed request is looked at, if something is. */

@@ -111,14 +111,6 @@ export class Visit implements Entry, Claim {
     return null;
   }
 
-  /** To look at a large request costs as much as to refuse it; it is a read besides. */
-  chargeLook(bytes: number): Quota | null {
-    const units = unitsOf(bytes) - 1;
-    if (units === 0) return null;
-    const taken = this.#limits.take('refused', this.whom, units);
-    return 'short' in taken ? taken.short : null;
-  }
-
   /** A signature held: what comes now is its signer's business, not the address's. */
   vouched(): void {
     this.#vouched = true;

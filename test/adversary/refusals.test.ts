@@ -16,6 +16,7 @@ import { type Costly, costliest } from './refusals.js';
 
 const ada = agentOf('whose key is claimed');
 const ANSWER_MS = 60_000;
+const LONG = { timeout: 600_000 };
 
 async function begin(transport: string, limits: string): Promise<Host> {
   const server = await host({
@@ -72,54 +73,69 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
     await stop(server);
   });
 
-  test.skipIf(!full)('six senders of the costliest leave others as they were', async () => {
+  test.skipIf(!full)('six senders of the costliest leave others as they were', LONG, async () => {
     const server = await begin(transport, 'spec');
-    const idle = await health(server, SECONDS);
-    const senders = await flood(server, costliest(ada));
-    const busy = await health(server, SECONDS);
-    senders.send('report');
-    const [statuses] = (await once(senders, 'message')) as [Record<string, number>];
-    const after = await health(server, SECONDS);
-    const told = JSON.stringify({ transport, idle, busy, after, statuses });
-    process.stdout.write(`refusals: p99 of /healthz in ms: ${told}\n`);
-    const sent = Object.values(statuses).reduce((sum, times) => sum + times, 0);
-    expect(sent).toBeGreaterThan(1_000);
-    expect(busy - (idle + after) / 2).toBeLessThan(MOST_MORE_MS);
-    senders.kill();
+    const rounds = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const idle = await health(server, SECONDS);
+      const senders = await flood(server, costliest(ada), round);
+      const busy = await health(server, SECONDS);
+      senders.send('report');
+      const [statuses] = (await once(senders, 'message')) as [Record<string, number>];
+      senders.kill();
+      await once(senders, 'exit');
+      rounds.push({ more: busy - idle, idle, busy, statuses });
+    }
+    process.stdout.write(
+      `refusals: over ${transport}, p99 of /healthz ${JSON.stringify(rounds)}\n`,
+    );
+    const sent = rounds.flatMap(({ statuses }) => Object.values(statuses));
+    expect(sent.reduce((sum, times) => sum + times, 0)).toBeGreaterThan(100);
+    // The middle one: the machine may have been busy with something else in one of them.
+    const more = rounds.map((round) => round.more).sort((a, b) => a - b);
+    expect(more[Math.floor(ROUNDS / 2)]).toBeLessThan(MOST_MORE_MS);
     await stop(server);
   });
 });
 
-const SECONDS = 20;
+const ROUNDS = 3;
+const SECONDS = 10;
 /** How much later /healthz may answer than in the same run without them. */
 const MOST_MORE_MS = 100;
 const SENDERS = 6;
 
-/** Six senders in a process of their own, each from an address of its own. */
-async function flood(server: Host, requests: readonly Costly[]) {
+/** Six senders in a process of their own, each from an address that nobody had before. */
+async function flood(server: Host, requests: readonly Costly[], round: number) {
   const folder = join(temporaryFolder(), 'child');
   const program = await bundledChild('test/adversary/senders-child.ts', folder);
   const child = fork(program);
   onTestFinished(() => void child.kill());
   child.send({
     port: Number(new URL(server.url).port),
-    addresses: Array.from({ length: SENDERS }, (_, index) => `127.0.2.${index + 1}`),
+    addresses: Array.from({ length: SENDERS }, (_, index) => `127.0.${2 + round}.${index + 1}`),
     // Each kind in turn: when one is told to wait, the next may still cost something.
     requests: requests.map(({ bytes }) => bytes.toString('base64')),
   });
   return child;
 }
 
-/** The 99th percentile of its answers, in milliseconds, asked one after the other. */
-async function health({ url }: Host, seconds: number): Promise<number> {
+/** Time that the main thread was on a processor, in milliseconds. */
+const onProcessorMs = (pid: number) =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+
+/**
+ * The 99th percentile of what its answers wait for the server's event loop, in milliseconds, asked
+ * one after the other: time of the main thread, so that other processes do not count.
+ */
+async function health({ url, pid }: Host, seconds: number): Promise<number> {
   const line = await Line.open(url);
   const times: number[] = [];
   const end = performance.now() + seconds * 1_000;
   while (performance.now() < end) {
-    const start = performance.now();
+    const start = onProcessorMs(pid);
     line.send('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
     expect(await line.answer(ANSWER_MS)).toMatchObject({ status: 200 });
-    times.push(performance.now() - start);
+    times.push(onProcessorMs(pid) - start);
     await measured(5);
   }
   line.cut();
