@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../api/index.js';
 import type { ArchiveOptions, Network } from '../engine/index.js';
 import { type Policy, policies, type Weights, weightings } from '../engine/schema/genesis.js';
-import type { Population } from '../sim/index.js';
 import { keysOf } from './client-options.js';
 import { fail, ListenError, UsageError } from './exit.js';
 import { limitsFile } from './limits-file.js';
@@ -19,7 +18,7 @@ import {
   servedScenario,
   startScenario,
 } from './serve-scenario.js';
-import { onParentGone } from './signals.js';
+import { Stopping } from './stopping.js';
 import { packageVersion } from './version.js';
 
 interface Flags extends ServeScenarioFlags {
@@ -151,18 +150,39 @@ Examples:
   $ folkmoot serve --scenario town.yaml --speed 2
   $ folkmoot serve --limits bench            several agents on one machine share an address`,
     )
-    .action(run);
+    .action((flags: Flags) => run(flags, new Stopping()));
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
-async function run(flags: Flags): Promise<void> {
+/** Serves until it is asked to stop, which may be while it starts. */
+async function run(flags: Flags, stopping: Stopping): Promise<void> {
   await checkDoor(flags);
-  const engine = await import('../engine/index.js');
   const log = await openLog(flags.logLevel);
+  stopping.asked.then((signal) => log.info({ signal }, 'stopping'));
+  await start(flags, stopping, log).catch(async (error) => {
+    // Threads and files that are open while the process exits may end it by a signal.
+    await stopping.closeAll();
+    throw error;
+  });
+  await stopping.asked;
+  try {
+    await stopping.closeAll();
+  } catch (error) {
+    log.fatal(error, 'could not stop in good order');
+    process.exit(13);
+  }
+  process.exit(0);
+}
+
+/** Opens one thing after the other; nothing more once it is asked to stop. */
+async function start(flags: Flags, stopping: Stopping, log: Logger): Promise<void> {
+  const engine = await import('../engine/index.js');
   const wanted = await servedScenario(flags);
   const genesis = await servedGenesis(flags.data, genesisOf(flags), wanted);
+  if (await stopping.isAsked()) return;
   const verifier = engine.createVerifier('pool', { warn: (line) => log.warn(line) });
+  stopping.opened(() => verifier.close());
   const network = await engine.Network.open({
     path: flags.data,
     genesis,
@@ -173,35 +193,32 @@ async function run(flags: Flags): Promise<void> {
       process.exit(13);
     },
   });
-  const server = await listen(flags, network, log).catch(async (error) => {
-    // Threads and files that are open while the process exits may end it by a signal.
-    await network.close();
-    await verifier.close();
-    throw error;
-  });
+  stopping.opened(() => network.close());
+  if (await stopping.isAsked()) return;
+  const server = await listen(flags, network, log);
+  stopping.opened(() => server.close());
+  if (await stopping.isAsked()) return;
+  tell(flags, network, server, log);
+  logBlocks(log, network).catch((error) => log.error(error, 'blocks are not logged any more'));
+  if (wanted === null) return;
+  const agents = startScenario(network, wanted, flags, log);
+  agents.catch(fail);
+  stopping.opened(async () => (await agents).stop());
+}
+
+/** The line on standard output, and what a person at a terminal reads. */
+function tell(flags: Flags, network: Network, { url, transport }: Server, log: Logger): void {
   if (!loopback.has(flags.host)) {
     log.warn({ host: flags.host }, 'listening beyond loopback: TLS belongs in front');
   }
-  if (server.transport === 'node' && flags.transport !== 'node') {
+  if (transport === 'node' && flags.transport !== 'node') {
     log.info('uWebSockets.js does not load here: node:http serves');
   }
   const { network_id } = network.genesis;
-  const ws_url = `${server.url.replace('http', 'ws')}/ws/v1`;
-  const line = { event: 'listening', url: server.url, ws_url, network_id };
-  let agents: Promise<Population> | null = null;
-  // Before the first line: whoever reads it may end the process in the same moment.
-  onSignal(log, async () => {
-    await (await agents)?.stop();
-    await server.close();
-    await network.close();
-    await verifier.close();
-  });
+  const ws_url = `${url.replace('http', 'ws')}/ws/v1`;
+  const line = { event: 'listening', url, ws_url, network_id };
   printJson(line);
-  const { transport } = server;
   tellListening(log, { ...line, transport, folder: flags.data, limits: flags.limits });
-  logBlocks(log, network).catch((error) => log.error(error, 'blocks are not logged any more'));
-  agents = wanted && startScenario(network, wanted, flags, log);
-  agents?.catch(fail);
 }
 
 function archiveOptions({ archiveAfter }: Flags, log: Logger): ArchiveOptions {
@@ -274,24 +291,4 @@ async function responseKeys({ responseKey: file }: Flags) {
   const { keyPairFromSeed } = await import('../engine/index.js');
   const { privateKey } = await keysOf(file, '--response-key');
   return { responseKeys: keyPairFromSeed(Buffer.from(privateKey, 'hex')) };
-}
-
-/** The first signal stops in good order; a second one at once. */
-function onSignal(log: Logger, stop: () => Promise<void>): void {
-  let stopping = false;
-  const handle = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    log.info({ signal }, 'stopping');
-    stop().then(
-      () => process.exit(0),
-      (error) => {
-        log.fatal(error, 'could not stop in good order');
-        process.exit(13);
-      },
-    );
-  };
-  process.on('SIGTERM', handle);
-  process.on('SIGINT', handle);
-  onParentGone(() => handle('SIGTERM'));
 }

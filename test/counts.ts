@@ -41,6 +41,8 @@ export const counts = {
   repeatedBlocks: pick({ quick: 6, full: 90 }),
   /** Copies of a folder in each of which one bit is flipped. */
   flippedBits: pick({ quick: 8, full: 500 }),
+  /** Servers that get a signal as soon as they listen; three times as many while they start. */
+  earlySignals: pick({ quick: 2, full: 20 }),
   /** Power cuts of one live server, and of servers and stores that begin. */
   powerCuts: pick({ quick: 2, full: 20 }),
   /** WebSocket connections to one server, and voters of a block that they are told about. */
