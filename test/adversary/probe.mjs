@@ -1,0 +1,8 @@
+/** Imported into a server: says what it holds after a garbage collection. */
+process.on('message', async () => {
+  for (let times = 0; times < 3; times += 1) {
+    globalThis.gc();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  process.send(process.memoryUsage());
+});
