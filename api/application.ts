@@ -77,7 +77,7 @@ export function createApplication(options: ApplicationOptions): App {
     Object.assign(response.headers, door.origins.headers(request.headers));
     return responseKeys ? signed(responseKeys, now(), request, response) : response;
   };
-  const connections = new Connections(network, now);
+  const connections = new Connections(network, now, steady);
   const isNews = firstOfEach();
   const app: App = {
     ready: true,

@@ -42,6 +42,8 @@ export interface SessionHost {
   readonly network: Network;
   readonly feed: Feed;
   readonly now: () => number;
+  /** Milliseconds that nobody sets: rates count by it. */
+  readonly steady: () => number;
   resumed: number;
   readonly spent: SpentAuths;
   /** It has an agent now; the oldest of the agent's gives way if there are too many. */

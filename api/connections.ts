@@ -12,6 +12,7 @@ export class Connections implements SessionHost {
   readonly network: Network;
   readonly feed: Feed;
   readonly now: () => number;
+  readonly steady: () => number;
   /** Subscriptions that went on where an earlier connection ended. */
   resumed = 0;
   readonly #records = new Map<string, ConnectionRecord>();
@@ -22,9 +23,10 @@ export class Connections implements SessionHost {
   readonly #strangers = new Map<string, number>();
   readonly #heartbeat: NodeJS.Timeout;
 
-  constructor(network: Network, now: () => number) {
+  constructor(network: Network, now: () => number, steady: () => number) {
     this.network = network;
     this.now = now;
+    this.steady = steady;
     this.feed = new Feed(network);
     this.#heartbeat = setInterval(() => this.#beat(), socketLimits.heartbeatMs);
     this.#heartbeat.unref();

@@ -100,7 +100,7 @@ export class Session implements SocketHandlers, OpenSession {
   pinged(): void {
     if (this.#closed) return;
     const { controlsPerMinute } = socketLimits;
-    if (this.#controls.count(this.#all.now()) > controlsPerMinute) this.end('tooFast');
+    if (this.#controls.count(this.#all.steady()) > controlsPerMinute) this.end('tooFast');
   }
 
   drained(): void {
@@ -246,7 +246,7 @@ export class Session implements SocketHandlers, OpenSession {
   /** A message beyond the rate is not looked at; the third time ends the connection. */
   #withinRate(): boolean {
     const most = socketLimits.messagesPerMinute;
-    if (this.#received.count(this.#all.now()) <= most) return true;
+    if (this.#received.count(this.#all.steady()) <= most) return true;
     this.#warnings += 1;
     this.#error('RATE_LIMITED', 'QUOTA_USED', `more than ${most} messages a minute`);
     if (this.#warnings >= socketLimits.warnings) this.end('tooFast');

@@ -10,8 +10,12 @@ export type ErrorCode =
 const row = (code: ErrorCode, status: number, meaning: string) => ({ code, status, meaning });
 
 export const reasons = {
-  MISSING: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is absent'),
-  MALFORMED: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is not well-formed'),
+  MISSING: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is absent or ""'),
+  MALFORMED: row(
+    'INVALID_SIGNATURE',
+    401,
+    'a key, timestamp or signature is not well-formed, or null or of another type',
+  ),
   MISMATCH: row('INVALID_SIGNATURE', 401, 'the signature does not fit key and content'),
   TIMESTAMP_SKEW: row('INVALID_SIGNATURE', 401, "the timestamp is too far from the server's clock"),
   REPLAYED: row('INVALID_SIGNATURE', 401, 'not later than the last accepted status update'),

@@ -1,8 +1,10 @@
 /** A wall clock that is set by an hour, either way: while a server runs, and between two runs. */
 
+import { on, once } from 'node:events';
 import { setTimeout as measured } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { agentOf, propose, register, status } from '../conformance/signer.js';
 import { call, GENESIS_HASH, get } from '../conformance/world.js';
 import { temporaryFolder } from '../fixture.js';
@@ -103,6 +105,33 @@ describe.each([
     // Unless the machine was so busy that a minute has passed.
     expect(after.left).toBeLessThan(before.left);
     expect(after.seconds).toBeLessThanOrEqual(60);
+    await stop(one);
+  });
+
+  test('while serving: a connection is allowed no more messages than before', async () => {
+    const one = await server();
+    await call(one.url, register(ada));
+    const socket = new WebSocket(`${one.url.replace('http', 'ws')}/ws/v1`);
+    await once(socket, 'open');
+    const messages = on(socket, 'message');
+    const answer = async (message: object) => {
+      socket.send(JSON.stringify(message));
+      const { value } = await messages.next();
+      return JSON.parse(String(value[0])) as { type: string; error?: object };
+    };
+    const timestamp = at();
+    const signature = ada.sign(`auth:${ada.publicKey}:${timestamp}`);
+    const auth = { type: 'auth', public_key: ada.publicKey, timestamp, signature };
+    expect(await answer(auth)).toMatchObject({ type: 'auth_ok' });
+    for (let id = 1; id < 100; id += 1) {
+      expect(await answer({ type: 'ping', id })).toMatchObject({ type: 'pong' });
+    }
+    await one.ask(`${jumpMs}`);
+    expect(await answer({ type: 'ping', id: 100 })).toMatchObject({
+      type: 'error',
+      error: { code: 'RATE_LIMITED' },
+    });
+    socket.close();
     await stop(one);
   });
 

@@ -160,10 +160,12 @@ test('answers: every read, with and without something to show', async () => {
   ];
   for (const target of shown) expect([target, (await get(target)).status]).toEqual([target, 200]);
   const missing = {
-    '/api/v1/agents/nobody': '404 UNKNOWN_AGENT',
+    '/api/v1/agents/nobody': '400 SCHEMA',
+    [`/api/v1/agents/agent_${'0'.repeat(32)}`]: '404 UNKNOWN_AGENT',
     '/api/v1/blocks?limit=0': '400 SCHEMA',
-    '/api/v1/blocks/00': '404 UNKNOWN_BLOCK',
-    '/api/v1/transactions/00': '404 UNKNOWN_TX',
+    '/api/v1/blocks/00': '400 SCHEMA',
+    [`/api/v1/blocks/${'0'.repeat(64)}`]: '404 UNKNOWN_BLOCK',
+    [`/api/v1/transactions/${'0'.repeat(64)}`]: '404 UNKNOWN_TX',
     '/api/v1/state/none': '404 UNKNOWN_KEY_NAME',
     '/api/v1/events?topics=none': '400 SCHEMA',
     '/api/v1/debug/ws/conn_0': '404 UNKNOWN_CONNECTION',

@@ -41,7 +41,8 @@ test('ApiError: each code comes from where it should', async () => {
       'SCHEMA',
       400,
     ],
-    [() => client.block('../meta'), 'INVALID_REQUEST', 'UNKNOWN_BLOCK', 404],
+    [() => client.block('f'.repeat(64)), 'INVALID_REQUEST', 'UNKNOWN_BLOCK', 404],
+    [() => client.block('../meta'), 'INVALID_REQUEST', 'SCHEMA', 400],
   ];
   for (const [call, code, reason, status] of refusals) {
     expect(await failureOf(call())).toMatchObject({ code, reason, status });
