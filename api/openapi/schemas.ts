@@ -122,6 +122,9 @@ export interface Components {
   readonly schemas: Record<string, Part>;
 }
 
+/** How TypeBox writes a member of any name. */
+const ANY_NAME = '^.*$';
+
 export function createComponents(): Components {
   const schemas: Record<string, Part> = {};
 
@@ -155,8 +158,14 @@ export function createComponents(): Components {
       ...(properties ? { properties: members(properties) } : {}),
       ...(items ? { items: lift(items) } : {}),
       ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(lift) } : {}),
-      ...(patternProperties ? { patternProperties: members(patternProperties) } : {}),
+      ...(patternProperties ? freely(patternProperties) : {}),
     };
+  }
+
+  /** Members of any name as readers know them: the reference page never ends at the pattern. */
+  function freely(patterns: object): Part {
+    const { [ANY_NAME]: any } = patterns as Part;
+    return any ? { additionalProperties: lift(any) } : { patternProperties: members(patterns) };
   }
 
   function members(schemas: object): Part {

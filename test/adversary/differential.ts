@@ -1,17 +1,18 @@
 /** Raw requests to a server: status and reason of each first answer, or how its connection went. */
-import { setTimeout as measured } from 'node:timers/promises';
 import { Line } from './line.js';
 import type { RawCase } from './raw-case.js';
 
-/** Between two parts of a request, so that they come apart. */
-const MOMENT_MS = 100;
+/** Two turns of the server: what was sent before them has been read. */
+async function turned(url: string): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1) await (await fetch(`${url}/healthz`)).text();
+}
 
 /** `400 SCHEMA`, `431 -` where there is no envelope, `closed` or `silent`. */
 async function outcome(url: string, { bytes, later }: RawCase, patienceMs: number) {
   const line = await Line.open(url);
   line.send(bytes);
   if (later) {
-    await measured(MOMENT_MS);
+    await turned(url);
     line.send(later);
   }
   const head = bytes.subarray(0, 5).toString() === 'HEAD ';
@@ -28,13 +29,14 @@ async function outcome(url: string, { bytes, later }: RawCase, patienceMs: numbe
 export async function outcomes(
   url: string,
   cases: readonly RawCase[],
-  patienceMs: number,
+  patienceMs: (name: string) => number,
 ): Promise<string[]> {
   const found: string[] = [];
   let next = 0;
   const worker = async () => {
     for (let at = next++; at < cases.length; at = next++) {
-      found[at] = await outcome(url, cases[at]!, patienceMs);
+      const one = cases[at]!;
+      found[at] = await outcome(url, one, patienceMs(one.name));
     }
   };
   await Promise.all(Array.from({ length: 64 }, worker));

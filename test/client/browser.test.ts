@@ -74,7 +74,7 @@ const inPage = async (url: string) => {
     types.push(type);
     if (types.length === 3) break;
   }
-  const error = await client.block('0').catch((thrown) => thrown);
+  const error = await client.block('0'.repeat(64)).catch((thrown) => thrown);
   return {
     agent_id,
     block_status: vote.block_status,
