@@ -62,20 +62,24 @@ interface StoreFailure extends Error {
   cause?: { code?: string };
 }
 
-/** What is not there, not to be read, or holds something else: another one was meant. */
-const wrongName: ReadonlySet<string> = new Set(['MISSING', 'UNREADABLE', 'OTHER_NETWORK']);
-/** The same from a machine that is out of something, or broken. */
-const faults: ReadonlySet<string | undefined> = new Set([
-  'ENOSPC',
-  'EDQUOT',
-  'EIO',
-  'ENOMEM',
-  'EMFILE',
-  'ENFILE',
+/** What is not there, or holds something else: another one was meant. */
+const wrongName: ReadonlySet<string> = new Set(['MISSING', 'OTHER_NETWORK']);
+/** Why what is there cannot be used, where another one can: all else is the machine's fault. */
+const wrongPlace: ReadonlySet<string | undefined> = new Set([
+  'EACCES',
+  'EEXIST',
+  'EINVAL',
+  'EISDIR',
+  'ELOOP',
+  'ENAMETOOLONG',
+  'ENOENT',
+  'ENOTDIR',
+  'EPERM',
+  'EROFS',
 ]);
 
 const isNamedWrongly = ({ code, cause }: StoreFailure): boolean =>
-  wrongName.has(code) && !faults.has(cause?.code);
+  wrongName.has(code) || (code === 'UNREADABLE' && wrongPlace.has(cause?.code));
 
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
 export function fail(error: unknown): never {

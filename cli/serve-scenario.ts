@@ -82,16 +82,20 @@ function drawnId(): string {
   return `devnet-${drawn.join('')}`;
 }
 
-/** Null where no network was begun, or none that can be read: opening it tells what is wrong. */
+/**
+ * Null where no network was begun, or none that can be read: opening it tells what is wrong.
+ * @throws {StoreError} `UNREADABLE`: the next try may find a network, of a name nobody asked for.
+ */
 async function storedGenesis(path: string): Promise<Genesis | null> {
   const engine = await import('../engine/index.js');
-  const { decodeEntry, openLmdbStore, SCHEMA_VERSION, splitStored, tables } = engine;
+  const { decodeEntry, openLmdbStore, SCHEMA_VERSION, splitStored, StoreError, tables } = engine;
   let store: Store | undefined;
   try {
     store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
     const { body } = decodeEntry(splitStored(store.entry(0)!).bytes);
     return JSON.parse(Buffer.from(body).toString()) as Genesis;
-  } catch {
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'UNREADABLE') throw error;
     return null;
   } finally {
     await store?.close();
