@@ -45,6 +45,12 @@ export const counts = {
   earlySignals: pick({ quick: 2, full: 20 }),
   /** Power cuts of one live server, and of servers and stores that begin. */
   powerCuts: pick({ quick: 2, full: 20 }),
+  /** Moments of a folder's first seconds at which the power goes: every so many notes of it. */
+  everyNote: pick({ quick: 9, full: 1 }),
+  /** Blocks, and voters of each, of a small and a large folder whose memory is compared. */
+  slope: pick({ quick: { agents: 60, blocks: 15 }, full: { agents: 1_000, blocks: 340 } }),
+  /** Servers under load whose disk fails at random. */
+  randomFaults: pick({ quick: 4, full: 150 }),
   /** WebSocket connections to one server, and voters of a block that they are told about. */
   subscribers: pick({ quick: 200, full: 1_000 }),
   voters: pick({ quick: 500, full: 2_500 }),

@@ -116,14 +116,29 @@ export class PowerCut {
     if (existsSync(folder)) cpSync(folder, this.#before, { recursive: true });
   }
 
-  cut(draw: (below: number) => number): void {
-    const names = this.#replayed(draw);
+  /** Where in the journal notes end, in bytes, from its beginning. */
+  ends(): number[] {
+    let at = 0;
+    return notesIn(this.#noted()).map(({ name, data }) => {
+      at += headBytes + Buffer.byteLength(name) + data.length;
+      return at;
+    });
+  }
+
+  /** At the end of the journal, or after so many bytes of it. */
+  cut(draw: (below: number) => number, after = Number.POSITIVE_INFINITY): void {
+    const names = this.#replayed(draw, after);
     rmSync(this.folder, { recursive: true, force: true });
     mkdirSync(this.folder);
     for (const [name, file] of names) writeFileSync(join(this.folder, name), file.cut(draw));
   }
 
-  #replayed(draw: (below: number) => number): Names {
+  /** A process that was killed at once noted nothing. */
+  #noted(): Buffer {
+    return existsSync(this.journal) ? readFileSync(this.journal) : Buffer.alloc(0);
+  }
+
+  #replayed(draw: (below: number) => number, after: number): Names {
     const now: Names = new Map(this.#filesBefore());
     const onDisk: Names = new Map(now);
     // Changes of names since the folder was synced: a disk takes them in their order.
@@ -132,9 +147,7 @@ export class PowerCut {
       how(now);
       waiting.push(how);
     };
-    // A process that was killed at once noted nothing.
-    const journal = existsSync(this.journal) ? readFileSync(this.journal) : Buffer.alloc(0);
-    for (const note of notesIn(journal)) {
+    for (const note of notesIn(this.#noted().subarray(0, after))) {
       const { kind, name, data } = note;
       if (kind === 'sync' && name === '.') {
         for (const how of waiting) how(onDisk);

@@ -4,9 +4,10 @@ import { expect } from 'vitest';
 import { replayJson } from '../cli/helpers.js';
 import { signatoryOf } from '../fixture.js';
 import { Caller, expectCut, inParallel, type ReadEvent, stamp } from './caller.js';
-import { type Host, host, stop, tryHost } from './host.js';
+import { type Ending, type Host, host, startHost, stop } from './host.js';
 import { meme, meta, proposal, registration, vote } from './moot.js';
 import { Position } from './position.js';
+import { Sightings } from './sightings.js';
 import { everyTopic, Subscriber } from './subscriber.js';
 import { Witness } from './witness.js';
 
@@ -19,12 +20,15 @@ export interface Death {
   stopMs?: number;
   env?: Record<string, string>;
   transport: string;
+  /** It may also end by itself, at any time: then this is told how. */
+  failed?: (ending: Ending, stderr: string) => void;
 }
 
 export class Endurance {
   readonly #data: string;
   readonly #witness = new Witness();
   readonly #position = new Position();
+  readonly #sightings = new Sightings();
   #epoch = '';
   /** The last event that a subscriber saw, and those that nobody looked up yet. */
   #seen = 0;
@@ -51,13 +55,13 @@ export class Endurance {
   }
 
   /** A server that takes load until it dies. */
-  async die({ after, stopMs, env = {}, transport }: Death): Promise<void> {
+  async die({ after, stopMs, env = {}, transport, failed }: Death): Promise<void> {
     const args = ['--transport', transport];
-    const server = await tryHost({ data: this.#data, args, env });
+    const server = await startHost({ data: this.#data, args, env });
     // Some crash points come before anybody can connect.
-    if (!server) return;
+    if ('ending' in server) return failed?.(server.ending, server.stderr);
     const caller = new Caller(server.url);
-    if (after !== undefined) await this.#expectKept(caller);
+    if (after !== undefined && !failed) await this.#expectKept(caller);
     const enough = this.promises + (after ?? Number.POSITIVE_INFINITY);
     let dying = false;
     const answered = () => {
@@ -71,28 +75,36 @@ export class Endurance {
       // Ends when the connection does: the server is dead then, or the ending below says so.
       await load.call(this, caller, answered).catch(expectCut);
     });
-    const watching = this.#position.watch(server);
+    const watching = [this.#position.watch(server), this.#sightings.watch(server)];
     await Promise.all([this.#listen(server), ...loads]);
     const ending = await server.ended;
-    await watching;
+    await Promise.all(watching);
+    caller.close();
+    if (failed && ending.signal !== 'SIGKILL') return failed(ending, server.stderr());
     // One that is asked to stop may be done before it is killed.
     if (stopMs === undefined || ending.signal !== null) {
       expect(ending, server.stderr()).toEqual({ code: null, signal: 'SIGKILL' });
     } else expect(ending, server.stderr()).toEqual({ code: 0, signal: null });
     if (after !== undefined) expect(this.promises).toBeGreaterThanOrEqual(enough);
-    caller.close();
   }
 
-  /** All that was promised is there; the log replays to what was said of it. */
-  async end(): Promise<void> {
+  /** All that was promised is there, on a server that nothing happens to; gives where it ends. */
+  async look(): Promise<{ digest: string; seq: number }> {
     const server = await host({ data: this.#data });
     const caller = new Caller(server.url);
     await this.#expectKept(caller);
     const { digest, seq } = await meta(caller);
     caller.close();
     await stop(server);
+    return { digest, seq };
+  }
+
+  /** The same, and the log replays to what was said of it. */
+  async end(): Promise<void> {
+    const { digest, seq } = await this.look();
     expect(await replayJson(this.#data)).toMatchObject({ match: true, first_divergence: null });
     expect(await replayJson(this.#data, '--to', `${seq}`)).toMatchObject({ match: true, digest });
+    expect(this.#sightings.shown).toBeGreaterThan(0);
   }
 
   /** Watches from where the last watcher ended, until the connection is cut. */
@@ -114,6 +126,7 @@ export class Endurance {
     const now = await meta(caller);
     expect(now.epoch).toBe(this.#epoch);
     this.#position.expectKept(now);
+    await this.#sightings.expectKept(caller);
     await this.#witness.expectKept(caller);
     const told = this.#unchecked;
     this.#unchecked = [];

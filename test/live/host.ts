@@ -25,6 +25,12 @@ export interface Host {
   ask(question: string): Promise<unknown>;
 }
 
+/** One that ended before it listened. */
+export interface Unstarted {
+  ending: Ending;
+  stderr: string;
+}
+
 export interface HostOptions {
   data: string;
   args?: readonly string[];
@@ -36,25 +42,27 @@ export interface HostOptions {
 
 /** Starts a server and waits until it listens. */
 export async function host(options: HostOptions): Promise<Host> {
-  const started = await start(options);
-  if (typeof started === 'string') throw new Error(`the server did not start: ${started}`);
+  const started = await startHost(options);
+  if ('ending' in started) {
+    throw new Error(`the server did not start: ${started.stderr}`);
+  }
   return started;
 }
 
 /** The same where it may die before that: then null. */
 export async function tryHost(options: HostOptions): Promise<Host | null> {
-  const started = await start(options);
-  return typeof started === 'string' ? null : started;
+  const started = await startHost(options);
+  return 'ending' in started ? null : started;
 }
 
-/** A server that listens, or what one said that died. */
-async function start({
+/** A server that listens, or how one ended that did not. */
+export async function startHost({
   data,
   args = [],
   env = {},
   node = process.execPath,
   nodeArgs = [],
-}: HostOptions): Promise<Host | string> {
+}: HostOptions): Promise<Host | Unstarted> {
   const serve = ['serve', '--port', '0', '--limits', 'off', '--data', data, ...args];
   const child = spawn(node, [...nodeArgs, main, ...serve], {
     env: { ...process.env, ...env },
@@ -69,7 +77,7 @@ async function start({
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
   const line = await Promise.race([firstLine(child), ended.then(() => null)]);
-  if (line === null) return stderr;
+  if (line === null) return { ending: await ended, stderr };
   const { url, ws_url: wsUrl } = JSON.parse(line) as { url: string; ws_url: string };
   return {
     pid: child.pid!,
