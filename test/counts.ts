@@ -65,6 +65,8 @@ export const counts = {
   /** Seconds of each kind of flood over WebSockets, and how many events one may ask for. */
   floodSeconds: pick({ quick: 1, full: 20 }),
   floodHistory: pick({ quick: 100, full: 3_000 }),
+  /** Seconds in which a server is asked five times what it takes. */
+  overloadSeconds: pick({ quick: 3, full: 60 }),
   /** Minutes of virtual time in which agents write as much as the limits let them. */
   growthMinutes: pick({ quick: 2, full: 10 }),
   /** Length of load runs on a server that stalls for one second of it. */
