@@ -17,7 +17,8 @@ export function removeLeftovers(environment: Environment, archive: Archive): voi
     remove(environment, archive);
   } catch (cause) {
     const text = `what an unfinished archive left cannot be removed (${String(cause)})`;
-    throw new StoreError('UNREADABLE', `${environment.folder}: ${text}`, { cause });
+    // Without its cause: the folder is the one that was meant, whatever is wrong inside it.
+    throw new StoreError('UNREADABLE', `${environment.folder}: ${text}`);
   }
 }
 
