@@ -71,7 +71,7 @@ test('links and faults of the scenario stay in force; a second run goes on', asy
 });
 
 test('sim --url --out: the summary and the report say where the log is', async () => {
-  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const { url } = await live({ genesis: { voting_period_ms: 20_000 } });
   const out = join(folder, 'reported');
   const town = townFile(folder, { length: { blocks: 2 }, measure: { votes: true } });
   const args = ['--url', url, '--speed', '10', '--out', out];
@@ -99,7 +99,8 @@ test('a server that is killed in the middle: one line, exit code 1', async () =>
 
 test('a server that comes back after a while: the run goes on', async () => {
   const port = await freePort();
-  const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 2_000 } };
+  // Long enough for a busy machine; what is in voting at the restart lasts so long.
+  const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 8_000 } };
   const before = await live(where);
   const scenario = hurriedTown({ length: { blocks: 12 } });
   const running = simulateRemote(scenario, { url: before.url, speed: 5 });
