@@ -83,7 +83,7 @@ test.skipIf(why !== undefined).each([1, 2, 3])(
   'disk: a folder whose file number %d cannot be opened is not taken for a new network',
   async (nth) => {
     const folder = temporaryFolder();
-    await stop(await host({ data: folder }));
+    await (await host({ data: folder })).kill('SIGKILL');
     const ended = serveLimited(folder, faulty({ folder, rules: `open:${nth}:${EIO}` }));
     expectOneLine(ended);
     expect(ended.code).toBe(13);

@@ -183,7 +183,7 @@ test('read: what is not a result is refused with what it should be', () => {
   };
   const whole = JSON.stringify(loadResult());
   const refusal = (message: string) =>
-    expect.objectContaining({ code: 'UNREADABLE', message: expect.stringContaining(message) });
+    expect.objectContaining({ code: 'MISSING', message: expect.stringContaining(message) });
   expect(() => readLoad(join(folder, 'none'))).toThrow(
     expect.objectContaining({ code: 'MISSING', message: expect.stringContaining('none does not') }),
   );

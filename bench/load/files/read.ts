@@ -11,7 +11,7 @@ const problemOf = validator(LoadResult);
 
 /**
  * @param path a result.json, under whatever name, or the folder that it is in.
- * @throws {StoreError} `MISSING`, or `UNREADABLE` when it is anything else.
+ * @throws {StoreError} `MISSING`, also when it is anything else.
  */
 export function readLoad(path: string): LoadResult {
   const file = fileOf(path);
@@ -52,7 +52,7 @@ function parsed(file: string): unknown {
 const wanted = 'the result.json of folkmoot load --out, or its folder';
 
 const unreadable = (file: string, why: string) =>
-  new StoreError('UNREADABLE', `${file} cannot be used: ${why}. It should be ${wanted}`);
+  new StoreError('MISSING', `${file} cannot be used: ${why}. It should be ${wanted}`);
 
 /** What a stranger wrote, short and on one line. */
 const text = (value: unknown): string => JSON.stringify(value).slice(0, 60);
