@@ -7,7 +7,7 @@ import {
   type Refusal,
   refuse,
 } from '../engine/index.js';
-import { sha256Hex } from '../engine/signing.js';
+import { sha256Hex } from '../engine/protocol/signing.js';
 import { blockShareOf } from './block-share.js';
 import { socketLimits, socketPath } from './channels.js';
 import { Claims } from './claims.js';

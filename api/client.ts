@@ -6,17 +6,17 @@ export {
   type AgentKeys,
   generateKeys,
   keysFromSeed,
-} from '../engine/browser-keys.js';
+} from '../engine/crypto/browser-keys.js';
 export type {
   AllianceFields,
   DiscussFields,
   Registration,
   SignedTransaction,
   VoteFields,
-} from '../engine/compose.js';
-export type { SignedRequest } from '../engine/schema/entry.js';
-export type { Event, EventData, EventType } from '../engine/schema/event.js';
-export type { ErrorCode, Reason } from '../engine/schema/reason.js';
+} from '../engine/protocol/compose.js';
+export type { SignedRequest } from '../engine/protocol/schema/entry.js';
+export type { Event, EventData, EventType } from '../engine/protocol/schema/event.js';
+export type { ErrorCode, Reason } from '../engine/protocol/schema/reason.js';
 export { AgentClient, type AgentClientOptions } from './client/agent-client.js';
 export type * from './client/answers.js';
 export {

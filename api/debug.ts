@@ -11,7 +11,7 @@ import {
   Type,
   validator,
 } from '../engine/index.js';
-import { httpInput, sha256Hex } from '../engine/signing.js';
+import { httpInput, sha256Hex } from '../engine/protocol/signing.js';
 import { admittedOf } from './admitted.js';
 import type { Connections } from './connections.js';
 import { failure, success } from './errors.js';

@@ -6,7 +6,7 @@ import {
   parseInstant,
   type Refusal,
 } from '../engine/index.js';
-import { httpInput, sha256Hex } from '../engine/signing.js';
+import { httpInput, sha256Hex } from '../engine/protocol/signing.js';
 import type { HttpRequest } from './transport.js';
 
 /** The request that is explained. */

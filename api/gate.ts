@@ -12,7 +12,7 @@ import {
   type SignedRequest,
   type Verified,
 } from '../engine/index.js';
-import { agentId, sha256Hex } from '../engine/signing.js';
+import { agentId, sha256Hex } from '../engine/protocol/signing.js';
 import { admittedOf } from './admitted.js';
 import type { BlockShare } from './block-share.js';
 import { Charge, isLate, isReplay } from './charge.js';

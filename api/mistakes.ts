@@ -10,7 +10,7 @@ import {
   type Network,
   type Refusal,
 } from '../engine/index.js';
-import { httpInput, sha256Hex } from '../engine/signing.js';
+import { httpInput, sha256Hex } from '../engine/protocol/signing.js';
 
 /** A text that may have been signed, and what to do about it. */
 interface Candidate {

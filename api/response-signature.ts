@@ -8,7 +8,7 @@ import {
   sign,
   signingInput,
 } from '../engine/index.js';
-import { type AnsweredRequest, responseInput, sha256Hex } from '../engine/signing.js';
+import { type AnsweredRequest, responseInput, sha256Hex } from '../engine/protocol/signing.js';
 import { tooManyValues } from './json-size.js';
 import { signedRequest } from './signed-request.js';
 import type { HttpRequest, HttpResponse } from './transport.js';

@@ -1,6 +1,6 @@
 /** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
 import { type ErrorCode, formatInstant, type Reason } from '../engine/index.js';
-import { agentId } from '../engine/signing.js';
+import { agentId } from '../engine/protocol/signing.js';
 import { type ClientMessage, closeCodes, socketLimits, topicProblem } from './channels.js';
 import { type AnyClientMessage, readClientMessage } from './client-message.js';
 import type { ConnectionRecord, Figures, OpenSession, SessionHost } from './connection-record.js';

@@ -6,7 +6,7 @@ import {
   refuse,
   type SignedRequest,
 } from '../engine/index.js';
-import { sha256Hex } from '../engine/signing.js';
+import { sha256Hex } from '../engine/protocol/signing.js';
 import { readForm } from './form.js';
 
 export interface Received {

@@ -6,7 +6,7 @@ import {
   type Refusal,
   refuse,
 } from '../engine/index.js';
-import { authInput } from '../engine/signing.js';
+import { authInput } from '../engine/protocol/signing.js';
 import type { ClientMessage } from './channels.js';
 import type { SpentAuths } from './spent-auths.js';
 

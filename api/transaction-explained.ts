@@ -1,6 +1,6 @@
 /** A wrong signature inside a proposal: which transaction it is, and what its signer must sign. */
 import type { Admitted, Refusal } from '../engine/index.js';
-import { sha256Hex, transactionInput } from '../engine/signing.js';
+import { sha256Hex, transactionInput } from '../engine/protocol/signing.js';
 
 export function transactionExplained(
   refusal: Refusal,

@@ -5,24 +5,24 @@
  * are copied on their way, which costs an eighth of a vote. It can be set at the start only.
  */
 import { Command } from 'commander';
-import { agentCommand } from './agent.js';
-import { archiveCommand } from './archive.js';
-import { checkCommand } from './check.js';
-import { conformanceCommand } from './conformance.js';
-import { exitCodes, fail, OutputError } from './exit.js';
-import { keygenCommand } from './keygen.js';
-import { loadCommand } from './load.js';
-import { logCommand } from './log.js';
-import { networkCommand } from './network.js';
-import { escaped } from './output.js';
-import { replayCommand } from './replay.js';
-import { scenarioCommand } from './scenario.js';
-import { serveCommand } from './serve.js';
-import { simCommand } from './sim.js';
-import { swarmCommand } from './swarm.js';
-import { sweepCommand } from './sweep.js';
-import { verifyCommand } from './verify.js';
-import { packageVersion } from './version.js';
+import { agentCommand } from './commands/agent.js';
+import { archiveCommand } from './commands/archive.js';
+import { checkCommand } from './commands/check.js';
+import { conformanceCommand } from './commands/conformance.js';
+import { keygenCommand } from './commands/keygen.js';
+import { loadCommand } from './commands/load/load.js';
+import { logCommand } from './commands/log.js';
+import { networkCommand } from './commands/network.js';
+import { replayCommand } from './commands/replay.js';
+import { scenarioCommand } from './commands/scenario.js';
+import { serveCommand } from './commands/serve/serve.js';
+import { simCommand } from './commands/sim/sim.js';
+import { swarmCommand } from './commands/swarm.js';
+import { sweepCommand } from './commands/sweep.js';
+import { verifyCommand } from './commands/verify.js';
+import { exitCodes, fail, OutputError } from './output/exit.js';
+import { escaped } from './output/output.js';
+import { packageVersion } from './output/version.js';
 
 const program = new Command('folkmoot')
   .description('A deterministic simulation engine for networks of agents that reach consensus')

@@ -1,10 +1,7 @@
 /** The public list of the engine: what embedding programs, the simulator and tests may use. */
 export { badTimestampHeader, keyProblem, signatureProblem } from './admit/credentials.js';
 export { type Admission, type Admitted, admit, admitNow } from './admit/index.js';
-export { type ArchiveOptions, firstKept } from './archiver.js';
-export { canonical } from './canonical.js';
-export { type Clock, systemClock, type VirtualClock, virtualClock } from './clock.js';
-export * from './compose.js';
+export type { Verified } from './admit/verify.js';
 export {
   Engine,
   emptyReader,
@@ -14,15 +11,29 @@ export {
   type Reader,
   type Step,
 } from './core/index.js';
-export { type CrashPoint, crashPoint, crashPoints } from './crash.js';
 export * from './crypto/index.js';
-export { type EncodedStep, encodeStep, type ToldEvent } from './encode.js';
-export { type JsonResult, parseJson } from './json.js';
-export { limits } from './limits.js';
-export { Digests, decodeEntry, frame, splitStored } from './log.js';
-export { Network } from './network.js';
-export type { Applied, NetworkOptions } from './network-options.js';
-export type { GenesisOptions } from './open-store.js';
+export { signatory } from './crypto/signatory.js';
+export { type ArchiveOptions, firstKept } from './node/archiver.js';
+export { type Clock, systemClock, type VirtualClock, virtualClock } from './node/clock.js';
+export { type EncodedStep, encodeStep, type ToldEvent } from './node/encode.js';
+export { Network } from './node/network.js';
+export type { Applied, NetworkOptions } from './node/network-options.js';
+export type { GenesisOptions } from './node/open-store.js';
+export type { Views } from './node/views.js';
+export {
+  type Static,
+  type TProperties,
+  type TSchema,
+  Type,
+  Value,
+} from './protocol/bundled/typebox.js';
+export { canonical } from './protocol/canonical.js';
+export * from './protocol/compose.js';
+export { type JsonResult, parseJson } from './protocol/json.js';
+export { limits } from './protocol/limits.js';
+export { Digests, decodeEntry, frame, splitStored } from './protocol/log.js';
+export * from './protocol/schema/index.js';
+export { isDuration, parseInstant } from './protocol/time.js';
 export {
   type Divergence,
   fileLines,
@@ -34,11 +45,6 @@ export {
   replay,
   storedLines,
 } from './replay/index.js';
-export * from './schema/index.js';
-export { type Static, type TProperties, type TSchema, Type, Value } from './schema/typebox.js';
-export { signatory } from './signatory.js';
-export { splitLines } from './split-lines.js';
+export { splitLines } from './replay/split-lines.js';
+export { type CrashPoint, crashPoint, crashPoints } from './store/crash.js';
 export * from './store/index.js';
-export { isDuration, parseInstant } from './time.js';
-export type { Verified } from './verify.js';
-export type { Views } from './views.js';

@@ -1,5 +1,5 @@
 /** Makes the agents of a scenario, and calls each for the first time. */
-import { agentId } from '../engine/signing.js';
+import { agentId } from '../engine/protocol/signing.js';
 import type { ScriptedAgent, Strategy } from './agents/agent.js';
 import { loadScript } from './agents/script/index.js';
 import { builtIn } from './agents/strategies/index.js';

@@ -1,6 +1,6 @@
 /** The keys of scripted agents, derived from the seed: the same run signs the same bytes. */
 import { keyPairFromSeed, type Signatory, signatory } from '../engine/index.js';
-import { sha256Hex } from '../engine/signing.js';
+import { sha256Hex } from '../engine/protocol/signing.js';
 
 /** Hex. */
 export const secretOf = (seed: string, ordinal: number) =>

@@ -12,7 +12,7 @@ import {
   type VirtualClock,
   virtualClock,
 } from '../engine/index.js';
-import { agentId } from '../engine/signing.js';
+import { agentId } from '../engine/protocol/signing.js';
 import { Auditor } from './audit/index.js';
 import { begin, castOf, measured } from './cast.js';
 import { Ending, type Progress } from './ending.js';

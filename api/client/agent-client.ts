@@ -1,10 +1,10 @@
 /** An agent of a live network: signs, sends, and follows events. It owns the key it is given. */
-import { type AgentKeys, signText } from '../../engine/browser-keys.js';
-import * as compose from '../../engine/compose.js';
-import type { CommandKind } from '../../engine/schema/command.js';
-import type { SignedRequest } from '../../engine/schema/entry.js';
-import type { Status } from '../../engine/schema/primitives.js';
-import { agentId } from '../../engine/signing.js';
+import { type AgentKeys, signText } from '../../engine/crypto/browser-keys.js';
+import * as compose from '../../engine/protocol/compose.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+import type { Status } from '../../engine/protocol/schema/primitives.js';
+import { agentId } from '../../engine/protocol/signing.js';
 import type { AnswerOf, ReputationView } from './answers.js';
 import { Clock } from './clock.js';
 import { ApiError } from './errors.js';

@@ -1,8 +1,8 @@
 /** Shapes of what the server answers, from the schemas that it answers by. Types only. */
-import type { Event, EventData } from '../../engine/schema/event.js';
-import type { Genesis } from '../../engine/schema/genesis.js';
-import type { ProposalBody, VoteBody } from '../../engine/schema/request.js';
-import type { BlockView } from '../../engine/schema/view.js';
+import type { Event, EventData } from '../../engine/protocol/schema/event.js';
+import type { Genesis } from '../../engine/protocol/schema/genesis.js';
+import type { ProposalBody, VoteBody } from '../../engine/protocol/schema/request.js';
+import type { BlockView } from '../../engine/protocol/schema/view.js';
 
 export type {
   AgentList,
@@ -11,7 +11,7 @@ export type {
   BlockView,
   NetworkState,
   ReputationView,
-} from '../../engine/schema/view.js';
+} from '../../engine/protocol/schema/view.js';
 
 /** One page; `next_cursor` is null on the last one. */
 export interface Paged {

@@ -1,5 +1,5 @@
 /** What can go wrong for a client: refused, nobody there, an unproven answer, a stream's end. */
-import type { ErrorCode, Reason } from '../../engine/schema/reason.js';
+import type { ErrorCode, Reason } from '../../engine/protocol/schema/reason.js';
 
 /** The `error` member of an answer or of an `error` event. */
 export interface ErrorBody {

@@ -2,8 +2,8 @@
  * Events as an async iterable that outlives its connections: each event once, in order, without a
  * hole. It holds a bounded number of events and no more than one connection.
  */
-import type { Signatory } from '../../engine/compose.js';
-import type { Event } from '../../engine/schema/event.js';
+import type { Signatory } from '../../engine/protocol/compose.js';
+import type { Event } from '../../engine/protocol/schema/event.js';
 import type { EventPage } from './answers.js';
 import type { Clock } from './clock.js';
 import { ApiError, StreamError, UnreachableError } from './errors.js';

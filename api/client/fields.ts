@@ -1,6 +1,6 @@
 /** What a caller hands to the writing methods, where it differs from what is sent. */
-import type { ProposalFields, SignedTransaction } from '../../engine/compose.js';
-import type { Status } from '../../engine/schema/primitives.js';
+import type { ProposalFields, SignedTransaction } from '../../engine/protocol/compose.js';
+import type { Status } from '../../engine/protocol/schema/primitives.js';
 
 export interface StatusChange {
   reason?: string;

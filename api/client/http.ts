@@ -1,9 +1,9 @@
 /** Requests over HTTP: the envelope opened, errors typed, response signatures checked. */
-import { verifyText } from '../../engine/browser-keys.js';
-import { signingInput } from '../../engine/compose.js';
-import type { SignedRequest } from '../../engine/schema/entry.js';
-import { carriage } from '../../engine/schema/entry.js';
-import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/signing.js';
+import { verifyText } from '../../engine/crypto/browser-keys.js';
+import { signingInput } from '../../engine/protocol/compose.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+import { carriage } from '../../engine/protocol/schema/entry.js';
+import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
 import { Clock } from './clock.js';
 import { ApiError, type ErrorBody, ResponseSignatureError, UnreachableError } from './errors.js';
 

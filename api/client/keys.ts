@@ -1,6 +1,6 @@
 /** Keys as text: the JSON that `folkmoot keygen --out` writes. */
-import { type AgentKeys, keysFromSeed } from '../../engine/browser-keys.js';
-import { agentId } from '../../engine/signing.js';
+import { type AgentKeys, keysFromSeed } from '../../engine/crypto/browser-keys.js';
+import { agentId } from '../../engine/protocol/signing.js';
 
 /** The text to keep, secret and all: `{agent_id, public_key, private_key}`. */
 export function saveKeys({ publicKey, privateKey }: AgentKeys): string {

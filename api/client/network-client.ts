@@ -1,6 +1,6 @@
 /** What needs no key: the reads, and to hand over what somebody has signed. */
-import type { CommandKind } from '../../engine/schema/command.js';
-import type { SignedRequest } from '../../engine/schema/entry.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type * as answer from './answers.js';
 import { Http, type HttpOptions } from './http.js';
 

@@ -1,7 +1,7 @@
 /** One WebSocket connection: authenticates, subscribes, hands events over, notices its end. */
-import type { Signatory } from '../../engine/compose.js';
-import type { Event } from '../../engine/schema/event.js';
-import { authInput } from '../../engine/signing.js';
+import type { Signatory } from '../../engine/protocol/compose.js';
+import type { Event } from '../../engine/protocol/schema/event.js';
+import { authInput } from '../../engine/protocol/signing.js';
 import type { Clock } from './clock.js';
 import type { ErrorBody } from './errors.js';
 

@@ -1,6 +1,6 @@
 /** Schemas as documents have them: named parts stand once, what was added is marked. */
 import * as engine from '../../engine/index.js';
-import { agentId, allianceId, memeId, sha256Hex } from '../../engine/signing.js';
+import { agentId, allianceId, memeId, sha256Hex } from '../../engine/protocol/signing.js';
 import {
   acknowledgements,
   ConnectionView,

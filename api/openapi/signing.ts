@@ -7,7 +7,7 @@ import {
   proposalInput,
   transactionInput,
   voteInput,
-} from '../../engine/signing.js';
+} from '../../engine/protocol/signing.js';
 
 /** A signed text on one line, as the documents show it: LF is one line feed. */
 const shown = (input: string) => input.replaceAll('\n', ' LF ');

@@ -1,19 +1,19 @@
 /** The table of contents: every case, in the order in which they are measured and printed. */
 import type { Case } from '../case.js';
-import { admissionCase } from './admission.js';
-import { encodeCase } from './encode.js';
-import { engineCase } from './engine.js';
-import { fanOutCase } from './fan-out.js';
-import { feedCase } from './feed.js';
-import { footprintCase } from './footprint.js';
-import { idleCase } from './idle.js';
-import { readsCase } from './reads.js';
-import { simulatorCase } from './simulator.js';
-import { stagesCase } from './stages.js';
-import { storeCase } from './store.js';
-import { tiersCase } from './tiers.js';
-import { transactionsCase } from './transactions.js';
-import { verifyCase } from './verify.js';
+import { admissionCase } from './engine/admission.js';
+import { verifyCase } from './engine/verify.js';
+import { engineCase } from './engine/engine.js';
+import { encodeCase } from './engine/encode.js';
+import { simulatorCase } from './engine/simulator.js';
+import { stagesCase } from './engine/stages.js';
+import { storeCase } from './engine/store.js';
+import { fanOutCase } from './served/fan-out.js';
+import { feedCase } from './served/feed.js';
+import { footprintCase } from './served/footprint.js';
+import { idleCase } from './served/idle.js';
+import { readsCase } from './served/reads.js';
+import { transactionsCase } from './served/transactions.js';
+import { tiersCase } from './tiers/tiers.js';
 
 export const cases: readonly Case[] = [
   tiersCase,

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Signatory } from '../../engine/index.js';
-import { authInput } from '../../engine/signing.js';
+import { authInput } from '../../engine/protocol/signing.js';
 import type { MeasuredServer } from '../servers/server.js';
 import type { Expecting, SubscribersOrder } from './subscribers-thread.js';
 

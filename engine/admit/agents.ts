@@ -1,8 +1,8 @@
 /** Drafts of the requests about agents: register and status. */
-import type { Capability, RequestBody, Status } from '../schema/index.js';
-import { lowerAscii } from '../schema/unicode.js';
-import { agentId } from '../signing.js';
-import { isDuration, parseInstant } from '../time.js';
+import type { Capability, RequestBody, Status } from '../protocol/schema/index.js';
+import { agentId } from '../protocol/signing.js';
+import { isDuration, parseInstant } from '../protocol/time.js';
+import { lowerAscii } from '../protocol/unicode/unicode.js';
 import { badTimestampHeader } from './credentials.js';
 import { type Around, type Drafted, refused } from './draft.js';
 

@@ -1,8 +1,13 @@
 /** Drafts of the requests about blocks: vote, propose and discuss. */
-import { type Decision, type RequestBody, refuse, type Sentiment } from '../schema/index.js';
-import { lowerAscii } from '../schema/unicode.js';
-import { blockHash, requestId } from '../signing.js';
-import { parseInstant } from '../time.js';
+import {
+  type Decision,
+  type RequestBody,
+  refuse,
+  type Sentiment,
+} from '../protocol/schema/index.js';
+import { blockHash, requestId } from '../protocol/signing.js';
+import { parseInstant } from '../protocol/time.js';
+import { lowerAscii } from '../protocol/unicode/unicode.js';
 import { type Around, cleanReferences, cleanTags, type Drafted, refused } from './draft.js';
 import { changesOf, diffProblem } from './state-diff.js';
 import { transactionJobs, transactionProblem, typeOf } from './transactions.js';

@@ -1,5 +1,5 @@
 /** What a meme's file is: told by its bytes, never by its sender. */
-import type { MemeType } from '../schema/index.js';
+import type { MemeType } from '../protocol/schema/index.js';
 
 export interface Media {
   type: MemeType;

@@ -1,7 +1,7 @@
 /** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
-import { carriage, type Refusal, refuse, type SignedRequest } from '../schema/index.js';
-import { lowerAscii } from '../schema/unicode.js';
-import { parseInstant } from '../time.js';
+import { carriage, type Refusal, refuse, type SignedRequest } from '../protocol/schema/index.js';
+import { parseInstant } from '../protocol/time.js';
+import { lowerAscii } from '../protocol/unicode/unicode.js';
 
 const KEY = /^[0-9a-fA-F]{64}$/;
 const SIGNATURE = /^[0-9a-fA-F]{128}$/;

@@ -7,8 +7,8 @@ import {
   type Refusal,
   type RequestBody,
   refuse,
-} from '../schema/index.js';
-import { lowerCase } from '../schema/unicode.js';
+} from '../protocol/schema/index.js';
+import { lowerCase } from '../protocol/unicode/unicode.js';
 import type { Media } from './content.js';
 
 /** Who signed what. */

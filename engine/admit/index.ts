@@ -2,10 +2,11 @@
  * Admission: raw bytes become a command and the signatures to verify, or a refusal. Pure but for
  * nothing: the same request gives the same command, live, simulated and in replay.
  */
-import { signingInput } from '../compose.js';
+
 import type { VerifyJob } from '../crypto/verifier.js';
-import { type JsonResult, parseJson } from '../json.js';
-import { limits } from '../limits.js';
+import { signingInput } from '../protocol/compose.js';
+import { type JsonResult, parseJson } from '../protocol/json.js';
+import { limits } from '../protocol/limits.js';
 import {
   bodyProblem,
   type Command,
@@ -17,9 +18,9 @@ import {
   refuse,
   type SignedRequest,
   targetId,
-} from '../schema/index.js';
-import { sha256Hex } from '../signing.js';
-import { parseInstant } from '../time.js';
+} from '../protocol/schema/index.js';
+import { sha256Hex } from '../protocol/signing.js';
+import { parseInstant } from '../protocol/time.js';
 import { draftRegister, draftStatus } from './agents.js';
 import { draftDiscuss, draftPropose, draftVote } from './consensus.js';
 import { type Media, sniff } from './content.js';

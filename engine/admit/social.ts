@@ -1,8 +1,8 @@
 /** Drafts of the requests about memes and alliances. */
-import type { RequestBody } from '../schema/index.js';
-import { lowerAscii } from '../schema/unicode.js';
-import { allianceId, memeId, requestId, sha256Hex } from '../signing.js';
-import { durationMs } from '../time.js';
+import type { RequestBody } from '../protocol/schema/index.js';
+import { allianceId, memeId, requestId, sha256Hex } from '../protocol/signing.js';
+import { durationMs } from '../protocol/time.js';
+import { lowerAscii } from '../protocol/unicode/unicode.js';
 import { type Around, cleanTags, type Drafted, refused } from './draft.js';
 
 const SHORTEST_MS = 60_000;

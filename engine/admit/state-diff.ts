@@ -1,6 +1,6 @@
 /** The state diff of a proposal: at most 1,000 keys, each in one member, values of 4 KiB. */
-import { type Refusal, type RequestBody, refuse } from '../schema/index.js';
-import { jcs } from '../signing.js';
+import { type Refusal, type RequestBody, refuse } from '../protocol/schema/index.js';
+import { jcs } from '../protocol/signing.js';
 
 type StateDiff = RequestBody['propose']['state_diff'];
 

@@ -1,8 +1,8 @@
 /** The transactions of a proposal: content hashes, types, and the signatures to verify. */
 import type { VerifyJob } from '../crypto/verifier.js';
-import { type Refusal, type RequestBody, refuse } from '../schema/index.js';
-import { lowerAscii } from '../schema/unicode.js';
-import { sha256Hex, transactionInput } from '../signing.js';
+import { type Refusal, type RequestBody, refuse } from '../protocol/schema/index.js';
+import { sha256Hex, transactionInput } from '../protocol/signing.js';
+import { lowerAscii } from '../protocol/unicode/unicode.js';
 import { hexBytes, signatureProblem } from './credentials.js';
 
 type Transactions = RequestBody['propose']['transactions'];

@@ -1,9 +1,9 @@
 /** Who let a block expire: each elector's misses, and how many of them may fall dormant for it. */
-import type { Genesis } from '../schema/index.js';
-import { contextOf } from './agents.js';
-import { blockContext, type OpenBlock } from './blocks.js';
-import { positionOf } from './electorate.js';
+import type { Genesis } from '../protocol/schema/index.js';
 import type { State } from './state.js';
+import { contextOf } from './tables/agents.js';
+import { blockContext, type OpenBlock } from './tables/blocks.js';
+import { positionOf } from './tables/electorate.js';
 
 /** Misses beyond are not told apart. */
 const MOST_MISSED = 1_000_000;

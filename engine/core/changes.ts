@@ -1,5 +1,5 @@
 /** The records that one entry changed, each at most once, in an order that the entry fixes. */
-import type { RecordKey, RecordOf, Table } from '../schema/index.js';
+import type { RecordKey, RecordOf, Table } from '../protocol/schema/index.js';
 
 /** `null` deletes the record. */
 export interface Change {

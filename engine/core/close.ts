@@ -1,10 +1,10 @@
 /** What happens when a block leaves voting: siblings, records, metrics, reputation. */
-import { type BlockStatus, formatInstant } from '../schema/index.js';
+import { type BlockStatus, formatInstant } from '../protocol/schema/index.js';
 import { countAbsences } from './attendance.js';
-import { blockContext, blockStatus, type OpenBlock } from './blocks.js';
 import { settle } from './reputation.js';
 import { METRICS, type State } from './state.js';
-import { tpsAt } from './throughput.js';
+import { blockContext, blockStatus, type OpenBlock } from './tables/blocks.js';
+import { tpsAt } from './tables/throughput.js';
 
 /** Finishes a block whose machine has just left voting. Its block_status is said already. */
 export function closeBlock(state: State, block: OpenBlock): void {

@@ -3,8 +3,7 @@
  * clock, draws no chance and does no I/O but through its reader. A thrown error is a bug, after
  * which this engine must not be used again; whatever a caller can do wrong is an outcome.
  */
-import { type Command, type Event, type Genesis, Head } from '../schema/index.js';
-import { blockStatus } from './blocks.js';
+import { type Command, type Event, type Genesis, Head } from '../protocol/schema/index.js';
 import type { Change } from './changes.js';
 import { closeBlock, metricsOf, reportMetrics } from './close.js';
 import { check, effect } from './commands/index.js';
@@ -12,7 +11,8 @@ import type { Outcome } from './finding.js';
 import type { Reader } from './reader.js';
 import { restoreState } from './restore.js';
 import { headOf, METRICS, newState, type State } from './state.js';
-import type { Finalized } from './throughput.js';
+import { blockStatus } from './tables/blocks.js';
+import type { Finalized } from './tables/throughput.js';
 
 /** An entry as the engine takes it. A tick has no command. */
 export interface Input {

@@ -1,6 +1,6 @@
 /** What checking a command finds, and what doing it gives. Checking never changes anything. */
-import type { Answer, Command, Reason, Refusal } from '../schema/index.js';
-import { refuse } from '../schema/index.js';
+import type { Answer, Command, Reason, Refusal } from '../protocol/schema/index.js';
+import { refuse } from '../protocol/schema/index.js';
 import type { State } from './state.js';
 
 /** Every command has exactly one outcome. */

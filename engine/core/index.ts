@@ -5,4 +5,4 @@ export type { Outcome } from './finding.js';
 export { allianceData } from './machines/alliance.js';
 export { neededToFinalize } from './quorum.js';
 export { emptyReader, type Reader } from './reader.js';
-export { tpsAt } from './throughput.js';
+export { tpsAt } from './tables/throughput.js';

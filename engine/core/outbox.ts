@@ -1,5 +1,5 @@
 /** What actors said during one apply, in order. Engine numbers and takes it at the end. */
-import type { Emitted } from '../schema/index.js';
+import type { Emitted } from '../protocol/schema/index.js';
 
 export class Outbox {
   #said: Emitted[] = [];

@@ -1,5 +1,5 @@
 /** What the engine asks of its host: synchronous reads of what it does not hold in memory. */
-import type { ProposeCommand, RecordKey, RecordOf, Table } from '../schema/index.js';
+import type { ProposeCommand, RecordKey, RecordOf, Table } from '../protocol/schema/index.js';
 
 export interface Reader {
   /** A record as of the last applied entry, committed or not. */

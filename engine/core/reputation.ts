@@ -2,12 +2,12 @@
  * What a finalized or rejected block does to reputations, in integers: samples are taken from
  * ballots, weights and alliances first; then penalties decay and the five scores move.
  */
-import type { Decision } from '../schema/index.js';
-import { formatInstant } from '../schema/index.js';
-import type { OpenBlock } from './blocks.js';
-import { blockContext } from './blocks.js';
-import { SCALE } from './standings.js';
+import type { Decision } from '../protocol/schema/index.js';
+import { formatInstant } from '../protocol/schema/index.js';
 import type { State } from './state.js';
+import type { OpenBlock } from './tables/blocks.js';
+import { blockContext } from './tables/blocks.js';
+import { SCALE } from './tables/standings.js';
 
 /** A move of `overall` by this much is told. */
 const TOLD_STEP = 1_000;

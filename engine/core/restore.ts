@@ -1,11 +1,11 @@
 /** Fills an engine's memory from the records of a stored network: load, not replay. */
 
-import { limits } from '../limits.js';
-import type { Genesis, RecordKey } from '../schema/index.js';
+import { limits } from '../protocol/limits.js';
+import type { Genesis, RecordKey } from '../protocol/schema/index.js';
 import { deadlineId } from './close.js';
-import { positionOf } from './electorate.js';
 import type { Reader } from './reader.js';
 import { METRICS, newState, type State } from './state.js';
+import { positionOf } from './tables/electorate.js';
 
 export function restoreState(genesis: Genesis, reader: Reader, at: number): State {
   const head = reader.read('network', 'head');

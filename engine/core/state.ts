@@ -1,16 +1,16 @@
 /** All that one engine holds, and the parts of it. Commands change it; nothing outside does. */
-import type { Genesis, Head } from '../schema/index.js';
-import { GENESIS_HASH } from '../schema/index.js';
-import { Agents } from './agents.js';
-import { Alliances } from './alliances.js';
-import { Blocks } from './blocks.js';
+import type { Genesis, Head } from '../protocol/schema/index.js';
+import { GENESIS_HASH } from '../protocol/schema/index.js';
 import { Changes } from './changes.js';
-import { Deadlines } from './deadlines.js';
-import { Electorates } from './electorates.js';
 import { Outbox } from './outbox.js';
 import type { Reader } from './reader.js';
-import { Standings } from './standings.js';
-import { Throughput } from './throughput.js';
+import { Agents } from './tables/agents.js';
+import { Alliances } from './tables/alliances.js';
+import { Blocks } from './tables/blocks.js';
+import { Deadlines } from './tables/deadlines.js';
+import { Electorates } from './tables/electorates.js';
+import { Standings } from './tables/standings.js';
+import { Throughput } from './tables/throughput.js';
 
 export interface State {
   readonly genesis: Genesis;

@@ -1,10 +1,11 @@
 /** The one place where a verifier is chosen by name. */
-import { createInlineVerifier } from './inline.js';
-import { sodium } from './libsodium.js';
-import { createOffVerifier } from './off.js';
-import { createPoolVerifier } from './pool.js';
-import { createReferenceVerifier } from './reference.js';
+
+import { createPoolVerifier } from './pool/pool.js';
 import type { Verifier } from './verifier.js';
+import { createInlineVerifier } from './verifiers/inline.js';
+import { sodium } from './verifiers/libsodium.js';
+import { createOffVerifier } from './verifiers/off.js';
+import { createReferenceVerifier } from './verifiers/reference.js';
 
 export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
 

@@ -1,8 +1,8 @@
 /** Key pairs and signing. Seeds come from the caller or the system's generator; none is kept. */
 import { randomBytes } from 'node:crypto';
 import { publicKeyBytes, signatureBytes } from './job.js';
-import { sodium } from './libsodium.js';
 import { etc, getPublicKey, sign as nobleSign } from './noble.js';
+import { sodium } from './verifiers/libsodium.js';
 
 const seedBytes = 32;
 

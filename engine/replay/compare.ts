@@ -1,6 +1,6 @@
 /** Compares all stored records with the computed ones, and says which entry last wrote a record. */
-import { decodeEntry, splitStored } from '../log.js';
-import { tables } from '../schema/index.js';
+import { decodeEntry, splitStored } from '../protocol/log.js';
+import { tables } from '../protocol/schema/index.js';
 import type { RecordKey, Store } from '../store/index.js';
 import type { Computed } from './computed.js';
 

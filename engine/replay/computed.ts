@@ -2,7 +2,7 @@
  * The records that follow from a log, each with the entry that wrote it last. They are in memory
  * while they are few; then in a scratch store on disk, so that memory does not grow with the log.
  */
-import { tables } from '../schema/index.js';
+import { tables } from '../protocol/schema/index.js';
 import {
   compareKeys,
   keyId,

@@ -3,15 +3,15 @@
  * stored beside the entries is compared with it. The first difference is named.
  */
 import { type Admitted, admit } from '../admit/index.js';
+import { allJobs } from '../admit/verify.js';
 import { Engine, emptyReader, type Step } from '../core/index.js';
 import type { Verifier } from '../crypto/index.js';
-import { type EncodedStep, encodeStep } from '../encode.js';
-import { Digests } from '../log.js';
-import { genesisIn } from '../open-store.js';
-import { Overlay } from '../overlay.js';
-import { carriage, type Entry, type Genesis } from '../schema/index.js';
+import { type EncodedStep, encodeStep } from '../node/encode.js';
+import { genesisIn } from '../node/open-store.js';
+import { Overlay } from '../node/overlay.js';
+import { Digests } from '../protocol/log.js';
+import { carriage, type Entry, type Genesis } from '../protocol/schema/index.js';
 import type { Store, StoreMeta } from '../store/index.js';
-import { allJobs } from '../verify.js';
 import { compareRecords, type Divergence } from './compare.js';
 import { Computed } from './computed.js';
 import type { LogLine } from './lines.js';

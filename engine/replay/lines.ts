@@ -1,10 +1,10 @@
 /** Log lines: entries as they are printed, one JSON object a line, and where they are read from. */
 import { createReadStream } from 'node:fs';
-import { decodeEntry, splitStored } from '../log.js';
-import type { Entry, EntryKind } from '../schema/index.js';
-import { lowerAscii } from '../schema/unicode.js';
-import { splitLines } from '../split-lines.js';
+import { decodeEntry, splitStored } from '../protocol/log.js';
+import type { Entry, EntryKind } from '../protocol/schema/index.js';
+import { lowerAscii } from '../protocol/unicode/unicode.js';
 import { type Store, StoreError } from '../store/index.js';
+import { splitLines } from './split-lines.js';
 
 /** An entry with what was recorded beside it. Digests are absent in lines that others made. */
 export interface LogLine {

@@ -1,13 +1,14 @@
 /** Where a network is kept: one interface, on disk or in memory. */
-export type { Segment } from './archive/record.js';
-export { ArchiveError } from './archive/segment.js';
-export { checkStorePages } from './check/folder.js';
-export { makeFolder } from './folder.js';
+
+export { ArchiveError } from './archive/segment-file.js';
+export { checkStorePages } from './file/check.js';
+export { makeFolder } from './file/folder.js';
+export { lockFolder } from './file/lock.js';
 export { compareKeys, keyId, keysUnder } from './keys.js';
-export { type LmdbStoreOptions, openLmdbStore } from './lmdb.js';
-export { lockFolder } from './lock.js';
+export { type LmdbStoreOptions, openLmdbStore } from './lmdb/lmdb.js';
+export { openScratch, type Scratch } from './lmdb/scratch.js';
 export { createMemoryStore } from './memory.js';
-export { openScratch, type Scratch } from './scratch.js';
+export type { Segment } from './segment.js';
 export {
   type Batch,
   type RangeOptions,

@@ -2,8 +2,8 @@
  * The one interface behind which a network is kept: LMDB on disk, or memory. A store keeps bytes;
  * what they mean is decided above it. Values of records are canonical JSON text.
  */
-import type { RecordKey } from '../schema/record.js';
-import type { Segment } from './archive/record.js';
+import type { RecordKey } from '../protocol/schema/record.js';
+import type { Segment } from './segment.js';
 
 export type { RecordKey };
 

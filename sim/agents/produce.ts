@@ -1,6 +1,6 @@
 /** How a scripted producer makes a block: when it sees no rival, with what it has. */
 import { composeProposal, composeTransaction } from '../../engine/index.js';
-import { blockHash } from '../../engine/signing.js';
+import { blockHash } from '../../engine/protocol/signing.js';
 import type { Stream } from '../streams.js';
 import type { World } from '../world/world.js';
 import type { ScriptedAgent } from './agent.js';

@@ -3,7 +3,7 @@
  * what differs is a violation. It learns nothing from the network but when things happened.
  */
 import type { Command, Event, Genesis, Outcome } from '../../engine/index.js';
-import { agentId } from '../../engine/signing.js';
+import { agentId } from '../../engine/protocol/signing.js';
 import { checkReads, type Reads } from './ending.js';
 import { Model } from './model/model.js';
 import type { Verdict } from './model/state.js';

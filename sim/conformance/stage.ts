@@ -13,7 +13,7 @@ import {
   sign,
   type VirtualClock,
 } from '../../engine/index.js';
-import { agentId } from '../../engine/signing.js';
+import { agentId } from '../../engine/protocol/signing.js';
 import type { ExpectedOutcome, InputLine, InputRequest } from './format.js';
 
 /** 2025-01-01T00:00:00Z. */

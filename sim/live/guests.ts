@@ -1,7 +1,7 @@
 /** Guests on somebody's server: those that were there before, and how all of them leave. */
 import { ApiError, keysFromSeed } from '../../api/client.js';
 import { composeStatus, formatInstant } from '../../engine/index.js';
-import { agentId } from '../../engine/signing.js';
+import { agentId } from '../../engine/protocol/signing.js';
 import type { ScriptedAgent } from '../agents/agent.js';
 import { secretOf } from '../keys.js';
 import type { RemoteDoor } from '../world/door-remote.js';

@@ -13,7 +13,7 @@ import {
   type Signatory,
   type SignedRequest,
 } from '../../engine/index.js';
-import { agentId } from '../../engine/signing.js';
+import { agentId } from '../../engine/protocol/signing.js';
 import { act } from '../agents/act.js';
 import type { ContentNote, DecisionNote, RefusedWhy } from '../measure/observer.js';
 import { Knowledge } from './knowledge.js';

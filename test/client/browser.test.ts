@@ -36,7 +36,7 @@ test('bundle: holds nothing of Node, nothing native, and no server', async () =>
   expect(inputs.filter((path) => /ajv|typebox|xstate|temporal|engine\/core/.test(path))).toEqual(
     [],
   );
-  expect(inputs).toContain('dist/engine/hash/portable.js');
+  expect(inputs).toContain('dist/engine/protocol/hash/portable.js');
 });
 
 /** Serves the page at an origin of its own. */

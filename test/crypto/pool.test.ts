@@ -9,7 +9,7 @@ import {
   VerifierBusy,
   type VerifyJob,
 } from '../../dist/engine/crypto/index.js';
-import { limits } from '../../dist/engine/limits.js';
+import { limits } from '../../dist/engine/protocol/limits.js';
 
 const keyPair = keyPairFromSeed(new Uint8Array(32).fill(7));
 const valid = signedJob('a vote');

@@ -20,7 +20,7 @@ test('docs/load-result.schema.json: is what the code says', () => {
 });
 
 test('docs/load-testing.md: its dictionary is what the code says', () => {
-  const writer = fileURLToPath(new URL('write-documents.mjs', import.meta.url));
+  const writer = fileURLToPath(new URL('../../tools/load-files.mjs', import.meta.url));
   const written = execFileSync(process.execPath, [writer, '--print'], { encoding: 'utf8' });
   expect(guide === written, advice).toBe(true);
 });

@@ -1,7 +1,7 @@
 /** What a load run prints: the summary, and a line a probe. */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../dist/bench/load/result.js';
-import { loadSummary as linesOf } from '../../dist/cli/load-summary.js';
+import { loadSummary as linesOf } from '../../dist/cli/commands/load/summary.js';
 import { loadResult, saturation } from './fixture.js';
 
 const loadSummary = (result: LoadResult) => linesOf(result).join('\n');

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { readHeader } from '../../dist/engine/store/meta-page.js';
-import { assertReachable } from '../../dist/engine/store/reach.js';
+import { readHeader } from '../../dist/engine/store/file/pages/meta-page.js';
+import { assertReachable } from '../../dist/engine/store/file/pages/reach.js';
 import { expectOneLine, folkmoot, simJson, suiteFolder } from '../cli/helpers.js';
 import { temporaryFolder } from '../fixture.js';
 

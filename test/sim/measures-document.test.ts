@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 test('docs/measures.md: as `npm run docs` writes it', () => {
-  const written = execFileSync(process.execPath, [at('write-measures.mjs'), '--print']);
+  const written = execFileSync(process.execPath, [at('../../tools/measures.mjs'), '--print']);
   expect(readFileSync(at('../../docs/measures.md'), 'utf8')).toBe(written.toString());
 });
 

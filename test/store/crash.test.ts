@@ -35,7 +35,7 @@ test.each([
   'commit.after:0',
   'commit.after:x',
 ])('crash: the plan %s is refused when the process starts', (plan) => {
-  const script = "import('./dist/engine/crash.js')";
+  const script = "import('./dist/engine/store/crash.js')";
   const env = { ...process.env, FOLKMOOT_CRASH_AT: plan };
   const { status, stderr } = spawnSync(process.execPath, ['-e', script], { env });
   expect([status, stderr.includes('FOLKMOOT_CRASH_AT')]).toEqual([1, true]);

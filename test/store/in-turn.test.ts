@@ -1,6 +1,6 @@
 /** Transactions of two kinds at once: one after another, with a turn in between, whatever fails. */
 import { expect, test } from 'vitest';
-import { inTurn } from '../../dist/engine/store/in-turn.js';
+import { inTurn } from '../../dist/engine/store/lmdb/in-turn.js';
 
 test('transactions: begun at once, they run in order and never two at a time', async () => {
   const story: string[] = [];

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { isTag, lowerCase, UNICODE_VERSION } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
 
-const writer = fileURLToPath(new URL('write-tables.mjs', import.meta.url));
-const written = new URL('../../engine/schema/unicode-tables.ts', import.meta.url);
+const writer = fileURLToPath(new URL('../../tools/unicode-tables.mjs', import.meta.url));
+const written = new URL('../../engine/protocol/unicode/tables.ts', import.meta.url);
 const own = fileURLToPath(new URL('../../dist/engine/index.js', import.meta.url));
 const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 const run = (node: string, ...args: string[]) =>

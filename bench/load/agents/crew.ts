@@ -2,7 +2,7 @@
  * What a workload with agents works with: threads that sign, the server's clock, and its agents,
  * from before they are registered until they are taken out again.
  */
-import { sha256Hex } from '../../../engine/signing.js';
+import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { LoadError } from '../error.js';
 import { SignedRecord } from '../prepare/signed-record.js';
 import { Signers } from '../prepare/signers.js';

@@ -1,5 +1,5 @@
 /** Memes of text, no two alike, signed ahead: forms as the interface wants them. */
-import { memeInput, sha256Hex } from '../../../engine/signing.js';
+import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import { isRecord } from '../json.js';
 import { signEach } from '../prepare/requests.js';
 import { aheadMs, type Supply } from '../prepare/supply.js';

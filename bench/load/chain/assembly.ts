@@ -1,5 +1,5 @@
 /** Brings a run's validators together: who they are, whether they can decide, and their chain. */
-import { authInput } from '../../../engine/signing.js';
+import { authInput } from '../../../engine/protocol/signing.js';
 import { type Crew, secondsOf } from '../agents/crew.js';
 import { LoadError } from '../error.js';
 import { BlocksAhead } from '../prepare/blocks.js';

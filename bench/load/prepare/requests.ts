@@ -1,5 +1,5 @@
 /** Requests whose signature is in the header, signed in threads. */
-import { httpInput, sha256Hex } from '../../../engine/signing.js';
+import { httpInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import { type Signers, signatureBytes } from './signers.js';
 
 export interface Unsigned {

@@ -1,8 +1,8 @@
 /**
  * The texts of a load run's blocks and votes, put together by hand. Members are in canonical order
  * (RFC 8785), so that the text that is signed is the text that is sent: nothing is encoded twice. A
- * test compares them with `engine/signing.ts`. Every field of the interface is sent, for another
- * server may require it.
+ * test compares them with `engine/protocol/signing.ts`. Every field of the interface is sent, for
+ * another server may require it.
  */
 
 const MEME = '"meme_content":{"content":"load","tags":[],"type":"text"}';

@@ -3,7 +3,7 @@
  * other agents update their status. Each update accepted shall reach each subscriber, once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { authInput } from '../../../engine/signing.js';
+import { authInput } from '../../../engine/protocol/signing.js';
 import { Crew } from '../agents/crew.js';
 import { Statuses } from '../agents/statuses.js';
 import type { LoadOptions } from '../options.js';

@@ -1,17 +1,17 @@
 /** Alliances: founded by invitation, joined by answer, left at will. */
-import { limits } from '../../limits.js';
+import { limits } from '../../protocol/limits.js';
 import type {
   AllianceContext,
   AllianceLeaveCommand,
   AllianceProposeCommand,
   AllianceRespondCommand,
   RecordOf,
-} from '../../schema/index.js';
-import type { Agent } from '../agents.js';
-import type { StoredAlliance } from '../alliances.js';
+} from '../../protocol/schema/index.js';
 import { accepted, again, type Finding, no, type Rule } from '../finding.js';
 import { allianceData } from '../machines/alliance.js';
 import type { State } from '../state.js';
+import type { Agent } from '../tables/agents.js';
+import type { StoredAlliance } from '../tables/alliances.js';
 import { notActive } from './common.js';
 import { remember, remembered } from './requests.js';
 

@@ -1,9 +1,9 @@
 /** Guards that several commands share. */
-import type { BlockContext, BlockStatus } from '../../schema/index.js';
-import { type Agent, statusOf } from '../agents.js';
-import { blockContext, blockStatus } from '../blocks.js';
+import type { BlockContext, BlockStatus } from '../../protocol/schema/index.js';
 import { type Finding, no } from '../finding.js';
 import type { State } from '../state.js';
+import { type Agent, statusOf } from '../tables/agents.js';
+import { blockContext, blockStatus } from '../tables/blocks.js';
 
 export function notActive(agent: Agent): ReturnType<typeof no> | null {
   const status = statusOf(agent);

@@ -1,5 +1,5 @@
 /** The table of commands: one rule each. */
-import type { Command, CommandKind, CommandOf } from '../../schema/index.js';
+import type { Command, CommandKind, CommandOf } from '../../protocol/schema/index.js';
 import { type Finding, no, type Outcome, type Rule } from '../finding.js';
 import type { State } from '../state.js';
 import { allianceLeave, alliancePropose, allianceRespond } from './alliances.js';

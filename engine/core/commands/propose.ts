@@ -1,17 +1,17 @@
 /** A producer proposes the next block; its electorate and deadline are fixed here. */
-import { limits } from '../../limits.js';
+import { limits } from '../../protocol/limits.js';
 import {
   type AnswerOf,
   type BlockContext,
   formatInstant,
   type ProposeCommand,
-} from '../../schema/index.js';
-import type { Agent } from '../agents.js';
-import { blockContext, type OpenBlock } from '../blocks.js';
+} from '../../protocol/schema/index.js';
 import { deadlineId, orphan } from '../close.js';
-import type { Electorate } from '../electorate.js';
 import { accepted, again, type Finding, no, type Rule } from '../finding.js';
 import type { State } from '../state.js';
+import type { Agent } from '../tables/agents.js';
+import { blockContext, type OpenBlock } from '../tables/blocks.js';
+import type { Electorate } from '../tables/electorate.js';
 import { type BlockNow, blockNow, notActive } from './common.js';
 
 interface Plan {

@@ -4,9 +4,9 @@ import {
   type AnswerOf,
   formatInstant,
   type RegisterCommand,
-} from '../../schema/index.js';
-import { type Agent, statusOf } from '../agents.js';
+} from '../../protocol/schema/index.js';
 import { accepted, again, no, type Rule } from '../finding.js';
+import { type Agent, statusOf } from '../tables/agents.js';
 
 export const register: Rule<RegisterCommand, null> = {
   check(state, command) {

@@ -1,6 +1,6 @@
 /** Discussions and alliance requests have no content id: their signing input is remembered. */
-import { limits } from '../../limits.js';
-import type { AllianceThen, RecordOf } from '../../schema/index.js';
+import { limits } from '../../protocol/limits.js';
+import type { AllianceThen, RecordOf } from '../../protocol/schema/index.js';
 import type { State } from '../state.js';
 
 /** When this very request was accepted, if that is not too long ago. */

@@ -1,14 +1,14 @@
 /** Memes and discussion: said to influence; counted only when a vote refers to a meme. */
-import { limits } from '../../limits.js';
+import { limits } from '../../protocol/limits.js';
 import {
   type AnswerOf,
   type DiscussCommand,
   formatInstant,
   type MemeCommand,
   type RecordOf,
-} from '../../schema/index.js';
-import { type Agent, contextOf } from '../agents.js';
+} from '../../protocol/schema/index.js';
 import { accepted, again, no, type Rule } from '../finding.js';
+import { type Agent, contextOf } from '../tables/agents.js';
 import { blockNow, notActive, unknownBlock, unknownMeme, votingClosed } from './common.js';
 import { remember, remembered } from './requests.js';
 

@@ -1,7 +1,7 @@
 /** An agent sets its own availability. Later signed instants win; an older one is a replay. */
-import { type AnswerOf, formatInstant, type StatusCommand } from '../../schema/index.js';
-import { type Agent, contextOf, statusOf } from '../agents.js';
+import { type AnswerOf, formatInstant, type StatusCommand } from '../../protocol/schema/index.js';
 import { accepted, again, no, type Rule } from '../finding.js';
+import { type Agent, contextOf, statusOf } from '../tables/agents.js';
 
 export const status: Rule<StatusCommand, Agent> = {
   check(state, command) {

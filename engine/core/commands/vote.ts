@@ -4,14 +4,14 @@ import {
   type Decision,
   formatInstant,
   type VoteCommand,
-} from '../../schema/index.js';
-import type { Agent } from '../agents.js';
-import { blockStatus, type OpenBlock } from '../blocks.js';
+} from '../../protocol/schema/index.js';
 import { closeBlock } from '../close.js';
-import { positionOf } from '../electorate.js';
 import { accepted, again, type Finding, no, type Outcome, type Rule } from '../finding.js';
 import { penalize } from '../reputation.js';
 import type { State } from '../state.js';
+import type { Agent } from '../tables/agents.js';
+import { blockStatus, type OpenBlock } from '../tables/blocks.js';
+import { positionOf } from '../tables/electorate.js';
 import {
   type BlockNow,
   blockNow,

@@ -5,8 +5,8 @@ import {
   type EventData,
   formatInstant,
   type Status,
-} from '../../schema/index.js';
-import type { UnknownEvent } from '../directory.js';
+} from '../../protocol/schema/index.js';
+import type { UnknownEvent } from './directory.js';
 
 export interface StatusChange {
   reason: string;

@@ -5,8 +5,8 @@ import {
   type AllianceStatus,
   type EventData,
   formatInstant,
-} from '../../schema/index.js';
-import type { UnknownEvent } from '../directory.js';
+} from '../../protocol/schema/index.js';
+import type { UnknownEvent } from './directory.js';
 
 type AllianceEvent =
   | { type: 'proposed' }

@@ -6,9 +6,9 @@ import {
   type Decision,
   type EventData,
   formatInstant,
-} from '../../schema/index.js';
-import type { UnknownEvent } from '../directory.js';
+} from '../../protocol/schema/index.js';
 import { type Rule, type Tally, type Verdict, verdict } from '../quorum.js';
+import type { UnknownEvent } from './directory.js';
 
 type BlockEvent =
   | { type: 'proposed'; data: EventData['block_proposal'] }

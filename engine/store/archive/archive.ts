@@ -3,11 +3,11 @@
  * in them. What is unpacked is kept within bounds, so that old entries read at random cost no more
  * than a block each.
  */
-import { limits } from '../../limits.js';
+import { limits } from '../../protocol/limits.js';
 import type { Environment } from '../environment.js';
+import type { Segment } from '../segment.js';
 import { outerProblem, readBlock, readIndex } from './read-segment.js';
-import type { Segment } from './record.js';
-import { type Block, parseSegment, type SegmentIndex } from './segment.js';
+import { type Block, parseSegment, type SegmentIndex } from './segment-file.js';
 
 export type Kind = 'entries' | 'events';
 

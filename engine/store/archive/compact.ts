@@ -14,9 +14,9 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { crashPoint } from '../../crash.js';
+import { crashPoint } from '../crash.js';
 import type { Environment } from '../environment.js';
-import { checkDataFile } from '../header.js';
+import { checkDataFile } from '../file/header.js';
 
 /** The folder of a copy that is being made; a new opening removes what was left of one. */
 export const compactedName = 'compacted.tmp';

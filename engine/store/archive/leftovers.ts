@@ -8,7 +8,7 @@ import type { Environment } from '../environment.js';
 import { StoreError } from '../store.js';
 import type { Archive } from './archive.js';
 import { compactedName } from './compact.js';
-import { archiveFolder, rangeOfName } from './segment.js';
+import { archiveFolder, rangeOfName } from './segment-file.js';
 import { unfinishedName } from './write-segment.js';
 
 /** @throws {StoreError} `UNREADABLE` */

@@ -7,14 +7,14 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crashPoint } from '../../crash.js';
-import { limits } from '../../limits.js';
+import { limits } from '../../protocol/limits.js';
+import { crashPoint } from '../crash.js';
 import { type Environment, readMeta } from '../environment.js';
+import type { Segment } from '../segment.js';
 import { StoreError } from '../store.js';
 import type { Archive } from './archive.js';
 import { EntryRun, eventsBefore, storedAt, storedDigests } from './past.js';
-import type { Segment } from './record.js';
-import { ArchiveError, archiveFolder, segmentPath } from './segment.js';
+import { ArchiveError, archiveFolder, segmentPath } from './segment-file.js';
 import { SegmentWriter, unfinishedName } from './write-segment.js';
 
 /**

@@ -4,7 +4,7 @@
  * named and stays where it is.
  */
 import { createHash } from 'node:crypto';
-import { limits } from '../../limits.js';
+import { limits } from '../../protocol/limits.js';
 import type { Database, Environment } from '../environment.js';
 import { StoreError } from '../store.js';
 import type { Item } from './write-segment.js';

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
-import type { Segment } from './record.js';
+import type { Segment } from '../segment.js';
 import {
   ArchiveError,
   type Block,
@@ -14,7 +14,7 @@ import {
   type SegmentIndex,
   segmentPath,
   trailerBytes,
-} from './segment.js';
+} from './segment-file.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 

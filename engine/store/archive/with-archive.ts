@@ -3,7 +3,7 @@
  * no seam. LMDB comes first: what it still holds needs no segment.
  */
 import type { Environment } from '../environment.js';
-import { freeBytes } from '../folder.js';
+import { freeBytes } from '../file/folder.js';
 import { type Store, type StoreArchive, StoreError } from '../store.js';
 import { Archive, type Kind, rangeOf } from './archive.js';
 import { prepareCompaction } from './compact.js';

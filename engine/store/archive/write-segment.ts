@@ -7,8 +7,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
-import { limits } from '../../limits.js';
-import type { Segment, SegmentRange } from './record.js';
+import { limits } from '../../protocol/limits.js';
+import type { Segment, SegmentRange } from '../segment.js';
 import {
   archiveFolder,
   type Block,
@@ -16,7 +16,7 @@ import {
   type SegmentIndex,
   segmentFileName,
   segmentMagic,
-} from './segment.js';
+} from './segment-file.js';
 
 const deflate = promisify(deflateRaw);
 /** More costs twice the time for a hundredth of the room. */

@@ -1,6 +1,6 @@
 /** Strategies of a user's own: a module that is asked what its agent does. */
 import { readFileSync } from 'node:fs';
-import { sha256Hex } from '../../../engine/signing.js';
+import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { ScenarioError } from '../../scenario/problem.js';
 import type { StrategyOf } from '../../scenario/schema-strategies.js';
 import { scriptFile } from '../../scenario/script-file.js';

@@ -10,7 +10,7 @@ import {
   limits,
   type SignedRequest,
 } from '../../../engine/index.js';
-import { httpInput, sha256Hex } from '../../../engine/signing.js';
+import { httpInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import type { Actor, Case, Stage } from '../stage.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);

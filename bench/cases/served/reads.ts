@@ -1,0 +1,42 @@
+/** `GET /api/v1/network/state` beside a bare uWebSockets.js handler that answers the same bytes. */
+import { defineCase, type Round } from '../../case.js';
+import { getRate } from '../../clients/get.js';
+import type { Row } from '../../result.js';
+import { withBare } from '../../servers/bare.js';
+import { withFolkmoot } from '../../servers/folkmoot.js';
+
+interface Configuration {
+  seconds: number;
+}
+
+const PATH = '/api/v1/network/state';
+
+async function run({ seconds }: Configuration, { r }: Round): Promise<Row[]> {
+  const { folkmoot, body } = await withFolkmoot(async (server) => {
+    const told = await (await fetch(server.url + PATH)).text();
+    return { folkmoot: await getRate(server, PATH, seconds), body: told };
+  });
+  const bare = await withBare(body, (server) => getRate(server, PATH, seconds));
+  const row = (name: string, { perSecond, cpuUs }: typeof bare): Row => ({
+    name,
+    per_s: perSecond,
+    of_r: perSecond / r,
+    cpu_us: cpuUs,
+  });
+  const answers = 'GET network/state: answers/s of a bare handler';
+  const cpu = 'GET network/state: answers for CPU time of a bare handler';
+  return [
+    row(`GET ${PATH}`, folkmoot),
+    row('the same bytes, bare uWebSockets.js', bare),
+    { name: answers, ratio: folkmoot.perSecond / bare.perSecond, wanted: 0.5 },
+    { name: cpu, ratio: bare.cpuUs / folkmoot.cpuUs, wanted: 0.5 },
+  ];
+}
+
+export const readsCase = defineCase<Configuration>({
+  name: 'reads',
+  about: 'GET network/state of a server, beside a bare uWebSockets.js handler',
+  everyRound: true,
+  sizes: { small: { seconds: 1 }, large: { seconds: 10 } },
+  run,
+});

@@ -1,0 +1,53 @@
+/** How far a load run is, on standard error: one line a second. */
+import type { LoadHooks, LoadOptions, Probe } from '../../../bench/load/index.js';
+import { say } from '../../output/output.js';
+
+export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 'onSecond'>>;
+
+const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'waiting for the rest' };
+
+export function showLoad(options: LoadOptions): LoadDisplay {
+  return {
+    onTarget: (server) => say(`folkmoot load ${options.workload}: ${serverLine(server)}`),
+    onPreparing: (line) => say(line),
+    onSecond({ phase, elapsedMs, second }) {
+      const { warmupMs, durationMs } = options;
+      const passed = phase === 'warm-up' ? elapsedMs + warmupMs : elapsedMs;
+      const whole = phase === 'warm-up' ? warmupMs : durationMs;
+      // Nothing is known yet of the first second.
+      if (phase === 'measured' && !second) return;
+      const time = `${Math.round(passed / 1000)}/${Math.round(whole / 1000)} s`;
+      const shown = phase === 'measured' && second;
+      const p99 = shown ? (second.response_p99 ?? Number.NaN).toFixed(1) : '';
+      const what = shown
+        ? `: ${second.accepted} accepted/s, ${second.failed} failed, p99 ${p99} ms`
+        : '';
+      say(`${names[phase]} ${time}${what}`);
+    },
+  };
+}
+
+/** A probe of a search, and what R was around it. */
+export function showProbe(
+  { rate, holds, p99, verdict, reasons, r_before, r_after }: Probe,
+  bracket: number,
+) {
+  const fate = holds ? `held, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
+  const speed =
+    r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
+  say(`bracket ${bracket + 1}: ${rounded(rate)} a second ${fate}${speed}`);
+}
+
+const rounded = (value: number) => Math.round(value).toLocaleString('en-US');
+
+type Server = Parameters<LoadDisplay['onTarget']>[0];
+
+/** What the server says about itself. */
+export function serverLine({ url, version, limits_profile, durable }: Server): string {
+  const known = [
+    ...(version === null ? [] : [`version ${version}`]),
+    ...(limits_profile === null ? [] : [`limits ${limits_profile}`]),
+    ...(durable === null ? [] : [durable ? 'durable on disk' : 'in memory']),
+  ];
+  return `${url}, ${known.length > 0 ? known.join(', ') : 'which says nothing about itself'}`;
+}

@@ -1,0 +1,152 @@
+/** The readable summary of a load run. */
+import { early } from '../../../bench/load/figures/compare.js';
+import type { LoadResult } from '../../../bench/load/index.js';
+import { serverLine } from './progress.js';
+
+type Operation = LoadResult['operations'][number];
+type Percentiles = Operation['response'];
+
+const count = (value: number) => value.toLocaleString('en-US');
+const perS = (value: number) =>
+  value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 2 : 0 });
+const percent = (share: number) => `${perS(100 * share)} %`;
+
+/** Its lines. */
+export function loadSummary(result: LoadResult): string[] {
+  const rows: [string, string][] = [
+    ['verdict', verdictText(result)],
+    ...result.reasons.map((reason): [string, string] => ['', reason]),
+    ['server', serverLine(result.server)],
+    ['asked', asked(result)],
+    ...saturation(result),
+    ['arrivals', arrivals(result)],
+    ...transactions(result),
+    ...delivery(result),
+    ...result.operations.flatMap(fates),
+    ['generator', generator(result)],
+    ['machine', machine(result)],
+    ['seed', result.seed],
+  ];
+  const lines = rows.map(([name, value]) => `${name.padEnd(16)} ${value}`.trimEnd());
+  return [...lines, '', ...latencies(result)];
+}
+
+/** A run that was cut short says so first. */
+const verdictText = (result: LoadResult): string =>
+  result.ended === 'complete' ? result.verdict : `${result.verdict}; it ${early(result)}`;
+
+function asked({ asked: wanted }: LoadResult): string {
+  const { workload, loop, rate, concurrency, agents, batch, duration_s, warmup_s } = wanted;
+  const much = loop === 'open' ? `${perS(rate ?? 0)} a second` : `${concurrency} under way`;
+  const who = agents > 0 ? `, ${count(agents)} agents` : '';
+  const blocks = batch > 0 ? `, ${count(batch)} transactions a block` : '';
+  const time = `${duration_s} s after a warm-up of ${warmup_s} s`;
+  return `${workload}, ${loop} loop, ${much}${who}${blocks}, ${time}`;
+}
+
+function arrivals({ arrivals: all, ended, measured_s }: LoadResult): string {
+  const share = all.of_target === null ? '' : `, ${percent(all.of_target)} of the rate`;
+  const early = ended === 'complete' ? '' : ` (${ended} after ${measured_s.toFixed(1)} s)`;
+  const of = `${count(all.accepted)} of ${count(all.intended)} accepted`;
+  return `${of}: ${perS(all.accepted_per_s)} a second${share}${early}`;
+}
+
+/** The brackets that were found, each with what R did meanwhile. */
+function saturation({ saturation: found }: LoadResult): [string, string][] {
+  if (!found) return [];
+  const rows = found.brackets.map(({ holds, fails, unstable, probes }): [string, string] => {
+    const speeds = probes.flatMap(({ r_before, r_after }) =>
+      [r_before ?? [], r_after ?? []].flat(),
+    );
+    const r =
+      speeds.length === 0
+        ? 'R is not known'
+        : `R ${perS(Math.min(...speeds))} to ${perS(Math.max(...speeds))}`;
+    const upper = fails === null ? 'nothing failed' : `fails ${perS(fails)}`;
+    const trust = unstable ? ': the machine was not as fast all the time' : '';
+    return ['bracket', `holds ${perS(holds)}, ${upper}; ${r}${trust}`];
+  });
+  const several = found.overlap ? 'the brackets share a rate' : 'the brackets share no rate';
+  const held = found.brackets.some(({ holds }) => holds > 0);
+  const notes = [
+    ...(found.slo.length > 0 ? [`to hold, ${found.slo.join(', ')}`] : []),
+    ...(rows.length > 1 ? [several] : []),
+    `what follows is of the last probe${held ? ' that held' : ''}`,
+  ];
+  return [...rows, ['', notes.join('; ')]];
+}
+
+function transactions({ transactions: all }: LoadResult): [string, string][] {
+  if (all.proposed === 0) return [];
+  const { proposed, finalized, timed_out, unfinished, tps } = all;
+  const open = `${count(timed_out)} late, ${count(unfinished)} unfinished`;
+  return [
+    ['TPS', `${perS(tps)} finalized a second`],
+    ['transactions', `${count(finalized)} of ${count(proposed)} proposed are final, ${open}`],
+  ];
+}
+
+function delivery({ delivery: all }: LoadResult): [string, string][] {
+  if (all.subscribers === 0) return [];
+  const { subscribers, expected, delivered, holes, disconnects, deliveries_per_s } = all;
+  const events = `${count(delivered)} of ${count(expected)}, ${perS(deliveries_per_s)} a second`;
+  const bad = `${count(holes)} holes, ${count(disconnects)} disconnects`;
+  return [['deliveries', `${events}, to ${count(subscribers)} subscribers; ${bad}`]];
+}
+
+/** What became of the requests of one kind. */
+function fates(one: Operation): [string, string][] {
+  const others = [
+    ...one.refused.map(({ status, code, reason, count: times }) => {
+      const named = [status, code, reason].filter((word) => word !== '-').join(' ');
+      return `${count(times)} refused: ${named}`;
+    }),
+    ...(one.lies > 0 ? [`${count(one.lies)} answered 2xx without the data`] : []),
+    ...(one.timed_out > 0 ? [`${count(one.timed_out)} timed out`] : []),
+    ...(one.broken > 0 ? [`${count(one.broken)} broken connections`] : []),
+    ...(one.unfinished > 0 ? [`${count(one.unfinished)} unfinished`] : []),
+  ];
+  const first = `${count(one.accepted)} of ${count(one.sent)} sent were accepted`;
+  return [[one.operation, first], ...others.map((text): [string, string] => ['', text])];
+}
+
+function generator({ generator: { lag, utilization, keys, messages } }: LoadResult): string {
+  const late = lag.p99 === null ? '' : `lag ${lag.p99.toFixed(1)} ms at p99, `;
+  const signed = messages > 0 ? `, ${count(messages)} messages of ${count(keys)} keys` : '';
+  return `${late}event loop in use ${percent(utilization)}${signed}`;
+}
+
+function machine({ machine: name, node, r }: LoadResult): string {
+  const speed = r === null ? '' : `, R ${perS(r)} verifications/s of one core`;
+  return `${name}, node ${node}${speed}`;
+}
+
+const columns = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
+
+const TOO_FEW = '-: too few samples; a p99.9 needs 1,000.';
+
+/** A table of latencies; what has no samples is left out. */
+function latencies(result: LoadResult): string[] {
+  const rows: [string, Percentiles][] = [
+    ...result.operations.flatMap(({ operation, response, service }): [string, Percentiles][] => [
+      [`${operation}, response`, response],
+      [`${operation}, service`, service],
+    ]),
+    ['finality', result.finality],
+    ['delivery', result.delivery.latency],
+  ];
+  const seen = rows.filter(([, { count: samples }]) => samples > 0);
+  if (seen.length === 0) return ['No latencies: nothing was accepted.'];
+  const width = Math.max(...seen.map(([name]) => name.length), 16);
+  const cell = (text: string) => text.padStart(10);
+  const head = columns.map((name) => cell(name === 'p999' ? 'p99.9' : name)).join('');
+  const few = seen.filter(([, { p999 }]) => p999 === null).length > 0;
+  return [
+    `${'milliseconds'.padEnd(width)}${head}`,
+    ...seen.map(([name, values]) => {
+      const cells = columns.map((column) => cell(values[column]?.toFixed(2) ?? '-'));
+      return `${name.padEnd(width)}${cells.join('')}`;
+    }),
+    ...(few ? [TOO_FEW] : []),
+  ];
+}

@@ -1,0 +1,105 @@
+/** `folkmoot scenario`: checks scenario files and shows them, their schema and the shipped ones. */
+import { Command } from 'commander';
+import type { Change } from '../../sim/index.js';
+import { scenarioOptions } from '../options/scenario.js';
+import { exitCodes } from '../output/exit.js';
+import { print, printJson, say } from '../output/output.js';
+
+export function scenarioCommand(): Command {
+  const scenario = new Command('scenario')
+    .description('check and show scenarios: check, show, schema, list')
+    .addHelpText(
+      'after',
+      `
+A scenario is an experiment as a file, YAML or JSON: docs/scenarios.md has every key. Those that
+come with folkmoot can be named without a path.
+
+Examples:
+  $ folkmoot scenario list
+  $ folkmoot scenario show byzantine --set agents.adversaries.share=0.4
+  $ folkmoot scenario check experiments/*.yaml`,
+    );
+  scenario
+    .command('check')
+    .description('say of each file whether it can be run, or the first thing that is wrong')
+    .argument('<file...>', 'scenarios, YAML or JSON')
+    .option('--no-scripts', 'leave the scripts of a scenario alone')
+    .addHelpText(
+      'after',
+      `
+A line a file on standard output. The scripts of a scenario are programs, and to check them is to
+run what stands at their top: --no-scripts does not. They are taken from the folder of the scenario
+file only. Exit codes: 0 all are fine, 2 usage, or one of them is not.
+
+Example:
+  $ folkmoot scenario check town.yaml byzantine`,
+    )
+    .action(check);
+  const show = scenario
+    .command('show')
+    .description('print a scenario with everything filled in, as YAML')
+    .argument('<file>', 'a scenario, YAML or JSON')
+    .option('--json', 'as one JSON object')
+    .addHelpText('after', '\nExample:\n  $ folkmoot scenario show healthy-town > town.yaml');
+  for (const option of scenarioOptions()) if (option.long === '--set') show.addOption(option);
+  show.action(showOne);
+  scenario
+    .command('schema')
+    .description('print the JSON Schema of scenarios, for editors and other programs')
+    .addHelpText('after', '\nExample:\n  $ folkmoot scenario schema > scenario.schema.json')
+    .action(printSchema);
+  scenario
+    .command('list')
+    .description('the scenarios that come with folkmoot: name, title, question and path')
+    .option('--json', 'as one JSON array')
+    .addHelpText('after', '\nExample:\n  $ folkmoot scenario list')
+    .action(list);
+  return scenario;
+}
+
+async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
+  const { checkScripts, loadScenario, ScenarioError, scriptsOf } = await import(
+    '../../sim/index.js'
+  );
+  for (const file of files) {
+    try {
+      const { scenario, folder } = loadScenario(file);
+      const programs = scriptsOf(scenario);
+      const did = scripts ? 'runs' : 'not checked:';
+      // Before it is done: it may be the last thing that is.
+      if (programs.length > 0) say(`${file}: ${did} ${programs.join(', ')} in ${folder}`);
+      if (scripts) await checkScripts(scenario, folder);
+      print(`ok ${file}: ${scenario.title} (${scenario.population} agents)`);
+    } catch (error) {
+      if (!(error instanceof ScenarioError)) throw error;
+      const { message } = error;
+      print(`bad ${message.startsWith(file) ? '' : `${file}: `}${message}`);
+      process.exitCode = exitCodes.usage;
+    }
+  }
+}
+
+async function showOne(file: string, { set, json }: { set?: Change[]; json?: boolean }) {
+  const { loadScenario } = await import('../../sim/index.js');
+  const { scenario } = loadScenario(file, set);
+  if (json) return printJson(scenario);
+  const { yamlLines } = await import('../output/yaml-text.js');
+  print(...(await yamlLines(scenario)));
+}
+
+async function printSchema(): Promise<void> {
+  const { scenarioJsonSchema } = await import('../../sim/index.js');
+  print(...JSON.stringify(scenarioJsonSchema(), null, 2).split('\n'));
+}
+
+async function list({ json }: { json?: boolean }): Promise<void> {
+  const { loadScenario, shippedScenarios } = await import('../../sim/index.js');
+  const all = shippedScenarios().map(({ name, path }) => {
+    const { title, question } = loadScenario(path).scenario;
+    return { name, title, question, path };
+  });
+  if (json) return printJson(all);
+  for (const { name, title, question, path } of all) {
+    print(`${name}: ${title}`, `  ${question}`, `  ${path}`);
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Stopping a server by SIGTERM or SIGINT, or when the npx that started it is gone, at any time: the
+ * first asks for it, and what was opened is closed in good order; a second signal ends at once.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { onParentGone } from '../../output/signals.js';
+
+type Close = () => Promise<unknown>;
+
+export class Stopping {
+  readonly #closers: Close[] = [];
+  #by: NodeJS.Signals | null = null;
+  #resolve!: (by: NodeJS.Signals) => void;
+  /** Resolves at the first signal. */
+  readonly asked = new Promise<NodeJS.Signals>((resolve) => {
+    this.#resolve = resolve;
+  });
+
+  /** Signals are heard from here on: before anything is opened, or told. */
+  constructor() {
+    const handle = (signal: NodeJS.Signals) => {
+      if (this.#by !== null) process.exit(1);
+      this.#by = signal;
+      this.#resolve(signal);
+    };
+    process.on('SIGTERM', handle);
+    process.on('SIGINT', handle);
+    // After a signal it is no second one.
+    onParentGone(() => this.#by ?? handle('SIGTERM'));
+  }
+
+  /** Whether to start nothing more. What keeps the thread busy keeps signals waiting for a turn. */
+  async isAsked(): Promise<boolean> {
+    await nextTurn();
+    return this.#by !== null;
+  }
+
+  /** Notes how something is closed; what was opened last is closed first. */
+  opened(close: Close): void {
+    this.#closers.unshift(close);
+  }
+
+  async closeAll(): Promise<void> {
+    for (const close of this.#closers) await close();
+  }
+}

@@ -1,0 +1,143 @@
+/** `folkmoot sim`: runs a scenario and prints what came of it. */
+import { Command, Option } from 'commander';
+import type { VerifierKind } from '../../../engine/index.js';
+import { policies, weightings } from '../../../engine/protocol/schema/genesis.js';
+import type { SimResult } from '../../../sim/index.js';
+import { httpUrl } from '../../options/client.js';
+import { integer, speed } from '../../options/options.js';
+import { type ScenarioFlags, scenarioOptions, wantedScenario } from '../../options/scenario.js';
+import { exitCodes, UsageError } from '../../output/exit.js';
+import { print, printJson, say } from '../../output/output.js';
+import { interruption } from '../../output/signals.js';
+import { commitHash, packageVersion } from '../../output/version.js';
+
+export interface SimFlags extends ScenarioFlags {
+  verifier: VerifierKind;
+  out?: string;
+  store?: 'lmdb' | 'memory';
+  audit: boolean;
+  url?: string;
+  speed?: number;
+  checkDeterminism?: boolean;
+  json?: boolean;
+}
+
+export function simCommand(): Command {
+  const command = new Command('sim')
+    .description('run scripted agents through consensus, in virtual time or on a server')
+    .argument('[file]', 'a scenario, YAML or JSON; without it a mixed town');
+  for (const option of scenarioOptions()) command.addOption(option);
+  return command
+    .addOption(new Option('--policy <name>', 'how votes decide').choices(policies))
+    .addOption(new Option('--weights <name>', 'what a vote weighs').choices(weightings))
+    .option('--agents <n>', 'size of the town', integer({ least: 1, most: 200_000 }))
+    .option('--blocks <n>', 'how many blocks must close', integer({ least: 1, most: 1_000_000 }))
+    .addOption(
+      new Option('--verifier <name>', 'who checks signatures; off still signs, and skips the check')
+        .choices(['pool', 'inline', 'reference', 'off'])
+        .default('pool'),
+    )
+    .option('--unsigned', 'no signatures at all, which genesis and summary then say')
+    .option('--no-audit', 'leave out the independent model that checks every step')
+    .addOption(
+      new Option('--store <name>', 'where the network is while it runs, without --out')
+        .choices(['lmdb', 'memory'])
+        .default('lmdb'),
+    )
+    .option('--check-determinism', 'run it twice, and say where the runs part if they differ')
+    .option('--out <dir>', 'keep network/ (log and state), summary.json, tables and report.html')
+    .addOption(
+      new Option('--url <url>', 'run on this server in wall time, among its other agents')
+        .argParser(httpUrl)
+        .conflicts(['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store']),
+    )
+    .addOption(
+      new Option(
+        '--speed <x>',
+        "with --url: how fast the agents' time passes; 1 = wall time",
+      ).argParser(speed),
+    )
+    .option('--json', 'print one JSON object on standard output')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ folkmoot sim                                      1,000 agents, 100 blocks
+  $ folkmoot sim --seed 7 --agents 300 --blocks 20 --json
+  $ folkmoot sim town.yaml --out runs/town            tables and a report to look at
+  $ folkmoot sim town.yaml --set agents.town.share=0.4 --set consensus.policy=veto
+
+The same scenario and seed give the same digest on any machine, whatever --verifier checks.
+Progress lines name what is on disk at that moment, which differs from run to run.
+
+With --url the agents sign and send as any others do, and no two runs are the same. Links and faults
+are simulated on top. Consensus is the server's. --speed makes agents think, wait and hear faster;
+the server's own periods (voting, alliances) stay what they are. With --out the tables are kept; the
+log is the server's. At the end, and when interrupted, the agents become inactive.
+  $ folkmoot sim town.yaml --url http://127.0.0.1:8080 --speed 5
+
+Exit codes: 0 pass, 10 no progress, 11 the network broke a rule of its own, 2 usage; 1 the server
+cannot be used, or went away.`,
+    )
+    .action(run);
+}
+
+async function run(file: string | undefined, flags: SimFlags): Promise<void> {
+  if (flags.checkDeterminism) {
+    if (flags.url !== undefined) {
+      throw new UsageError('--check-determinism is not for --url: no two runs there are the same');
+    }
+    const { checkDeterminism } = await import('./check-determinism.js');
+    return checkDeterminism(process.argv.slice(3));
+  }
+  const { scenario, folder } = await wantedScenario(file, flags);
+  if (flags.speed !== undefined && flags.url === undefined) {
+    throw new UsageError('--speed is for --url: without a server, time is virtual');
+  }
+  const { showProgress } = await import('../../output/progress.js');
+  const { Interrupted, simulate } = await import('../../../sim/simulate.js');
+  const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
+  say(`folkmoot sim: ${scenario.title} (${shown})`);
+  const { verifier, store, out, audit, url } = flags;
+  const made = { version: packageVersion(), commit: commitHash(), node: process.version };
+  const interrupt = interruption();
+  const progress = showProgress();
+  const onNote = (note: string) => say(`folkmoot: note: ${note}`);
+  const hooks = { onProgress: progress.update, signal: interrupt.signal, made, onNote };
+  const kept = {
+    ...(out === undefined ? {} : { out }),
+    ...(folder === undefined ? {} : { folder }),
+  };
+  const options = { ...kept, verifier, audit, ...(store === undefined ? {} : { store }) };
+  try {
+    const live = url === undefined ? null : await import('../../../sim/live/index.js');
+    const result = live
+      ? await live.simulateRemote(scenario, { ...kept, url: url!, speed: flags.speed ?? 1 }, hooks)
+      : await simulate(scenario, options, hooks);
+    progress.stop();
+    await tell(result, flags);
+  } catch (error) {
+    progress.stop();
+    if (!(error instanceof Interrupted)) throw error;
+    say(`interrupted: ${whatIsLeft(error.seq, flags)}`);
+    interrupt.end();
+  }
+}
+
+function whatIsLeft(seq: number, { url, out }: SimFlags): string {
+  if (url !== undefined) return `what was done is in the log of ${url}; nothing was kept here`;
+  const kept = out === undefined ? 'nothing was kept' : `kept in ${out}/network`;
+  return `entries 0 to ${seq} are durable; ${kept}`;
+}
+
+async function tell(result: SimResult, { json, out }: SimFlags): Promise<void> {
+  if (json) printJson(result);
+  else print(...(await import('./summary.js')).summary(result));
+  if (out !== undefined) {
+    const { writeRunReport } = await import('../../../sim/report/index.js');
+    await writeRunReport(out);
+    say(`kept in ${out}; to look at: ${out}/report.html`);
+  }
+  const codes = { pass: exitCodes.done, no_progress: exitCodes.noProgress };
+  process.exitCode = result.verdict === 'safety' ? exitCodes.safety : codes[result.verdict];
+}

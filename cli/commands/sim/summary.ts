@@ -1,0 +1,53 @@
+/** The readable summary of a run. */
+import type { SimResult } from '../../../sim/index.js';
+
+const number = (value: number) => value.toLocaleString('en-US');
+
+/** Its lines. */
+export function summary(result: SimResult): string[] {
+  const { measures, refused, scenario, broken } = result;
+  const ends = ['finalized', 'rejected', 'expired', 'orphaned'] as const;
+  const closed = ends.map((end) => `${measures[end]} ${end}`).join(', ');
+  const reasons = Object.entries(refused).map(([reason, count]) => `${number(count)} ${reason}`);
+  const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(1);
+  const rows: [string, string][] = [
+    ['verdict', result.verdict],
+    ...(broken
+      ? [['broken', `${broken.rule}: ${broken.found}; expected ${broken.expected}`] as const]
+      : []),
+    ['blocks', `${measures.proposed} proposed: ${closed}`],
+    ['votes', number(measures.votes ?? 0)],
+    ['transactions', `${number(measures.transactions ?? 0)} finalized`],
+    ['finality', finality(result)],
+    ['turned away', reasons.join(', ') || 'none'],
+    ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
+    ['signatures', signatures(result)],
+    ...(result.url === undefined
+      ? [['commits', `${number(result.commits)} durable`] as const]
+      : []),
+    ['time', `${seconds(result.virtual_ms)} s simulated in ${seconds(result.wall_ms)} s`],
+    ['speed', `${number(result.votes_per_s)} votes/s`],
+    ['memory', `${Math.round(result.peak_rss_bytes / 2 ** 20)} MiB at most`],
+    ['seed', result.seed],
+    ...(result.url === undefined
+      ? ([
+          ['log digest', result.log_digest],
+          ['digest', result.digest],
+        ] as const)
+      : ([['server', `${result.url}: its log, and the digest, are there`]] as const)),
+  ].map(([name, text]) => [name!, text!]);
+  const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`);
+  return [scenario.title, ...lines];
+}
+
+function finality({ measures }: SimResult): string {
+  const { finality_p50_ms: half, finality_p95_ms: most } = measures;
+  return half === null ? 'none' : `${number(half)} ms median, ${number(most!)} ms at 95 %`;
+}
+
+function signatures({ scenario, verified, verifier }: SimResult): string {
+  if (scenario.signatures === 'none') return 'none: agents do not sign in this run';
+  if (verifier === 'server') return 'made, checked by the server';
+  if (verifier === 'off') return 'made, not checked';
+  return `${number(verified)} verified (${verifier})`;
+}

@@ -1,0 +1,95 @@
+/** What the commands against a live server share: where it is, who asks, and how they end. */
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { AgentKeys } from '../../api/client.js';
+import { exitCodes, UsageError } from '../output/exit.js';
+import { printJson, say } from '../output/output.js';
+import { readSecret } from './key-file.js';
+
+export interface UrlFlags {
+  url: string;
+}
+
+export interface KeyFlags extends UrlFlags {
+  key: string;
+}
+
+/** Adds --url to a command. */
+export function withUrl(command: Command): Command {
+  return command.addOption(
+    new Option('--url <url>', 'the server, http or https')
+      .env('FOLKMOOT_URL')
+      .default('http://127.0.0.1:8080')
+      .argParser(httpUrl),
+  );
+}
+
+/** Adds --url and --key to a command. */
+export function withKey(command: Command): Command {
+  return withUrl(command).addOption(
+    new Option('--key <file>', 'the key that signs, as keygen --out writes it')
+      .env('FOLKMOOT_KEY')
+      .makeOptionMandatory(),
+  );
+}
+
+export function httpUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError('expected http://host:port or https://host');
+}
+
+/** Texts between commas. */
+export const list = (text: string) => text.split(',').filter((one) => one !== '');
+
+/** Collects an option that may stand more than once. */
+export const repeated = (text: string, before: string[] = []) => [...before, text];
+
+/** The keys of a file; what is wrong with it is told without what is in it. */
+export async function keysOf(file: string, option = '--key'): Promise<AgentKeys> {
+  const { loadKeys } = await import('../../api/client.js');
+  const text = readSecret(file, option);
+  try {
+    return loadKeys(text);
+  } catch (error) {
+    throw new UsageError(`${option} ${file}: ${(error as Error).message}`);
+  }
+}
+
+/** A file's bytes. */
+export function bytesOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+/** For a key that the server does not know. */
+export const howToRegister = 'to register it: folkmoot agent register --name NAME';
+
+/** Prints what a call answers, as one line of JSON; one line on standard error if it is refused. */
+export async function answer(call: Promise<unknown>): Promise<void> {
+  const client = await import('../../api/client.js');
+  try {
+    print(await call);
+  } catch (error) {
+    if (error instanceof client.ApiError || error instanceof client.StreamError) {
+      const hint = error.reason === 'UNKNOWN_KEY' ? `; ${howToRegister}` : '';
+      const named = [error.code, error.reason].filter(Boolean).join(' ');
+      return refused(named, `${error.message}${hint}`);
+    }
+    if (error instanceof client.UnreachableError) return refused('unreachable', error.message);
+    if (error instanceof client.ResponseSignatureError) return refused('unproven', error.message);
+    throw error;
+  }
+}
+
+/** Nothing is printed for what answers nothing. */
+export function print(value: unknown): void {
+  if (value !== undefined) printJson(value);
+}
+
+function refused(what: string, why: string): void {
+  say(`folkmoot: ${what}: ${why}`);
+  process.exitCode = exitCodes.refused;
+}

@@ -1,0 +1,75 @@
+/** Options of the commands that run a scenario: which one, and what is changed in it. */
+import { Option } from 'commander';
+import type { Change, Scenario } from '../../sim/index.js';
+import { UsageError } from '../output/exit.js';
+
+export interface ScenarioFlags {
+  seed?: string;
+  set?: Change[];
+  policy?: string;
+  weights?: string;
+  agents?: number;
+  blocks?: number;
+  unsigned?: boolean;
+}
+
+export interface WantedScenario {
+  scenario: Scenario;
+  /** Where script modules are found; the usual town has none. */
+  folder?: string;
+}
+
+export function scenarioOptions(): Option[] {
+  return [
+    new Option('--seed <text>', "whatever is drawn by chance follows from it; else the file's"),
+    new Option('--set <path=value>', 'change a value of the scenario; again for more').argParser(
+      change,
+    ),
+  ];
+}
+
+/** `agents.town.share=0.4`; what is no JSON is a text. */
+function change(text: string, before: Change[] | undefined): Change[] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError(`--set ${text}: expected PATH=VALUE`);
+  return [...(before ?? []), [text.slice(0, at), parsed(text.slice(at + 1))]];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** @throws {ScenarioError} what is wrong with the file, or with a change. */
+export async function wantedScenario(
+  file: string | undefined,
+  flags: ScenarioFlags,
+): Promise<WantedScenario> {
+  if (flags.seed === '') throw new UsageError('--seed is empty; expected a text, such as 7');
+  const { seed, set = [], policy, weights, blocks, agents, unsigned } = flags;
+  const changes: Change[] = [
+    ...wish('seed', seed),
+    ...wish('consensus.policy', policy),
+    ...wish('consensus.weights', weights),
+    ...wish('length.blocks', blocks),
+    ...wish('signatures', unsigned ? 'none' : undefined),
+    ...set,
+  ];
+  if (file !== undefined) {
+    if (agents !== undefined) changes.unshift(['population', agents]);
+    const { loadScenario } = await import('../../sim/scenario/load.js');
+    return loadScenario(file, changes);
+  }
+  const { completeScenario } = await import('../../sim/scenario/complete.js');
+  const { usualRaw, usualSize } = await import('../../sim/scenario/usual.js');
+  const { withValues } = await import('../../sim/scenario/paths.js');
+  const raw = usualRaw(agents ?? usualSize.agents);
+  return { scenario: completeScenario(withValues(raw, changes)) };
+}
+
+function wish(path: string, value: unknown): Change[] {
+  return value === undefined ? [] : [[path, value]];
+}

@@ -1,0 +1,108 @@
+/** Verification of an admitted request: the key must be known, and every signature must hold. */
+
+import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/index.js';
+import { type Refusal, refuse } from '../protocol/schema/index.js';
+import { sha256Hex } from '../protocol/signing.js';
+import type { Admitted } from './index.js';
+
+/** A request that is well-formed and whose signatures were checked: only verification makes one. */
+export interface Verified extends Admitted {
+  readonly verified: true;
+}
+
+type Knows = (publicKey: string) => boolean;
+
+/** The request's own signature first, then those inside it. */
+export const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
+
+/** The request's own signature and those inside it, in one go. */
+export async function verifyAll(
+  admitted: Admitted,
+  verifier: Verifier,
+  knows: Knows,
+): Promise<Verified | { refusal: Refusal }> {
+  const refusal = knownKey(admitted, knows);
+  if (refusal) return { refusal };
+  const verdicts = await verdictsOf(allJobs(admitted), verifier);
+  if ('refusal' in verdicts) return verdicts;
+  const [own, ...inner] = verdicts.valid;
+  return own ? withInner(admitted, inner) : { refusal: mismatch(admitted) };
+}
+
+/** Taken as it is, where nothing is verified: the key must be known all the same. */
+export function takeUnverified(
+  admitted: Admitted,
+  verifier: Verifier,
+  knows: Knows,
+): Verified | { refusal: Refusal } {
+  if (verifier.name !== 'off') throw new TypeError('signatures are verified here: use verifyAll');
+  const refusal = knownKey(admitted, knows);
+  return refusal ? { refusal } : { ...admitted, verified: true };
+}
+
+/** The request's own signature alone; null when it holds. */
+export async function verifyOwn(
+  admitted: Admitted,
+  verifier: Verifier,
+  knows: Knows,
+): Promise<Refusal | null> {
+  const refusal = knownKey(admitted, knows);
+  if (refusal) return refusal;
+  const verdicts = await verdictsOf([admitted.ownJob()], verifier);
+  if ('refusal' in verdicts) return verdicts.refusal;
+  return verdicts.valid[0] ? null : mismatch(admitted);
+}
+
+/** The signatures inside a request whose own one holds; at once where there are none. */
+export function verifyInner(
+  admitted: Admitted,
+  verifier: Verifier,
+): Verified | Promise<Verified | { refusal: Refusal }> {
+  const jobs = admitted.innerJobs();
+  if (jobs.length === 0) return withInner(admitted, []);
+  return verdictsOf(jobs, verifier).then((verdicts) =>
+    'refusal' in verdicts ? verdicts : withInner(admitted, verdicts.valid),
+  );
+}
+
+/**
+ * A failed signature of a proposal's transaction is told to the engine, which refuses it last,
+ * after everything that is wrong with the block.
+ */
+function withInner(admitted: Admitted, inner: readonly boolean[]): Verified {
+  const { command } = admitted;
+  const failed = inner.indexOf(false);
+  if (command.kind !== 'propose' || failed < 0) return { ...admitted, verified: true };
+  return { ...admitted, command: { ...command, failed_transaction: failed }, verified: true };
+}
+
+function knownKey({ command }: Admitted, knows: Knows): Refusal | null {
+  if (command.kind === 'register' || knows(command.public_key)) return null;
+  return refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
+}
+
+function verdictsOf(
+  jobs: readonly VerifyJob[],
+  verifier: Verifier,
+): Promise<{ valid: boolean[] } | { refusal: Refusal }> {
+  return verifier.verify(jobs).then(
+    (valid) => ({ valid }),
+    (error) => {
+      if (!(error instanceof VerifierBusy)) throw error;
+      return { refusal: refuse('QUEUE_FULL', error.message) };
+    },
+  );
+}
+
+function mismatch({ request, inputSha256 }: Admitted): Refusal {
+  const message =
+    'the signature does not fit the key and the text that this request signs; ' +
+    'POST /api/v1/debug/verify shows that text';
+  const details = {
+    kind: request.kind,
+    expected_input_sha256: inputSha256(),
+    body_sha256: sha256Hex(request.body),
+    request_target: request.target,
+  };
+  return refuse('MISMATCH', message, { details });
+}

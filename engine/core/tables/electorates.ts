@@ -1,0 +1,133 @@
+/** Keeps the electorate of the next block: rebuilt only when somebody's standing in it changed. */
+import { limits } from '../../protocol/limits.js';
+import type { Genesis } from '../../protocol/schema/index.js';
+import type { Changes } from '../changes.js';
+import type { Reader } from '../reader.js';
+import { type Agent, type Agents, contextOf, statusOf } from './agents.js';
+import type { Alliances } from './alliances.js';
+import { type Electorate, type Electors, electorateOf, sameElectors } from './electorate.js';
+import { SCALE, type Standings } from './standings.js';
+
+interface Sources {
+  genesis: Genesis;
+  agents: Agents;
+  alliances: Alliances;
+  standings: Standings;
+  reader: Reader;
+}
+
+export class Electorates {
+  readonly #from: Sources;
+  /** Recent snapshots by number, least recently used first. */
+  readonly #recent = new Map<number, Electorate>();
+  #current: Electorate | null = null;
+  #stale = true;
+  #count = 0;
+
+  constructor(sources: Sources) {
+    this.#from = sources;
+  }
+
+  /** How many snapshots there are. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Takes up the last snapshot; the next block finds out whether it still holds. */
+  restore(count: number): void {
+    this.#count = count;
+    if (count > 0) this.#current = this.get(count - 1);
+  }
+
+  /** Somebody joined, left, slept or woke. */
+  electorsChanged(): void {
+    this.#stale = true;
+  }
+
+  reputationChanged(): void {
+    if (this.#from.genesis.weights === 'reputation') this.#stale = true;
+  }
+
+  alliancesChanged(): void {
+    if (this.#from.genesis.weights === 'alliance_bonus') this.#stale = true;
+  }
+
+  /** Whoever would vote on a block proposed now. Ordinals ascend. */
+  electors(): Electors {
+    if (!this.#stale && this.#current) {
+      return { agents: [...this.#current.agents], weights: [...this.#current.weights] };
+    }
+    const eligible = this.#validators((agent) => !contextOf(agent).dormant);
+    return { agents: eligible, weights: this.#weights(eligible) };
+  }
+
+  /** All active validators, with what each would weigh if none were dormant. Ordinals ascend. */
+  active(): Electors {
+    const all = this.#validators(() => true);
+    return { agents: all, weights: this.#weights(all) };
+  }
+
+  /** How many electors a block proposed now would have, without building anything. */
+  size(): number {
+    return !this.#stale && this.#current
+      ? this.#current.agents.length
+      : this.electors().agents.length;
+  }
+
+  /** The snapshot for a new block; a new one is recorded. */
+  snapshot(changes: Changes): Electorate {
+    if (!this.#stale && this.#current) return this.#current;
+    const electors = this.electors();
+    this.#stale = false;
+    if (this.#current && sameElectors(electors, this.#current)) return this.#current;
+    const id = this.#count;
+    this.#count += 1;
+    changes.put('electorates', id, electors);
+    this.#current = electorateOf(id, electors, this.#from.agents);
+    this.#remember(this.#current);
+    return this.#current;
+  }
+
+  get(id: number): Electorate {
+    const known = this.#recent.get(id);
+    if (known) this.#recent.delete(id);
+    const record = known ? undefined : this.#from.reader.read('electorates', id);
+    if (!known && !record) throw new Error(`electorate ${id} is not in the store`);
+    const electorate = known ?? electorateOf(id, record!, this.#from.agents);
+    this.#remember(electorate);
+    return electorate;
+  }
+
+  /** The active ones that fit, by ordinal. */
+  #validators(fits: (agent: Agent) => boolean): number[] {
+    const { agents } = this.#from;
+    const found: number[] = [];
+    for (let ordinal = 0; ordinal < agents.count; ordinal += 1) {
+      const agent = agents.at(ordinal);
+      if (agent.validator && statusOf(agent) === 'active' && fits(agent)) found.push(ordinal);
+    }
+    return found;
+  }
+
+  #remember(electorate: Electorate): void {
+    this.#recent.set(electorate.id, electorate);
+    if (this.#recent.size <= limits.electorateCache) return;
+    const oldest = this.#recent.keys().next().value;
+    if (oldest !== undefined) this.#recent.delete(oldest);
+  }
+
+  #weights(eligible: number[]): number[] {
+    const { genesis, standings, alliances, agents } = this.#from;
+    if (genesis.weights === 'equal') return eligible.map(() => 1);
+    if (genesis.weights === 'reputation') {
+      const point = SCALE / 100;
+      return eligible.map((o) => Math.max(1, Math.trunc(standings.get(o, 'overall') / point)));
+    }
+    const electors = new Set(eligible.map((ordinal) => agents.at(ordinal).id));
+    return eligible.map((ordinal) => {
+      const allies = alliances.alliesOf(agents.at(ordinal).id);
+      const voting = [...allies].filter((id) => electors.has(id)).length;
+      return 100 + Math.min(10, 2 * voting);
+    });
+  }
+}

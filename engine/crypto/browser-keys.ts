@@ -1,0 +1,44 @@
+/**
+ * Ed25519 where nothing native loads: key pairs, signing and verifying for clients, browsers too.
+ * It must never import what needs Node. The rule of verifying is that of every other verifier.
+ */
+import { etc, getPublicKey, sign } from './noble.js';
+import { verifyReference } from './verifiers/reference.js';
+
+/** An agent's key. Whoever has `privateKey` is the agent: never log it. */
+export interface AgentKeys {
+  /** 64 lower-case hex digits. */
+  readonly publicKey: string;
+  /** The 32-byte seed of RFC 8032, as 64 lower-case hex digits. */
+  readonly privateKey: string;
+}
+
+/** The keys of a seed: 32 bytes, or their hex. @throws {RangeError} on anything else. */
+export function keysFromSeed(seed: Uint8Array | string): AgentKeys {
+  const bytes = typeof seed === 'string' ? bytesOf(seed) : seed;
+  if (bytes?.length !== 32) throw new RangeError('seed: expected 32 bytes, or 64 hex characters');
+  return { publicKey: etc.bytesToHex(getPublicKey(bytes)), privateKey: etc.bytesToHex(bytes) };
+}
+
+/** Fresh keys, from the system's generator. */
+export function generateKeys(): AgentKeys {
+  return keysFromSeed(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+const encoder = new TextEncoder();
+
+/** The signature of a text's UTF-8, hex. */
+export function signText(text: string, { privateKey }: AgentKeys): string {
+  return etc.bytesToHex(sign(encoder.encode(text), etc.hexToBytes(privateKey)));
+}
+
+/** Whether a signature fits key and text; false for what is not hex of the right length. */
+export function verifyText(text: string, publicKey: string, signature: string): boolean {
+  const key = bytesOf(publicKey);
+  const signed = bytesOf(signature);
+  if (key?.length !== 32 || signed?.length !== 64) return false;
+  return verifyReference({ publicKey: key, message: encoder.encode(text), signature: signed });
+}
+
+const bytesOf = (hex: string): Uint8Array | null =>
+  /^(?:[0-9a-fA-F]{2})+$/.test(hex) ? etc.hexToBytes(hex) : null;

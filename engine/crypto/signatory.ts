@@ -1,0 +1,10 @@
+/** Who signs requests in this process: a key pair behind the interface of those that compose. */
+import type { Signatory } from '../protocol/compose.js';
+import { type KeyPair, sign } from './index.js';
+
+export function signatory(keys: KeyPair): Signatory {
+  return {
+    publicKey: keys.publicKeyHex,
+    sign: (input) => Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * Group commit without timers: whatever was applied during one commit is the next batch. Callers
+ * and followers are told after a batch is durable, never before.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '../protocol/limits.js';
+import { countSize } from '../protocol/sizes.js';
+import { crashPoint } from '../store/crash.js';
+import { type Batch, type Store, StoreError, type StoreMeta } from '../store/store.js';
+import type { ToldEvent } from './encode.js';
+
+type Content = Omit<Batch, 'meta' | 'events'> & { events: ToldEvent[] };
+
+/** What the queue asks of its owner. */
+interface Owner<V> {
+  /** The state that the batch ends in: taken together with the batch. */
+  snapshot(): { meta: StoreMeta; view: V };
+  /** The batch is durable: its events may be told. */
+  committed(view: V, events: readonly ToldEvent[]): void;
+  /** The outcome of a commit is unknown: nothing may be told any more. */
+  failed(error: Error): void;
+}
+
+interface Pending extends Content {
+  bytes: number;
+  durable: Promise<void>;
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+function newPending(): Pending {
+  const { promise, resolve, reject } = withResolvers();
+  return {
+    entries: [],
+    events: [],
+    changes: [],
+    blobs: [],
+    bytes: 0,
+    durable: promise,
+    resolve,
+    reject,
+  };
+}
+
+// Promise.withResolvers comes with Node 22.
+function withResolvers() {
+  let resolve!: () => void;
+  let reject!: (error: Error) => void;
+  const promise = new Promise<void>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  // Whoever awaits it sees the failure; nobody may be waiting.
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+export class CommitQueue<V> {
+  readonly #store: Store;
+  readonly #owner: Owner<V>;
+  #next = newPending();
+  #inFlight: Pending | null = null;
+  #failure: Promise<void> | null = null;
+  /** Durable entries, the time that their commits took, and the sizes of these. */
+  readonly committed = { entries: 0, milliseconds: 0, sizes: [] as number[] };
+
+  constructor(store: Store, owner: Owner<V>) {
+    this.#store = store;
+    this.#owner = owner;
+  }
+
+  /** Entries that are applied but not durable. */
+  get backlog(): number {
+    return this.#next.entries.length + (this.#inFlight?.entries.length ?? 0);
+  }
+
+  /** Whether the disk has room for more than what waits. A disk that does not say has failed. */
+  get hasRoom(): boolean {
+    try {
+      return this.#store.hasRoom(this.#next.bytes + (this.#inFlight?.bytes ?? 0));
+    } catch (error) {
+      this.#fail(this.#next, error as Error);
+      return false;
+    }
+  }
+
+  get full(): boolean {
+    return this.backlog >= limits.pendingEntries || this.#next.bytes >= limits.pendingBytes;
+  }
+
+  /** Resolves when everything added so far is durable; rejects when that is unknown. */
+  get durable(): Promise<void> {
+    if (this.#failure) return this.#failure;
+    if (this.#next.entries.length > 0) return this.#next.durable;
+    return this.#inFlight?.durable ?? Promise.resolve();
+  }
+
+  add(content: Content): void {
+    const next = this.#next;
+    for (const entry of content.entries) {
+      next.entries.push(entry);
+      next.bytes += entry.bytes.length;
+    }
+    for (const event of content.events) next.events.push(event);
+    for (const change of content.changes) next.changes.push(change);
+    for (const blob of content.blobs) {
+      next.blobs.push(blob);
+      next.bytes += blob.bytes.length;
+    }
+    // The first of a batch starts it, after this turn; a running commit starts the next itself.
+    if (next.entries.length === 1 && !this.#inFlight) queueMicrotask(() => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    while (this.#next.entries.length > 0 && !this.#inFlight && !this.#failure) {
+      const batch = this.#next;
+      this.#next = newPending();
+      this.#inFlight = batch;
+      try {
+        await this.#commit(batch);
+      } catch (cause) {
+        this.#fail(batch, cause instanceof Error ? cause : new Error(String(cause)));
+      }
+      this.#inFlight = null;
+    }
+  }
+
+  async #commit(batch: Pending): Promise<void> {
+    const { entries, events, changes, blobs } = batch;
+    const { meta, view } = this.#owner.snapshot();
+    const start = performance.now();
+    await this.#write({ entries, events, changes, blobs, meta });
+    this.committed.entries += entries.length;
+    countSize(this.committed.sizes, entries.length);
+    this.committed.milliseconds += performance.now() - start;
+    this.#owner.committed(view, events);
+    batch.resolve();
+    crashPoint('tell.after');
+  }
+
+  /** A batch that finds no room waits for it: nothing of it is written, and nobody was told. */
+  async #write(batch: Batch): Promise<void> {
+    const end = performance.now() + limits.roomPatienceMs;
+    for (;;) {
+      try {
+        return await this.#store.commit(batch);
+      } catch (error) {
+        const full = error instanceof StoreError && error.code === 'FULL';
+        if (!full || performance.now() > end) throw error;
+      }
+      await sleep(limits.roomRetryMs);
+    }
+  }
+
+  /** Nothing may be told any more: whoever waits, or will, is refused. */
+  #fail(batch: Pending, error: Error): void {
+    batch.reject(error);
+    this.#next.reject(error);
+    this.#failure = Promise.reject(error);
+    this.#failure.catch(() => {});
+    this.#owner.failed(error);
+  }
+}

@@ -1,0 +1,41 @@
+/** Steps as bytes: canonical JSON of events and records, made once for digest, disk and readers. */
+
+import type { Step } from '../core/index.js';
+import { canonical } from '../protocol/canonical.js';
+import type { EventType } from '../protocol/schema/index.js';
+import type { RecordChange } from '../store/store.js';
+
+/** An event with its text: encoded once for everybody who is told. */
+export interface ToldEvent {
+  seq: number;
+  type: EventType;
+  json: string;
+}
+
+export interface EncodedStep {
+  events: ToldEvent[];
+  changes: RecordChange[];
+  /** What the digest covers, in order. */
+  results: string[];
+}
+
+export function encodeStep(step: Step): EncodedStep {
+  const events = step.events.map((event) => ({
+    seq: event.seq,
+    type: event.type,
+    json: canonical(event),
+  }));
+  const changes = step.changes.map(({ table, key, value }) => ({
+    table,
+    key,
+    json: value === null ? null : canonical(value),
+  }));
+  const results = [
+    ...events.map(({ json }) => json),
+    // Canonical JSON of an array is that of its members: the value is not encoded twice.
+    ...changes.map(
+      ({ table, key, json }) => `[${canonical(table)},${canonical(key)},${json ?? 'null'}]`,
+    ),
+  ];
+  return { events, changes, results };
+}

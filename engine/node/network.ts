@@ -1,0 +1,299 @@
+/**
+ * The embedded network: orders requests, applies them, commits in groups, then answers and tells.
+ * Nothing is told before it is durable; an error in between ends the process, and restart is the
+ * recovery, because the state on disk always equals the end of the log.
+ */
+import { type Admitted, admit } from '../admit/index.js';
+import {
+  takeUnverified,
+  type Verified,
+  verifyAll,
+  verifyInner,
+  verifyOwn,
+} from '../admit/verify.js';
+import type { Engine, Outcome, Step } from '../core/index.js';
+import { createOffVerifier, type Verifier, type VerifyJob } from '../crypto/index.js';
+import { Digests } from '../protocol/log.js';
+import {
+  type Entry,
+  type Event,
+  type Genesis,
+  type Reason,
+  type Refusal,
+  refuse,
+  type SignedRequest,
+  tickEntry,
+} from '../protocol/schema/index.js';
+import { sha256Hex } from '../protocol/signing.js';
+import type { Store, StoreMeta } from '../store/index.js';
+import { Alarm, type Clock, OVERDUE_MS, systemClock } from './clock.js';
+import { CommitQueue } from './commit-queue.js';
+import { encodeStep, type ToldEvent } from './encode.js';
+import { Followers } from './followers.js';
+import { type Applied, endProcess, type NetworkOptions } from './network-options.js';
+import { type OpenedStore, openStore } from './open-store.js';
+import type { Overlay } from './overlay.js';
+import { type View, Views } from './views.js';
+
+export class Network {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #verifier: Verifier;
+  readonly #engine: Engine;
+  readonly #overlay: Overlay;
+  readonly #digests: Digests;
+  readonly #queue: CommitQueue<View>;
+  readonly #onFatal: (error: Error) => void;
+  readonly #followers = new Followers();
+  readonly genesis: Genesis;
+  /** Whether signatures are verified at all: a simulation may leave that out. */
+  readonly verifies: boolean;
+  /** Whether what is told survives the process. */
+  readonly durableOnDisk: boolean;
+  /** Drawn once per folder: tells whether event numbers belong to the same history. */
+  readonly epoch: string;
+  /** Reads of what is committed. */
+  readonly read: Views;
+  readonly #alarm: Alarm;
+  #closing: Promise<void> | null = null;
+  #state: 'open' | 'closing' | 'failed' = 'open';
+
+  private constructor(options: NetworkOptions, opened: OpenedStore, clock: Clock) {
+    this.#store = opened.store;
+    this.#clock = clock;
+    const { signatures } = opened.genesis;
+    this.#verifier = signatures === 'none' ? createOffVerifier() : options.verifier;
+    this.durableOnDisk = opened.store.kind === 'lmdb';
+    this.verifies = this.#verifier.name !== 'off';
+    this.#engine = opened.engine;
+    this.#overlay = opened.overlay;
+    this.#onFatal = options.onFatal ?? endProcess;
+    this.genesis = opened.genesis;
+    this.epoch = opened.meta.epoch;
+    this.#digests = new Digests(opened.meta.log_digest, opened.meta.digest);
+    this.read = new Views(opened.store, opened.genesis, clock, this.#view(opened.meta));
+    this.#queue = new CommitQueue(opened.store, {
+      snapshot: () => {
+        const meta = this.#meta();
+        return { meta, view: this.#view(meta) };
+      },
+      committed: (view, events) => this.#committed(view, events),
+      failed: (error) => this.#fail(error),
+    });
+    this.#alarm = new Alarm(clock, () => this.advance());
+    this.#setAlarm();
+  }
+
+  /**
+   * Opens a network, new or where it was left.
+   * @throws {StoreError} when the folder is locked, of another network, damaged or unreadable.
+   */
+  static async open(options: NetworkOptions): Promise<Network> {
+    const opened = await openStore(options, options.clock ?? systemClock());
+    return new Network(options, opened, options.clock ?? systemClock(opened.meta.at));
+  }
+
+  /** Checks form and signatures; freshness is the caller's, whose clock it is. */
+  async verify(request: SignedRequest): Promise<Verified | { refusal: Refusal }> {
+    const admitted = admit(request, this.genesis.network_id);
+    return 'refusal' in admitted ? admitted : this.verifyAdmitted(admitted);
+  }
+
+  /** The second half of `verify`, for callers that look at the command in between. */
+  async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
+    if (this.#state !== 'open') return { refusal: refuse('STOPPING', 'the network is closed') };
+    return verifyAll(admitted, this.#verifier, this.knows);
+  }
+
+  /** What `verifyAdmitted` gives, at once, where nothing is verified; it throws elsewhere. */
+  takeUnverified = (admitted: Admitted) => takeUnverified(admitted, this.#verifier, this.knows);
+
+  /** The request's own signature; those inside it follow after a look at what it asks. */
+  verifyOwn = (admitted: Admitted) => verifyOwn(admitted, this.#verifier, this.knows);
+  verifyInner = (admitted: Admitted) => verifyInner(admitted, this.#verifier);
+
+  /** One signature of a known key, over any text: what no command carries. */
+  verifyText = (job: VerifyJob): Promise<boolean> =>
+    this.#verifier.verify([job]).then(([valid]) => valid === true);
+
+  /** Whether an agent has this key (hex, lower case). */
+  knows = (publicKey: string): boolean => this.#engine.knows(publicKey);
+
+  /** The outcome that would change nothing, or null: a cheap look before a costly check. */
+  check(admitted: Admitted): Outcome | null {
+    const unable = this.#unable();
+    if (unable) return unable;
+    this.#advance(this.#now());
+    return this.#engine.check(admitted.command, this.#now());
+  }
+
+  /** Applies a request now; what it did is durable when `durable` resolves. */
+  apply(verified: Verified): Applied {
+    const unable = this.#unable();
+    if (unable) return { outcome: unable, events: [], durable: Promise.resolve() };
+    const at = this.#now();
+    const ticked = this.#advance(at);
+    const seq = this.#engine.position.seq + 1;
+    const step = this.#guard(() => this.#engine.apply({ seq, at, command: verified.command }));
+    const { outcome } = step;
+    if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
+      const { request } = verified;
+      const file = request.kind === 'meme' ? request.file : undefined;
+      this.#append({ seq, at, ...request }, step, file);
+    }
+    this.#setAlarm();
+    const events = ticked.length === 0 ? step.events : [...ticked, ...step.events];
+    return { outcome: outcome!, events, durable: this.#queue.durable };
+  }
+
+  /**
+   * Applies what `verify` gave and waits until the outcome rests on durable state only. A request
+   * that `verify` refused stays refused.
+   */
+  async submit(verified: Verified | { refusal: Refusal }): Promise<Outcome> {
+    if ('refusal' in verified) return { result: 'refused', refusal: verified.refusal };
+    const { outcome, durable } = this.apply(verified);
+    await durable;
+    return outcome;
+  }
+
+  /** Fires all deadlines before `now`; a live clock does so by itself. */
+  advance(): readonly Event[] {
+    const events = this.#unable() ? [] : this.#advance(this.#now());
+    if (this.#state === 'open') this.#setAlarm();
+    return events;
+  }
+
+  /** When something happens by itself next, or null. */
+  nextDeadline = (): number | null => this.#engine.nextDeadline();
+
+  /** How many further votes close the block at the earliest; 0 when it is not open. */
+  votesUntilClose = (blockHash: string): number => this.#engine.votesUntilClose(blockHash);
+
+  /** Entries applied but not yet durable. */
+  get backlog(): number {
+    return this.#queue.backlog;
+  }
+
+  /** Durable commits, counted inside the store. */
+  get commits(): number {
+    return this.#store.commits;
+  }
+
+  /** What an operator watches; counted since the network was opened. */
+  get stats() {
+    const { entries, milliseconds: commitMs, sizes: commitSizes } = this.#queue.committed;
+    return { ...this.#verifier.stats, commits: this.commits, entries, commitMs, commitSizes };
+  }
+
+  /** Resolves when all that was applied so far is durable. */
+  get durable(): Promise<void> {
+    return this.#queue.durable;
+  }
+
+  /** Committed events after `since` (default: from now on), in order, until the network closes. */
+  follow(since = this.read.position.event_seq): AsyncGenerator<Event, void> {
+    return this.#followers.follow(this.read, since);
+  }
+
+  /** Calls back with the events of each commit, encoded; returns how to stop that. */
+  onEvents = (listener: (events: readonly ToldEvent[]) => void): (() => void) =>
+    this.#followers.listen(listener);
+
+  /** Commits what was applied, tells it, and closes the store. The verifier stays the caller's. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#state === 'open') this.#state = 'closing';
+    this.#alarm.set(null);
+    try {
+      if (this.#state === 'closing') await this.#queue.durable;
+    } finally {
+      this.#followers.end();
+      await this.#store.close();
+    }
+  }
+
+  #now(): number {
+    return Math.max(this.#clock.now(), this.#engine.position.at);
+  }
+
+  /** Why nothing can be done now, or null. */
+  #unable(): Outcome | null {
+    const no = (reason: Reason, why: string): Outcome => ({
+      result: 'refused',
+      refusal: refuse(reason, why),
+    });
+    if (this.#state === 'failed') return no('STOPPING', 'the network failed; open it again');
+    if (this.#state !== 'open') return no('STOPPING', 'the network is closing');
+    if (!this.#queue.hasRoom) return no('DISK_FULL', 'too little free space to write; make room');
+    return this.#queue.full ? no('QUEUE_FULL', `${this.backlog} entries wait for the disk`) : null;
+  }
+
+  /** One tick for each deadline, one millisecond after it. */
+  #advance(at: number): Event[] {
+    const events: Event[] = [];
+    for (;;) {
+      const due = this.#engine.nextDeadline();
+      if (due === null || due >= at) return events;
+      const tick = { seq: this.#engine.position.seq + 1, at: due + 1 };
+      const step = this.#guard(() => this.#engine.apply({ ...tick, command: null }));
+      this.#append(tickEntry(tick), step);
+      events.push(...step.events);
+    }
+  }
+
+  #append(entry: Entry, step: Step, file?: Uint8Array): void {
+    const { events, changes, results } = encodeStep(step);
+    const entries = [{ seq: entry.seq, bytes: this.#digests.advance(entry, results) }];
+    this.#overlay.lay(entry.seq, step.changes);
+    const blobs = file ? [{ hash: sha256Hex(file), bytes: file }] : [];
+    this.#queue.add({ entries, events, changes, blobs });
+  }
+
+  #meta(): StoreMeta {
+    const { seq, at, event_seq } = this.#engine.position;
+    const { logDigest, digest } = this.#digests;
+    const { network_id, epoch, schema_version } = this.read.position;
+    return { schema_version, network_id, epoch, seq, at, event_seq, log_digest: logDigest, digest };
+  }
+
+  #view(meta: StoreMeta): View {
+    return { meta, summary: this.#engine.summary() };
+  }
+
+  #committed(view: View, events: readonly ToldEvent[]): void {
+    this.read.swap(view);
+    this.#overlay.lift(view.meta.seq);
+    this.#followers.tell(events);
+    this.#setAlarm();
+  }
+
+  /** For the next deadline; for one that is overdue because nothing can be written, a bit later. */
+  #setAlarm(): void {
+    const due = this.#engine.nextDeadline();
+    const overdue = due !== null && due < this.#now();
+    this.#alarm.set(overdue ? this.#now() + OVERDUE_MS : due === null ? null : due + 1);
+  }
+
+  /** A throw inside the engine is a bug: its state cannot be trusted any more. */
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#fail(error as Error);
+      throw error;
+    }
+  }
+
+  #fail(error: Error): void {
+    if (this.#state === 'failed') return;
+    this.#state = 'failed';
+    this.#alarm.set(null);
+    this.#followers.end();
+    this.#onFatal(error);
+  }
+}

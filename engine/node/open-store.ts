@@ -1,0 +1,168 @@
+/** Opens the store of a network and an engine over it: new from genesis, or where it was left. */
+import { randomUUID } from 'node:crypto';
+import { admitNow } from '../admit/index.js';
+import { Engine, emptyReader } from '../core/index.js';
+import { Digests, decodeEntry, splitStored } from '../protocol/log.js';
+import {
+  type CommandKind,
+  type Entry,
+  type Genesis,
+  genesisDefaults,
+  genesisProblem,
+  type ProposeCommand,
+  SCHEMA_VERSION,
+  tables,
+} from '../protocol/schema/index.js';
+import { jcs } from '../protocol/signing.js';
+import {
+  createMemoryStore,
+  openLmdbStore,
+  type Store,
+  StoreError,
+  type StoreMeta,
+} from '../store/index.js';
+import { type ArchiveOptions, archiving } from './archiver.js';
+import type { Clock } from './clock.js';
+import { encodeStep } from './encode.js';
+import { Overlay } from './overlay.js';
+
+export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
+
+export interface OpenStoreOptions extends ArchiveOptions {
+  path?: string;
+  memory?: boolean | 'state';
+  genesis: GenesisOptions;
+  freeSpaceBytes?: number;
+}
+
+export interface OpenedStore {
+  store: Store;
+  genesis: Genesis;
+  engine: Engine;
+  overlay: Overlay;
+  meta: StoreMeta;
+}
+
+export async function openStore(options: OpenStoreOptions, clock: Clock): Promise<OpenedStore> {
+  const store = archiving(storeOf(options), options);
+  try {
+    const stored = store.meta();
+    const genesis = stored ? checkedGenesis(store, options) : completeGenesis(options.genesis);
+    const meta = stored ?? (await begin(store, genesis, clock.now()));
+    const overlay = new Overlay(store, (entry) => proposalAt(store, genesis, entry));
+    return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): Store {
+  if (memory) return createMemoryStore({ history: memory !== 'state' });
+  if (path === undefined) throw new TypeError('Network.open needs a path, or memory: true');
+  return openLmdbStore({
+    path,
+    tables,
+    schemaVersion: SCHEMA_VERSION,
+    networkId: genesis.network_id,
+    ...(freeSpaceBytes === undefined ? {} : { freeSpaceBytes }),
+  });
+}
+
+/** @throws {TypeError} naming the parameter that is out of bounds. */
+function completeGenesis(options: GenesisOptions): Genesis {
+  const genesis = { ...genesisDefaults, ...options };
+  const problem = genesisProblem(genesis);
+  if (problem) throw new TypeError(`genesis parameter ${problem.pointer} ${problem.message}`);
+  return genesis;
+}
+
+/** The stored parameters; asking for others than those at genesis is a mistake to be told. */
+function checkedGenesis(store: Store, { genesis: wanted, path }: OpenStoreOptions): Genesis {
+  const genesis = genesisOf(store);
+  for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
+    if (value !== undefined && genesis[name] !== value) {
+      const begun = `${path} was begun with ${name} ${genesis[name]}, not ${value}`;
+      throw new StoreError('OTHER_NETWORK', `${begun}; parameters are fixed at genesis`);
+    }
+  }
+  return genesis;
+}
+
+/** The parameters in entry 0. */
+function genesisOf(store: Store): Genesis {
+  const stored = store.entry(0);
+  if (!stored) throw new StoreError('CORRUPT', 'the log has no entry 0 (genesis)');
+  return genesisIn(decodeEntry(splitStored(stored).bytes));
+}
+
+export function genesisIn(entry: Entry): Genesis {
+  let genesis: unknown;
+  try {
+    genesis = JSON.parse(Buffer.from(entry.body).toString());
+  } catch (cause) {
+    throw new StoreError('CORRUPT', 'entry 0 (genesis) is not JSON', { cause });
+  }
+  const added = lacking(genesis);
+  if (added) {
+    const why = `entry 0 (genesis) has no ${added}: the log is of an older folkmoot`;
+    throw new StoreError(
+      'OLDER_SCHEMA',
+      `${why}, whose rules were others; replay it with that one`,
+    );
+  }
+  const problem = genesisProblem(genesis);
+  if (problem) throw new StoreError('CORRUPT', `genesis ${problem.pointer} ${problem.message}`);
+  return genesis as Genesis;
+}
+
+/** What schema version 2 added, where a genesis that is one otherwise does not have it. */
+function lacking(genesis: unknown): string | undefined {
+  const { dormant_share_max, leak_periods } = genesisDefaults;
+  const added = { dormant_share_max, leak_periods };
+  if (typeof genesis !== 'object' || genesis === null) return undefined;
+  if (genesisProblem({ ...added, ...genesis })) return undefined;
+  return Object.keys(added).find((name) => !(name in genesis));
+}
+
+/** Makes entry 0 durable before anything else can happen. */
+async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreMeta> {
+  const entry: Entry = {
+    seq: 0,
+    at,
+    kind: 'genesis',
+    public_key: '',
+    target: '',
+    timestamp: '',
+    signature: '',
+    body: Buffer.from(jcs(genesis)),
+  };
+  const { changes, results } = encodeStep(Engine.create(genesis, at, emptyReader).step);
+  const digests = new Digests();
+  const bytes = digests.advance(entry, results);
+  const meta: StoreMeta = {
+    schema_version: SCHEMA_VERSION,
+    network_id: genesis.network_id,
+    epoch: randomUUID(),
+    seq: 0,
+    at,
+    event_seq: 0,
+    log_digest: digests.logDigest,
+    digest: digests.digest,
+  };
+  const entries = [{ seq: 0, bytes }];
+  await store.commit({ entries, events: [], changes, blobs: [], meta });
+  return meta;
+}
+
+/** The command of a logged proposal, as it was admitted. */
+function proposalAt(store: Store, genesis: Genesis, seq: number): ProposeCommand {
+  const stored = store.entry(seq);
+  if (!stored) throw new StoreError('CORRUPT', `the log has no entry ${seq}`);
+  const entry = decodeEntry(splitStored(stored).bytes);
+  const admitted = admitNow({ ...entry, kind: entry.kind as CommandKind }, genesis.network_id);
+  if ('refusal' in admitted || admitted.command.kind !== 'propose') {
+    throw new StoreError('CORRUPT', `entry ${seq} is not the proposal that its block refers to`);
+  }
+  return admitted.command;
+}

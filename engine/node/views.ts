@@ -1,0 +1,260 @@
+/** Reads of what is committed: from the store and the committed view, never from the engine. */
+
+import { allianceData, neededToFinalize, type Summary, tpsAt } from '../core/index.js';
+import { decodeEntry, splitStored } from '../protocol/log.js';
+import {
+  type AgentList,
+  type AgentView,
+  type BlockStatus,
+  type BlockView,
+  type Event,
+  type EventData,
+  type EventType,
+  formatInstant,
+  type Genesis,
+  type NetworkState,
+  type RecordKey,
+  type RecordOf,
+  type ReputationView,
+  standingOf,
+  type Table,
+} from '../protocol/schema/index.js';
+import type { RangeOptions, Store, StoreMeta } from '../store/index.js';
+import type { Clock } from './clock.js';
+import type { ToldEvent } from './encode.js';
+
+/** What a batch ends in. */
+export interface View {
+  meta: StoreMeta;
+  summary: Summary;
+}
+
+/** A score as it is shown: 0 to 100. */
+const shown = (score: number) => score / 10_000;
+
+export class Views {
+  readonly #store: Store;
+  readonly #genesis: Genesis;
+  readonly #clock: Clock;
+  #view: View;
+  /**
+   * What many ask for at a time, made once: for a millisecond, and for as long as the view. All get
+   * the same, so none may change it.
+   */
+  #state: { now: number; value: Readonly<NetworkState> } | null = null;
+  #agents: Readonly<AgentList> | null = null;
+
+  constructor(store: Store, genesis: Genesis, clock: Clock, view: View) {
+    this.#store = store;
+    this.#genesis = genesis;
+    this.#clock = clock;
+    this.#view = view;
+  }
+
+  swap(view: View): void {
+    this.#view = view;
+    this.#state = null;
+    this.#agents = null;
+  }
+
+  /** The end of the committed log, with its digests. */
+  get position(): StoreMeta {
+    return this.#view.meta;
+  }
+
+  networkState(): Readonly<NetworkState> {
+    const { meta, summary } = this.#view;
+    const now = Math.max(this.#clock.now(), meta.at);
+    if (this.#state?.now === now) return this.#state.value;
+    const value: Readonly<NetworkState> = Object.freeze({
+      block_height: summary.block_height,
+      active_validators: summary.active_validators,
+      active_producers: summary.active_producers,
+      pending_transactions: summary.pending_transactions,
+      network_tps: tpsAt(summary.recent, now),
+      head_hash: summary.head_hash,
+      network_id: meta.network_id,
+      server_time: formatInstant(now),
+    });
+    this.#state = { now, value };
+    return value;
+  }
+
+  agent(agentId: string): AgentView | undefined {
+    const profile = this.record('agents', agentId);
+    if (!profile) return undefined;
+    const { state, context } = this.record('agent_states', agentId)!;
+    return {
+      id: agentId,
+      public_key: profile.public_key,
+      personality: profile.personality,
+      name: profile.name,
+      description: profile.description,
+      capabilities: profile.capabilities,
+      status: state,
+      reason: context.reason,
+      expected_duration: context.expected_duration,
+      registration_time: formatInstant(profile.registered_at),
+      dormant: context.dormant,
+      reputation_score: shown(standingOf(this.record('standings', profile.ordinal)!).overall),
+      blocks_produced: context.blocks_produced,
+    };
+  }
+
+  /** All registered agents, ascending by id. */
+  *agents(): Iterable<AgentView> {
+    for (const { key } of this.records('agents')) yield this.agent(key as string)!;
+  }
+
+  /** All active agents, ascending by id. */
+  activeAgents(): Readonly<AgentList> {
+    this.#agents ??= this.#activeAgents();
+    return this.#agents;
+  }
+
+  #activeAgents(): Readonly<AgentList> {
+    const list: AgentList = { validators: [], producers: [] };
+    for (const agent of this.agents()) {
+      if (agent.status !== 'active') continue;
+      const { id, public_key, personality, status, reputation_score, blocks_produced } = agent;
+      if (agent.capabilities.includes('validator')) {
+        list.validators.push({ id, public_key, personality, status, reputation_score });
+      }
+      if (agent.capabilities.includes('producer')) {
+        list.producers.push({ id, public_key, blocks_produced, status });
+      }
+    }
+    Object.freeze(list.validators);
+    Object.freeze(list.producers);
+    return Object.freeze(list);
+  }
+
+  reputation(agentId: string): ReputationView | undefined {
+    const profile = this.record('agents', agentId);
+    if (!profile) return undefined;
+    const row = this.record('standings', profile.ordinal)!;
+    const { overall, meme, consistency, peer, alliance } = standingOf(row);
+    return {
+      overall_score: shown(overall),
+      meme_quality: shown(meme),
+      decision_consistency: shown(consistency),
+      peer_ratings: shown(peer),
+      alliance_strength: shown(alliance),
+    };
+  }
+
+  /** Headers, newest first; `before` is exclusive. */
+  *blocks(before?: number): Iterable<BlockView & { ordinal: number }> {
+    const to = before === undefined ? {} : { to: before };
+    for (const { value } of this.records('block_numbers', { reverse: true, ...to })) {
+      const block = this.record('blocks', value.block_hash)!;
+      yield { ...this.#blockView(block), ordinal: block.context.ordinal };
+    }
+  }
+
+  block(hash: string): BlockView | undefined {
+    const block = this.record('blocks', hash);
+    return block && this.#blockView(block);
+  }
+
+  #blockView({ state, context }: RecordOf['blocks']): BlockView {
+    const tally = state === 'voting' ? this.#countVotes(context) : context;
+    const { approve, reject } = tally;
+    return {
+      block_hash: context.block_hash,
+      parent_hash: context.parent_hash,
+      height: context.height,
+      status: state satisfies BlockStatus,
+      producer: { id: context.producer, public_key: context.producer_key },
+      tally: {
+        approve,
+        reject,
+        electorate: context.total,
+        needed: neededToFinalize(this.#genesis, { ...context, approve, reject }),
+      },
+      transactions: context.transactions,
+      voting_deadline: formatInstant(context.deadline),
+      timestamp: formatInstant(context.proposed_at),
+      closed_at: context.closed_at === 0 ? null : formatInstant(context.closed_at),
+    };
+  }
+
+  /** While a block is in voting its record holds no tally: the votes are the truth. */
+  #countVotes({ ordinal, electorate }: RecordOf['blocks']['context']) {
+    const { agents, weights } = this.record('electorates', electorate)!;
+    const weightOf = new Map(agents.map((agent, position) => [agent, weights[position]!]));
+    const tally = { approve: 0, reject: 0 };
+    for (const { key, value } of this.records('votes', { from: [ordinal], to: [ordinal + 1] })) {
+      tally[value.decision] += weightOf.get((key as readonly number[])[1]!)!;
+    }
+    return tally;
+  }
+
+  /** Who may vote, with what weight. */
+  electors(id: number): { agent_id: string; public_key: string; weight: number }[] {
+    const { agents, weights } = this.record('electorates', id)!;
+    return agents.map((ordinal, position) => {
+      const { agent_id } = this.record('agent_numbers', ordinal)!;
+      const { public_key } = this.record('agents', agent_id)!;
+      return { agent_id, public_key, weight: weights[position]! };
+    });
+  }
+
+  /** Alliances as they stand, ascending by id. */
+  *alliances(options: RangeOptions = {}): Iterable<EventData['alliance_update']> {
+    for (const { value } of this.records('alliances', options)) {
+      yield allianceData(value.state, value.context);
+    }
+  }
+
+  /**
+   * The signed body of an entry, as received, the key that signed it, and what was read for it:
+   * the body's bytes, and those of blocks of the archive that were unpacked.
+   */
+  signed(entry: number): { public_key: string; body: Record<string, unknown>; bytes: number } {
+    const unpackedBefore = this.#store.archive?.unpackedBytes ?? 0;
+    const stored = this.#store.entry(entry);
+    const unpacked = (this.#store.archive?.unpackedBytes ?? 0) - unpackedBefore;
+    if (!stored) throw new Error(`entry ${entry} is not in the log`);
+    const { public_key, body } = decodeEntry(splitStored(stored).bytes);
+    const text = Buffer.from(body).toString();
+    return { public_key, body: JSON.parse(text), bytes: body.length + unpacked };
+  }
+
+  /** A meme's file. */
+  memeContent(memeId: string): { bytes: Uint8Array; mediaType: string } | undefined {
+    const meme = this.record('memes', memeId);
+    const bytes = meme && this.#store.blob(meme.content_sha256);
+    return bytes && { bytes, mediaType: meme.media_type };
+  }
+
+  /** Committed events, both ends inclusive. */
+  *events(from: number, to: number): Iterable<Event> {
+    for (const { json } of this.#store.events(from, to)) yield JSON.parse(json) as Event;
+  }
+
+  /** Committed events with their stored texts, both ends inclusive. */
+  *eventTexts(from: number, to: number): Iterable<ToldEvent> {
+    for (const { seq, json } of this.#store.events(from, to)) {
+      // Canonical JSON ends with the member `type`: no need to read the rest.
+      const type = json.slice(json.lastIndexOf('"type":"') + 8, -2) as EventType;
+      yield { seq, type, json };
+    }
+  }
+
+  /** A committed record, decoded. */
+  record<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
+    const json = this.#store.get(table, key);
+    return json === undefined ? undefined : (JSON.parse(json) as RecordOf[T]);
+  }
+
+  /** Committed records of a table, in key order. */
+  *records<T extends Table>(
+    table: T,
+    options: RangeOptions = {},
+  ): Iterable<{ key: RecordKey; value: RecordOf[T] }> {
+    for (const { key, json } of this.#store.range(table, options)) {
+      yield { key, value: JSON.parse(json) as RecordOf[T] };
+    }
+  }
+}

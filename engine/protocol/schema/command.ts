@@ -1,0 +1,146 @@
+/**
+ * Commands: what someone asks, after the door has checked and cleaned it (lower-cased, defaults
+ * filled in, ids computed). The engine sees nothing else. A command is derived from its request
+ * alone, so that replay derives the same one.
+ */
+
+import { type Static, Type } from '../bundled/typebox.js';
+import {
+  AgentId,
+  AllianceId,
+  Capability,
+  Count,
+  Decision,
+  Hash,
+  MemeId,
+  MemeType,
+  Milliseconds,
+  PublicKey,
+  Sentiment,
+  Status,
+} from './primitives.js';
+
+const asked = <K extends string>(kind: K) => ({ kind: Type.Literal(kind), public_key: PublicKey });
+
+export const RegisterCommand = Type.Object({
+  ...asked('register'),
+  agent_id: AgentId,
+  personality: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  capabilities: Type.Array(Capability),
+});
+
+export const StatusCommand = Type.Object({
+  ...asked('status'),
+  agent_id: AgentId,
+  status: Status,
+  reason: Type.String(),
+  expected_duration: Type.String(),
+  /** The signed instant. */
+  signed_at: Type.Integer(),
+  /** sha256 of the signing input. */
+  input_sha256: Hash,
+});
+
+export const VoteCommand = Type.Object({
+  ...asked('vote'),
+  block_hash: Hash,
+  decision: Decision,
+  reason: Type.String(),
+  /** Distinct. */
+  meme_references: Type.Array(MemeId),
+});
+
+export const ProposedTransaction = Type.Object({
+  hash: Hash,
+  type: Type.String(),
+  /** The key that signed it: its sender's, else the producer's. */
+  signer: PublicKey,
+});
+
+export const ProposeCommand = Type.Object({
+  ...asked('propose'),
+  block_hash: Hash,
+  parent_hash: Hash,
+  transactions: Type.Array(ProposedTransaction),
+  additions: Type.Record(Type.String(), Type.Unknown()),
+  deletions: Type.Array(Type.String()),
+  meme_content: Type.Object({
+    type: Type.Optional(MemeType),
+    content: Type.Optional(Type.String()),
+    tags: Type.Optional(Type.Array(Type.String())),
+  }),
+  /** Index of the first transaction whose signature failed, or -1. */
+  failed_transaction: Type.Integer({ minimum: -1 }),
+});
+
+export const MemeCommand = Type.Object({
+  ...asked('meme'),
+  meme_id: MemeId,
+  caption: Type.String(),
+  tags: Type.Array(Type.String()),
+  content_sha256: Hash,
+  type: MemeType,
+  media_type: Type.String(),
+  size: Count,
+});
+
+const remembered = { request_id: Hash };
+
+export const DiscussCommand = Type.Object({
+  ...asked('discuss'),
+  ...remembered,
+  block_hash: Hash,
+  message: Type.String(),
+  sentiment: Sentiment,
+  meme_references: Type.Array(MemeId),
+});
+
+export const AllianceProposeCommand = Type.Object({
+  ...asked('alliance_propose'),
+  ...remembered,
+  alliance_id: AllianceId,
+  target_ids: Type.Array(AgentId),
+  purpose: Type.String(),
+  duration: Type.String(),
+  duration_ms: Milliseconds,
+});
+
+export const AllianceRespondCommand = Type.Object({
+  ...asked('alliance_respond'),
+  ...remembered,
+  alliance_id: AllianceId,
+  accepted: Type.Boolean(),
+});
+
+export const AllianceLeaveCommand = Type.Object({
+  ...asked('alliance_leave'),
+  ...remembered,
+  alliance_id: AllianceId,
+});
+
+export type RegisterCommand = Static<typeof RegisterCommand>;
+export type StatusCommand = Static<typeof StatusCommand>;
+export type VoteCommand = Static<typeof VoteCommand>;
+export type ProposedTransaction = Static<typeof ProposedTransaction>;
+export type ProposeCommand = Static<typeof ProposeCommand>;
+export type MemeCommand = Static<typeof MemeCommand>;
+export type DiscussCommand = Static<typeof DiscussCommand>;
+export type AllianceProposeCommand = Static<typeof AllianceProposeCommand>;
+export type AllianceRespondCommand = Static<typeof AllianceRespondCommand>;
+export type AllianceLeaveCommand = Static<typeof AllianceLeaveCommand>;
+
+export type Command =
+  | RegisterCommand
+  | StatusCommand
+  | VoteCommand
+  | ProposeCommand
+  | MemeCommand
+  | DiscussCommand
+  | AllianceProposeCommand
+  | AllianceRespondCommand
+  | AllianceLeaveCommand;
+
+export type CommandKind = Command['kind'];
+export type CommandOf<K extends CommandKind> = Extract<Command, { kind: K }>;

@@ -1,0 +1,125 @@
+/** Events: facts that subscribers are told, and the topics under which each is found. */
+
+import { type Static, type TSchema, Type } from '../bundled/typebox.js';
+import {
+  AgentId,
+  AllianceId,
+  AllianceStatus,
+  BlockStatus,
+  Count,
+  Decision,
+  Duration,
+  Hash,
+  MemeId,
+  MemeType,
+  PublicKey,
+  Role,
+  Sentiment,
+  Status,
+  Timestamp,
+} from './primitives.js';
+
+const Who = Type.Object({ id: AgentId, personality: Type.String() });
+const Text = Type.String();
+const timed = { timestamp: Timestamp };
+
+export const AllianceMember = Type.Object({ id: AgentId, role: Role });
+
+export const MetricsData = Type.Object({
+  block_height: Count,
+  tps: Type.Number(),
+  active_validators: Count,
+  active_producers: Count,
+  pending_transactions: Count,
+  head_hash: Hash,
+  ...timed,
+});
+
+/** The `data` of each event type. */
+export const eventData = {
+  block_proposal: Type.Object({
+    block_hash: Hash,
+    parent_hash: Hash,
+    height: Count,
+    producer: Type.Object({ id: AgentId, public_key: PublicKey }),
+    transactions: Type.Array(Type.Object({ hash: Hash, type: Text })),
+    meme_content: Type.Object({ type: Type.Optional(MemeType), content: Type.Optional(Text) }),
+    ...timed,
+  }),
+  block_validation: Type.Object({
+    block_hash: Hash,
+    validator: Who,
+    decision: Decision,
+    reason: Text,
+    ...timed,
+  }),
+  consensus_discussion: Type.Object({
+    block_hash: Hash,
+    agent: Who,
+    message: Text,
+    sentiment: Sentiment,
+    meme_references: Type.Array(MemeId),
+    ...timed,
+  }),
+  alliance_update: Type.Object({
+    alliance_id: AllianceId,
+    members: Type.Array(AllianceMember),
+    purpose: Text,
+    duration: Duration,
+    status: AllianceStatus,
+    ...timed,
+  }),
+  agent_status: Type.Object({
+    agent_id: AgentId,
+    status: Status,
+    reason: Text,
+    expected_duration: Text,
+    ...timed,
+  }),
+  network_metrics: MetricsData,
+  meme_posted: Type.Object({
+    meme_id: MemeId,
+    creator: Who,
+    content: Type.Object({ type: MemeType, url: Text, caption: Text }),
+    tags: Type.Array(Text),
+    ...timed,
+  }),
+  reputation_update: Type.Object({
+    agent_id: AgentId,
+    old_score: Type.Number(),
+    new_score: Type.Number(),
+    reason: Text,
+    ...timed,
+  }),
+  block_status: Type.Object({
+    block_hash: Hash,
+    parent_hash: Hash,
+    height: Count,
+    status: BlockStatus,
+    approve: Count,
+    reject: Count,
+    electorate: Count,
+    transactions: Count,
+    ...timed,
+  }),
+} satisfies Record<string, TSchema>;
+
+export type EventType = keyof typeof eventData;
+export type EventData = { [T in EventType]: Static<(typeof eventData)[T]> };
+/** An event as a machine says it: not numbered yet. */
+export type Emitted = { [T in EventType]: { type: T; data: EventData[T] } }[EventType];
+/** A numbered event: `seq` counts from 1, without gaps. */
+export type Event = Emitted & { seq: number };
+
+/** Topics under which each event is found; `proposals` and `outcomes` are opt-in. */
+export const eventTopics: Record<EventType, readonly string[]> = {
+  block_proposal: ['blocks', 'proposals'],
+  block_validation: ['blocks', 'consensus'],
+  consensus_discussion: ['consensus'],
+  alliance_update: ['consensus', 'social'],
+  agent_status: ['network'],
+  network_metrics: ['network'],
+  meme_posted: ['social', 'memes'],
+  reputation_update: ['social'],
+  block_status: ['outcomes'],
+};

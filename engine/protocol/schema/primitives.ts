@@ -1,0 +1,70 @@
+/** The smallest shapes: hex, identifiers, names, times. All else in schema is built of these. */
+import { type Static, type TSchema, Type } from '../bundled/typebox.js';
+import { UNICODE_VERSION } from '../unicode/unicode.js';
+
+/** Hex is accepted in either case and always sent in lower case. */
+const hex = (characters: number, what: string) =>
+  Type.String({ pattern: `^[0-9a-fA-F]{${characters}}$`, description: what });
+
+export const PublicKey = hex(64, 'Ed25519 public key, hex');
+export const Signature = hex(128, 'Ed25519 signature, hex');
+export const Hash = hex(64, 'sha256, hex');
+
+const identifier = (prefix: string) =>
+  Type.String({ pattern: `^${prefix}_[0-9a-f]{32}$`, maxLength: 64 });
+export const AgentId = identifier('agent');
+export const MemeId = identifier('meme');
+export const AllianceId = identifier('ally');
+
+/** RFC 3339 with an offset; the calendar is checked by `parseInstant`. */
+export const Timestamp = Type.String({ maxLength: 64, format: 'date-time' });
+/** ISO 8601 duration; checked by `isDuration` and `durationMs`. */
+export const Duration = Type.String({ maxLength: 64, format: 'duration' });
+
+export const Capability = Type.Enum(['validator', 'producer']);
+export const Status = Type.Enum(['active', 'inactive', 'maintenance']);
+export const Decision = Type.Enum(['approve', 'reject']);
+export const Sentiment = Type.Enum(['positive', 'negative', 'neutral']);
+export const MemeType = Type.Enum(['image', 'text', 'gif']);
+export const BlockStatus = Type.Enum(['voting', 'finalized', 'rejected', 'expired', 'orphaned']);
+export const AllianceStatus = Type.Enum(['proposed', 'active', 'lapsed', 'dissolved', 'expired']);
+export const Role = Type.Enum(['founder', 'member', 'invited']);
+
+/** For readers of the documents; what is checked is `isTag`, by one version of Unicode. */
+export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
+export const Tag = Type.String({
+  pattern: TAG_PATTERN,
+  maxLength: 32,
+  description: `Letters, marks and numbers of Unicode ${UNICODE_VERSION}, _ or -`,
+});
+export const Tags = Type.Array(Tag, { maxItems: 10 });
+export const MemeReferences = Type.Array(MemeId, { maxItems: 16 });
+
+/** Milliseconds since 1970, of engine time. */
+export const Milliseconds = Type.Integer({ minimum: 0 });
+export const Count = Type.Integer({ minimum: 0 });
+
+/** An added member of an object that may be null. */
+export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export type Capability = Static<typeof Capability>;
+export type Status = Static<typeof Status>;
+export type Decision = Static<typeof Decision>;
+export type Sentiment = Static<typeof Sentiment>;
+export type MemeType = Static<typeof MemeType>;
+export type BlockStatus = Static<typeof BlockStatus>;
+export type AllianceStatus = Static<typeof AllianceStatus>;
+export type Role = Static<typeof Role>;
+
+/** The head before the first block. */
+export const GENESIS_HASH = '0'.repeat(64);
+
+let lastInstant = { milliseconds: 0, text: '1970-01-01T00:00:00.000Z' };
+
+/** A timestamp as it is sent: UTC with milliseconds. One entry asks for the same one often. */
+export function formatInstant(milliseconds: number): string {
+  if (milliseconds !== lastInstant.milliseconds) {
+    lastInstant = { milliseconds, text: new Date(milliseconds).toISOString() };
+  }
+  return lastInstant.text;
+}

@@ -1,0 +1,147 @@
+/**
+ * Request bodies as they are sent. Members named `signature` are described here for readers of the
+ * documents, but an absent or malformed one is a failed signature (401), not a malformed request:
+ * validation therefore leaves them out (`unsigned`).
+ */
+
+import { type Static, Type } from '../bundled/typebox.js';
+import {
+  AgentId,
+  Capability,
+  Decision,
+  Duration,
+  Hash,
+  MemeReferences,
+  MemeType,
+  PublicKey,
+  Sentiment,
+  Signature,
+  Status,
+  Tags,
+  Timestamp,
+} from './primitives.js';
+
+const noControl = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
+const stateKey = '^[\\x21-\\x7e]{1,128}$';
+
+export const RegisterBody = Type.Object({
+  public_key: PublicKey,
+  personality: Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_-]{0,31}$', maxLength: 32 }),
+  name: Type.String({ minLength: 1, maxLength: 64, pattern: noControl }),
+  description: Type.Optional(Type.String({ maxLength: 512 })),
+  capabilities: Type.Array(Capability, { minItems: 1, maxItems: 2, uniqueItems: true }),
+});
+
+export const StatusBody = Type.Object({
+  status: Status,
+  reason: Type.Optional(Type.String({ maxLength: 256 })),
+  expected_duration: Type.Optional(Duration),
+});
+
+export const VoteBody = Type.Object({
+  block_hash: Hash,
+  decision: Decision,
+  reason: Type.Optional(Type.String({ maxLength: 1024 })),
+  meme_references: Type.Optional(MemeReferences),
+  timestamp: Timestamp,
+  signature: Signature,
+});
+
+export const TransactionBody = Type.Object({
+  hash: Hash,
+  data: Type.String({ minLength: 1, maxLength: 4096 }),
+  sender: Type.Optional(PublicKey),
+  signature: Signature,
+});
+
+export const StateDiff = Type.Object({
+  additions: Type.Optional(
+    Type.Record(Type.String({ pattern: stateKey }), Type.Unknown(), {
+      maxProperties: 1000,
+      additionalProperties: false,
+    }),
+  ),
+  deletions: Type.Optional(
+    Type.Record(Type.String({ pattern: stateKey }), Type.Unknown(), {
+      maxProperties: 1000,
+      additionalProperties: false,
+    }),
+  ),
+});
+
+export const MemeContent = Type.Object({
+  type: MemeType,
+  content: Type.String({ maxLength: 2048 }),
+  tags: Tags,
+});
+
+const UnsignedTransaction = Type.Omit(TransactionBody, ['signature']);
+
+export const ProposalBody = Type.Object({
+  parent_hash: Hash,
+  transactions: Type.Array(TransactionBody, { maxItems: 1000 }),
+  state_diff: Type.Optional(StateDiff),
+  meme_content: Type.Optional(MemeContent),
+  timestamp: Timestamp,
+  signature: Signature,
+});
+
+/** What a meme's signature covers, apart from the time: the form's fields and the file's hash. */
+export const MemeForm = Type.Object({
+  caption: Type.String({ maxLength: 280 }),
+  content_sha256: Hash,
+  tags: Tags,
+});
+
+export const DiscussBody = Type.Object({
+  block_hash: Hash,
+  message: Type.String({ minLength: 1, maxLength: 2048 }),
+  sentiment: Sentiment,
+  meme_references: Type.Optional(MemeReferences),
+});
+
+export const AllianceProposeBody = Type.Object({
+  target_ids: Type.Array(AgentId, { minItems: 1, maxItems: 31, uniqueItems: true }),
+  purpose: Type.String({ minLength: 1, maxLength: 256 }),
+  duration: Type.Optional(Duration),
+});
+
+export const AllianceRespondBody = Type.Object({ accepted: Type.Boolean() });
+
+/** The body may be absent; what it holds is not looked at. */
+export const AllianceLeaveBody = Type.Object({});
+
+/** The bodies with their signatures, by kind; a meme's is what its form amounts to. */
+export const requestSchemas = {
+  register: RegisterBody,
+  status: StatusBody,
+  vote: VoteBody,
+  propose: ProposalBody,
+  meme: MemeForm,
+  discuss: DiscussBody,
+  alliance_propose: AllianceProposeBody,
+  alliance_respond: AllianceRespondBody,
+  alliance_leave: AllianceLeaveBody,
+} as const;
+
+/** What validation checks: the bodies above without their signatures. */
+export const unsigned = {
+  register: RegisterBody,
+  status: StatusBody,
+  vote: Type.Omit(VoteBody, ['signature']),
+  propose: Type.Object({
+    ...Type.Omit(ProposalBody, ['signature', 'transactions']).properties,
+    transactions: Type.Array(UnsignedTransaction, { maxItems: 1000 }),
+  }),
+  meme: MemeForm,
+  discuss: DiscussBody,
+  alliance_propose: AllianceProposeBody,
+  alliance_respond: AllianceRespondBody,
+  alliance_leave: AllianceLeaveBody,
+} as const;
+
+export type RequestBody = { [K in keyof typeof unsigned]: Static<(typeof unsigned)[K]> };
+export type TransactionBody = Static<typeof TransactionBody>;
+export type VoteBody = Static<typeof VoteBody>;
+export type ProposalBody = Static<typeof ProposalBody>;
+export type RegisterBody = Static<typeof RegisterBody>;

@@ -1,0 +1,266 @@
+/**
+ * A network kept in one LMDB environment: the only importer of lmdb. One transaction makes a batch
+ * durable; a reader takes no lock and sees whole batches.
+ *
+ * Relied on of lmdb 3.5.6: with `overlappingSync: false` a transaction's promise resolves after the
+ * flush to disk; a callback that throws does not roll back, so everything is encoded before.
+ */
+import { constants } from 'node:os';
+import { open, type RootDatabase } from 'lmdb';
+import { limits } from '../../protocol/limits.js';
+import { withArchive } from '../archive/with-archive.js';
+import { crashPoint } from '../crash.js';
+import { type Database, type Environment, emptyDatabase, readMeta } from '../environment.js';
+import { OWNER_FILE, prepareFolder, readyFolder } from '../file/folder.js';
+import { hasWriter, isWriterHere, lockFolder, noteReader } from '../file/lock.js';
+import { noOpeningLock, type OpeningLock, openingLock } from '../file/lock-opening.js';
+import { assertExpected } from '../meta.js';
+import { type Store, StoreError } from '../store.js';
+import { createDiskStore } from './disk.js';
+import { inTurn } from './in-turn.js';
+import { tryOpening } from './try-open.js';
+
+export interface LmdbStoreOptions {
+  /** The store's folder; made when missing, unless `create` is false or `readOnly` is set. */
+  path: string;
+  /** Names of all tables of records. */
+  tables: readonly string[];
+  /** Newest layout this program reads. */
+  schemaVersion: number;
+  /** The network that the folder must hold, if it holds one. */
+  networkId?: string;
+  /** Reads beside a writer; takes no writer lock, and `commit` throws. */
+  readOnly?: boolean;
+  create?: boolean;
+  /** Look at every page of the data first, unless a writer is at work: it takes a second a GB. */
+  whole?: boolean;
+  /** Free space on the disk below which `commit` refuses. */
+  freeSpaceBytes?: number;
+}
+
+/**
+ * Of 4, 8 and 16 KiB: appended entries of 520 bytes leave less of a larger page empty (1,108, 1,052
+ * and 1,042 bytes of disk a vote, in batches of 64), but each small commit rewrites whole pages.
+ */
+const pageSize = 8192;
+
+/** Of its files. The native part reads this option; lmdb's types do not know it. */
+const permissions = { permissionsMode: OWNER_FILE };
+
+/** Databases besides the tables: log, events, blobs, meta, archive. */
+const ownDatabases = 5;
+
+/**
+ * Opens or makes the store in a folder.
+ * @throws {StoreError} `MISSING`, `UNREADABLE`, `LOCKED`, `CORRUPT`, `NEWER_SCHEMA`,
+ * `OLDER_SCHEMA` or `OTHER_NETWORK`; the folder is then not locked. One process may read beside
+ * its own writer, but a writer that comes after a reader of the same process is `LOCKED` too.
+ */
+export function openLmdbStore(options: LmdbStoreOptions): Store {
+  const { path: folder, tables, readOnly = false, create = true } = options;
+  const { schemaVersion, networkId, freeSpaceBytes = limits.freeSpaceBytes } = options;
+  const { whole = false } = options;
+  prepareFolder(folder, { create, readOnly });
+  const release = readOnly ? noteReader(folder) : lockFolder(folder);
+  let environment: Environment | undefined;
+  try {
+    environment = openApart(folder, { tables, readOnly, whole }, release);
+    const meta = readMeta(environment);
+    if (meta !== null) assertExpected(meta, { folder, schemaVersion, networkId });
+    const store = createDiskStore(environment, { readOnly, freeSpaceBytes });
+    const archived = withArchive(store, environment, readOnly);
+    if (!readOnly) crashPoint('store.opened');
+    return archived;
+  } catch (error) {
+    // The environment's own close releases; it is not awaited, so the lock goes first.
+    release();
+    void environment?.close();
+    throw error;
+  }
+}
+
+/** Opens while no other process commits or opens. */
+function openApart(
+  folder: string,
+  { tables, readOnly, whole }: { tables: readonly string[]; readOnly: boolean; whole: boolean },
+  release: () => void,
+): Environment {
+  // Beside a writer of the same process lmdb opens nothing: it hands over the writer's.
+  const opening = readOnly && isWriterHere(folder) ? noOpeningLock : openingLock(folder, readOnly);
+  let environment: Environment | undefined;
+  try {
+    opening.takeSync();
+    readyFolder(folder, { readOnly, pageBytes: pageSize, look: lookAt(folder, readOnly, whole) });
+    tryOpening(folder, tables, readOnly);
+    environment = openEnvironment(folder, tables, readOnly, release, opening);
+    opening.leave();
+    return environment;
+  } finally {
+    // A reader needs it no more.
+    if (readOnly || environment === undefined) opening.close();
+  }
+}
+
+/** How closely the data is looked at: commits of a writer here would change it meanwhile. */
+function lookAt(
+  folder: string,
+  readOnly: boolean,
+  whole: boolean,
+): 'header' | 'branches' | 'pages' {
+  if (readOnly && isWriterHere(folder)) return 'header';
+  return whole && !(readOnly && hasWriter(folder)) ? 'pages' : 'branches';
+}
+
+/**
+ * Opens and closes LMDB alone, for a child of the process that holds the locks. What it says of the
+ * data is left to that process.
+ */
+export async function tryEnvironment(asked: {
+  folder: string;
+  tables: readonly string[];
+  readOnly: boolean;
+}): Promise<void> {
+  const { folder, tables, readOnly } = asked;
+  try {
+    await openEnvironment(folder, tables, readOnly, () => undefined, noOpeningLock).close();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+}
+
+function openEnvironment(
+  folder: string,
+  tables: readonly string[],
+  readOnly: boolean,
+  release: () => void,
+  opening: OpeningLock,
+): Environment {
+  let root: RootDatabase<Uint8Array, string> | undefined;
+  try {
+    root = open<Uint8Array, string>({
+      ...permissions,
+      path: folder,
+      // lmdb takes a path with a dot in it for a file otherwise.
+      noSubdir: false,
+      overlappingSync: false,
+      // A turn's batch is a second promise that rejects, unseen, when a commit fails.
+      eventTurnBatching: false,
+      encoding: 'binary',
+      maxDbs: tables.length + ownDatabases,
+      pageSize,
+      readOnly,
+    });
+    const databases = openDatabases(root, tables, readOnly);
+    return { folder, ...databases, ...lifecycle(root, release, opening) };
+  } catch (cause) {
+    // Closing after a failed commit may never return: the process's end does it.
+    if (readOnly) void root?.close();
+    const text = `${folder}: LMDB cannot open the data: ${(cause as Error).message}`;
+    // Codes of the system are positive, LMDB's own are negative.
+    const bySystem = Number((cause as { code?: unknown }).code) > 0;
+    throw new StoreError(bySystem ? 'UNREADABLE' : 'CORRUPT', text, { cause });
+  }
+}
+
+type Databases = Pick<Environment, 'log' | 'history' | 'blobs' | 'meta' | 'archive' | 'tables'>;
+
+/** All at once: opening a database later would end the iterations that are under way. */
+function openDatabases(
+  root: RootDatabase<Uint8Array, string>,
+  tables: readonly string[],
+  readOnly: boolean,
+): Databases {
+  const database = (name: string, encoding: 'binary' | 'string') =>
+    // A reader gets undefined for what no writer has made yet; lmdb's types do not say so.
+    (root.openDB(name, { encoding }) as unknown) ?? emptyDatabase;
+  const openAll = (): Databases => ({
+    log: database('log', 'binary') as Database<Uint8Array>,
+    history: database('events', 'string') as Database<string>,
+    blobs: database('blobs', 'binary') as Database<Uint8Array>,
+    meta: database('meta', 'string') as Database<string>,
+    archive: database('archive', 'string') as Database<string>,
+    tables: new Map(
+      tables.map((name) => [name, database(`records/${name}`, 'string') as Database<string>]),
+    ),
+  });
+  if (readOnly) return openAll();
+  // Inside a transaction all new databases cost one commit.
+  return untilUninterrupted(() => root.transactionSync(openAll, 2));
+}
+
+function lifecycle(
+  root: RootDatabase<Uint8Array, string>,
+  release: () => void,
+  opening: OpeningLock,
+): Pick<Environment, 'refresh' | 'transaction' | 'copyTo' | 'close'> {
+  let state: 'open' | 'failed' | 'closed' = 'open';
+  return {
+    refresh: () => root.resetReadTxn(),
+    transaction: inTurn(async (write) => {
+      if (!opening.tryTake()) await opening.take();
+      try {
+        for (let left = interruptions; !(await done(root, write, left)); ) left -= 1;
+      } catch (error) {
+        state = 'failed';
+        throw error;
+      } finally {
+        opening.leave();
+      }
+    }),
+    copyTo: (folder) => root.backup(folder, true),
+    async close(this: Environment) {
+      // Closing after a failed commit may never return: the process's end does it.
+      if (state !== 'open') return;
+      state = 'closed';
+      try {
+        // Nobody may open one of two files while both are replaced.
+        if (this.beforeRelease && !opening.tryTake()) await opening.take();
+        await root.close();
+        this.beforeRelease?.();
+      } finally {
+        opening.close();
+        release();
+      }
+    },
+  };
+}
+
+/** False for a transaction that was interrupted and may be tried again. */
+async function done(
+  root: RootDatabase<Uint8Array, string>,
+  write: () => void,
+  triesLeft: number,
+): Promise<boolean> {
+  try {
+    await root.transaction(() => {
+      write();
+    });
+    return true;
+  } catch (error) {
+    // lmdb rejects a second promise with the cause; unhandled, it would end the process first.
+    const { commitError } = error as { commitError?: Promise<never> };
+    const cause = await Promise.race([commitError, undefined]).then(
+      () => error,
+      (reason: unknown) => reason,
+    );
+    if (triesLeft === 0 || !isInterruption(cause)) throw cause;
+    return false;
+  }
+}
+
+/** How often a transaction is tried again that a signal interrupted before it was committed. */
+const interruptions = 100;
+
+const isInterruption = (error: unknown) =>
+  (error as { code?: unknown }).code === constants.errno.EINTR;
+
+/** A flush that a signal ended early has written nothing that counts: it is done again. */
+function untilUninterrupted<Result>(work: () => Result): Result {
+  for (let left = interruptions; ; left -= 1) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isInterruption(error) || left === 0) throw error;
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/** Keeps what is inside files: a pure core, seeded chance, a first line that says why. */
+import { expect, test } from 'vitest';
+import { code, sources, under } from './sources.js';
+
+/** What would make two runs differ, and what to use instead. */
+const impure: [RegExp, string][] = [
+  [/\bDate\.now\b|new Date\(\)|\bperformance\b/, 'take the time from the entry'],
+  [/\bMath\.random\b|\brandomUUID\b|getRandomValues/, 'take it from the command'],
+  [/\bMath\.(?:sin|cos|tan|exp|log|log2|log10|pow|sqrt|cbrt|hypot)\b/, 'use integers'],
+  [
+    /\basync\b|\bawait\b|\bPromise\b|\bsetTimeout\((?!\))|\bqueueMicrotask\b/,
+    'apply is synchronous',
+  ],
+  [/\bprocess\.|\bglobalThis\b|\bconsole\b/, 'the host does that'],
+  [/\.localeCompare\(|toLocale|\bIntl\b/, 'compare code units'],
+];
+
+test('core: reads no clock, draws no chance, awaits nothing, does no I/O', () => {
+  const found = sources
+    .filter(({ path }) => under(path, 'engine/core'))
+    .flatMap(({ path, text, imports }) => [
+      ...impure
+        .filter(([pattern]) => pattern.test(code(text)))
+        .map(([pattern, advice]) => `${path} has ${pattern}: ${advice}`),
+      ...imports.filter((name) => name.startsWith('node:')).map((name) => `${path}: ${name}`),
+    ])
+    // XState asks for a clock object; this one throws.
+    .filter(
+      (line) =>
+        !(line.startsWith('engine/core/machines/directory.ts') && line.includes('setTimeout')),
+    );
+  expect(found).toEqual([]);
+});
+
+/** What a Node with newer tables of Unicode may answer otherwise. */
+const byPlatform = new RegExp(
+  [
+    /\\p\{|\\s|\.to(?:Locale)?(?:Lower|Upper)Case\(|\.normalize\(|\.localeCompare\(|\bIntl\b/,
+    /(?<!archive)\.trim(?:Start|End)?\(\)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
+
+test('engine: asks the platform nothing that depends on its version of Unicode', () => {
+  // The tables themselves; and the pattern for readers of the documents, which nobody checks by.
+  const allowed = ['engine/protocol/unicode/unicode.ts', 'engine/protocol/schema/primitives.ts'];
+  const found = sources
+    .filter(({ path }) => under(path, 'engine') && !allowed.includes(path))
+    .filter(({ text }) => byPlatform.test(code(text)))
+    .map(({ path }) => `${path}: use engine/protocol/unicode/unicode.ts`);
+  expect(found).toEqual([]);
+});
+
+test('machines: speak by emit and change by assign; no timers, children or sends', () => {
+  const forbidden = /\b(?:after|delay|invoke|spawn\w*|sendTo|raise|inspect)\s*[:(]/;
+  const found = sources
+    .filter(({ path, text }) => under(path, 'engine/core/machines') && forbidden.test(code(text)))
+    .map(({ path }) => path);
+  expect(found).toEqual([]);
+});
+
+test('sim: draws chance only from its streams', () => {
+  const found = sources
+    .filter(({ path, text }) => under(path, 'sim') && /\bMath\.random\b|Date\.now/.test(code(text)))
+    .map(({ path }) => path);
+  expect(found).toEqual([]);
+});
+
+const LINES = 300;
+const COLUMNS = 100;
+
+test(`files: at most ${LINES} lines of ${COLUMNS} columns, with a first line that says why`, () => {
+  const found = sources.flatMap(({ path, text }) => {
+    const lines = text.split('\n');
+    const long = lines.findIndex((line) => [...line].length > COLUMNS);
+    return [
+      ...(lines.length > LINES ? [`${path}: ${lines.length} lines, split it by noun`] : []),
+      ...(long >= 0 ? [`${path}:${long + 1} is longer than ${COLUMNS} columns`] : []),
+      ...(/^(?:#!.*\n)?\s*(?:\/\*\*|\/\/)/.test(text)
+        ? []
+        : [`${path}: begin with what it is for`]),
+      ...(/\bTO[D]O\b|\bFIX[M]E\b/.test(text) ? [`${path}: finish it or drop it`] : []),
+    ];
+  });
+  expect(found).toEqual([]);
+});

@@ -1,0 +1,99 @@
+/** Keeps the doors: who may import what, beyond the order of floors. */
+import { expect, test } from 'vitest';
+import { offences, resolve, sources, under } from './sources.js';
+
+test('engine: protocol, core, crypto and store do not know what is above or beside them', () => {
+  const below: Record<string, string[]> = {
+    'engine/protocol': ['engine/protocol'],
+    'engine/core': ['engine/core', 'engine/protocol/schema', 'engine/protocol/limits.ts'],
+    'engine/crypto': ['engine/crypto', 'engine/protocol'],
+    'engine/store': ['engine/store', 'engine/protocol'],
+  };
+  const wrong = offences(({ path }, to) => {
+    const folder = Object.keys(below).find((name) => under(path, name));
+    if (!folder || !under(to, 'engine') || under(to, ...below[folder]!)) return null;
+    return `${folder} may import only ${below[folder]!.join(', ')}`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('doors: from outside, the engine is entered by its doors only', () => {
+  const doors = ['engine/index.ts', 'engine/protocol/signing.ts'];
+  // The words of a genesis, for the options of commands that need no engine to show their help.
+  const words = 'engine/protocol/schema/genesis.ts';
+  const wrong = offences(({ path }, to) => {
+    if (under(path, 'engine', 'test') || !under(to, 'engine') || doors.includes(to)) return null;
+    if (under(path, 'api/client.ts', 'api/client')) return null;
+    if (under(path, 'cli') && to === words) return null;
+    return `export it from ${doors[0]}`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('cli: what is loaded for every command is not the engine, the server or the simulator', () => {
+  const seen = new Set<string>();
+  const load = (path: string) => {
+    const source = sources.find((one) => one.path === path);
+    if (!source || seen.has(path)) return;
+    seen.add(path);
+    const values = source.text.matchAll(/(?:^|\n)(?:im|ex)port (?!type )[^'";]*?from\s+'([^']+)'/g);
+    for (const [, name] of values) load(resolve(path, name!));
+  };
+  load('cli/main.ts');
+  const beyond = [...seen].filter((path) => !under(path, 'cli'));
+  expect(beyond.sort()).toEqual([
+    'bench/load/options.ts',
+    'engine/protocol/bundled/typebox.ts',
+    'engine/protocol/schema/genesis.ts',
+  ]);
+});
+
+test('audit: the auditor shares no code with the engine', () => {
+  const wrong = offences(({ path, text }, to) => {
+    if (!under(path, 'sim/audit') || under(to, 'sim/audit', 'engine/protocol/signing.ts'))
+      return null;
+    if (to !== 'engine/index.ts') return 'it may import types of engine/index.ts, and signing.ts';
+    const valued = /^import (?!type )[^;]*engine\/index\.js'/m.test(text);
+    return valued ? 'import types only: the model is written from the protocol' : null;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('client: imports only what a browser can run', () => {
+  const names = [
+    'crypto/browser-keys',
+    'protocol/canonical',
+    'protocol/compose',
+    'protocol/signing',
+  ];
+  const files = names.map((name) => `engine/${name}.ts`);
+  const wrong = offences(({ path }, to) => {
+    if (!under(path, 'api/client.ts', 'api/client') || under(to, 'api/client', ...files)) {
+      return null;
+    }
+    if (under(to, 'engine/protocol/schema') && to !== 'engine/protocol/schema/validate.ts')
+      return null;
+    return to === 'ws' ? null : `the client may import ${files.join(', ')}, the schemas and ws`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('packages: some have a single importer', () => {
+  const importers: Record<string, RegExp> = {
+    lmdb: /^engine\/store\//,
+    'fs-native-extensions': /^engine\/store\/file\/lock/,
+    piscina: /^(engine\/crypto|sim\/jobs|bench\/load\/prepare)\//,
+    jstat: /^sim\/sweep\/statistics/,
+    'uWebSockets.js': /^(api\/uws|bench\/bare-server)/,
+    ajv: /^engine\/protocol\/bundled\/ajv/,
+    seedrandom: /^sim\/streams/,
+    benchmark: /^bench\//,
+    typebox: /^engine\/protocol\/bundled\/typebox/,
+    'typebox/value': /^engine\/protocol\/bundled\/typebox/,
+  };
+  const wrong = offences(({ path }, to) => {
+    const only = importers[to];
+    return !only || only.test(path) || under(path, 'test') ? null : `only ${only} may`;
+  });
+  expect(wrong).toEqual([]);
+});

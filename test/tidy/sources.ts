@@ -1,0 +1,56 @@
+/** All of our code as text, with what each file imports: the rules are held against it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const folders = ['engine', 'api', 'report', 'sim', 'bench', 'cli', 'tools', 'test'];
+
+export interface Source {
+  path: string;
+  text: string;
+  /** Paths of our own files, and names of packages. */
+  imports: string[];
+}
+
+export const sources = folders.flatMap(filesIn).map(read);
+export const known = new Set(sources.map(({ path }) => path));
+
+export function filesIn(folder: string): string[] {
+  if (!readdirSync(root).includes(folder)) return [];
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ts|mjs|cjs)$/.test(name))
+    .map((name) => join(folder, name));
+}
+
+export function read(path: string): Source {
+  const text = readFileSync(join(root, path), 'utf8');
+  const patterns = [
+    /(?:^|\n)(?:import|export)\s[^'";]*?from\s+'([^']+)'/g,
+    /(?:^|\n)import\s+'([^']+)'/g,
+    /\bimport\('([^']+)'\)/g,
+  ];
+  const names = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, name]) => name!));
+  return { path, text, imports: names.map((name) => resolve(path, name)) };
+}
+
+export function resolve(from: string, name: string): string {
+  if (!name.startsWith('.')) return name;
+  return relative(root, normalize(join(root, dirname(from), name))).replace(/\.js$/, '.ts');
+}
+
+export const under = (path: string, ...parents: string[]) =>
+  parents.some((parent) => path === parent || path.startsWith(`${parent}/`));
+
+/** Every import that breaks a rule, as a line that says what to do instead. */
+export function offences(rule: (from: Source, to: string) => string | null): string[] {
+  return sources.flatMap((source) =>
+    source.imports.flatMap((to) => {
+      const advice = rule(source, to);
+      return advice ? [`${source.path} imports ${to}: ${advice}`] : [];
+    }),
+  );
+}
+
+/** The text without its comments. */
+export const code = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');

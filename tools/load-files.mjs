@@ -1,0 +1,48 @@
+// Writes docs/load-result.schema.json, and the dictionary at the end of docs/load-testing.md, from
+// what was built. With --print it writes the guide to standard output instead.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { tables } from '../dist/bench/load/figures/tables.js';
+import { loadResultJsonSchema, meanings } from '../dist/bench/load/files/json-schema.js';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const schema = 'docs/load-result.schema.json';
+const guide = 'docs/load-testing.md';
+
+/** A Markdown table with its columns in line. */
+function dictionary(head, entries) {
+  const rows = [[head, 'meaning'], ...entries.map(([name, text]) => [`\`${name}\``, text])];
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column].length)));
+  const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n');
+}
+
+const reference = `## 7. Every figure
+
+\`result.json\`, member by member. Latencies are milliseconds; rates are a second; what cannot be
+said is \`null\`. All latencies have the members that \`finality\` has.
+
+${dictionary(
+  'member',
+  meanings().map(({ path, meaning }) => [path, meaning]),
+)}
+
+\`seconds.csv\` has the columns of \`seconds[]\`, empty where the member is \`null\`. The others:
+
+${Object.entries(tables)
+  .map(([name, columns]) => dictionary(name, Object.entries(columns)))
+  .join('\n\n')}
+`;
+
+const written = readFileSync(root + guide, 'utf8').split('## 7. ')[0] + reference;
+if (process.argv.includes('--print')) process.stdout.write(written);
+else {
+  writeFileSync(root + guide, written);
+  writeFileSync(root + schema, `${JSON.stringify(loadResultJsonSchema(), null, 2)}\n`);
+  const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
+  const args = [biome, 'format', '--write', schema];
+  execFileSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+}

@@ -1,0 +1,71 @@
+// Writes docs/measures.md from the data dictionary that was built: `npm run build` comes first.
+// With --print it writes to standard output instead.
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { measures, sweepTables, tables } from '../dist/sim/measure/dictionary.js';
+
+const introduction = `# Measures
+
+What \`folkmoot sim FILE --out DIR\` and \`folkmoot sweep\` measure, and the columns of every table
+that they write. A run leaves \`summary.json\`, in which the measures are, and the tables
+\`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`series.csv\` and, if the scenario has
+\`measure.votes: true\`, \`votes.csv\`; \`report.html\` draws them. A sweep leaves \`runs.csv\` and
+\`summary.csv\`. The same scenario and seed give the same bytes in every table, on every machine.
+
+Times are milliseconds of the run's virtual time, from its start; shares are fractions of one, and
+shares and means of a run are rounded to six decimals; what cannot be said, a share of nothing, is
+\`null\` in JSON and empty in tables. Tables are CSV by RFC 4180 with a header, LF at line ends, in
+UTF-8. Agents that are on the network but not in the scenario count in the totals and belong to no
+group.
+
+\`\`\`python
+import pandas; blocks = pandas.read_csv('DIR/blocks.csv', keep_default_na=False, na_values='')
+\`\`\`
+
+\`\`\`r
+blocks <- read.csv("DIR/blocks.csv", na.strings = "")
+\`\`\`
+`;
+
+const titles = {
+  'blocks.csv': 'a row for each block that was proposed',
+  'agents.csv': 'a row for each agent of the scenario',
+  'groups.csv': 'a row for each group of the scenario',
+  'series.csv': 'a row for each instant and curve',
+  'votes.csv': 'a row for each vote that counted, in order',
+  'runs.csv': 'a row for each run of a sweep',
+  'summary.csv': 'a row for each cell and measure of a sweep',
+};
+
+const between = {
+  'runs.csv': 'The columns of the factors follow `seed`, those of all measures follow `digest`.',
+  'summary.csv': 'The columns of the factors follow `cell`.',
+};
+
+/** A Markdown table with its columns in line. */
+function dictionaryTable(head, dictionary) {
+  const rows = Object.entries(dictionary).map(([name, text]) => [`\`${name}\``, text]);
+  const all = [[head, 'meaning'], ...rows];
+  const widths = [0, 1].map((column) => Math.max(...all.map((row) => row[column].length)));
+  const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [line(all[0]), rule, ...all.slice(1).map(line)].join('\n');
+}
+
+function tableSection([name, columns]) {
+  const parts = [
+    `## ${name}: ${titles[name]}`,
+    ...(between[name] ? [between[name]] : []),
+    dictionaryTable('column', columns),
+  ];
+  return parts.join('\n\n');
+}
+
+const document = [
+  introduction.trimEnd(),
+  `## Measures of a run\n\n${dictionaryTable('measure', measures)}`,
+  ...Object.entries({ ...tables, ...sweepTables }).map(tableSection),
+].join('\n\n');
+
+if (process.argv.includes('--print')) process.stdout.write(`${document}\n`);
+else writeFileSync(fileURLToPath(new URL('../docs/measures.md', import.meta.url)), `${document}\n`);

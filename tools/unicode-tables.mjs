@@ -1,0 +1,81 @@
+/**
+ * Writes engine/protocol/unicode/tables.ts out of the tables of the Node that runs it, which must
+ * have the one version of Unicode that the protocol names: Node 20.19 has it.
+ */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const VERSION = '16.0';
+const LAST = 0x10ffff;
+const path = fileURLToPath(new URL('../engine/protocol/unicode/tables.ts', import.meta.url));
+
+const isSurrogate = (point) => point >= 0xd800 && point <= 0xdfff;
+const isInTag = (point) => /^[\p{L}\p{M}\p{N}]$/u.test(String.fromCodePoint(point));
+
+/** Starts and ends of all ranges: what is inside changes at each of these. */
+function borders() {
+  const found = [];
+  let inside = false;
+  for (let point = 0; point <= LAST + 1; point += 1) {
+    const now = point <= LAST && !isSurrogate(point) && isInTag(point);
+    if (now !== inside) found.push(point);
+    inside = now;
+  }
+  return found;
+}
+
+/** U+0130 alone has two; the first is its simple mapping. */
+const lower = (point) =>
+  isSurrogate(point) ? point : String.fromCodePoint(point).toLowerCase().codePointAt(0);
+
+/** Runs of code points at equal distance that all move by the same. */
+function runs() {
+  const found = [];
+  for (let point = 0; point <= LAST; point += 1) {
+    const by = lower(point) - point;
+    if (by === 0) continue;
+    const last = found.at(-1);
+    const step = last && point - (last.from + last.step * (last.count - 1));
+    if (last?.by === by && last.count === 1 && step <= 2) Object.assign(last, { step, count: 2 });
+    else if (last?.by === by && last.step === step) last.count += 1;
+    else found.push({ from: point, count: 1, step: 1, by });
+  }
+  return found;
+}
+
+const numbersOf = ({ from, count, step, by }) => [from, count, step, by];
+
+const text36 = (numbers) => numbers.map((number) => number.toString(36)).join(' ');
+
+function differences(numbers) {
+  return numbers.map((number, index) => number - (numbers[index - 1] ?? 0));
+}
+
+function lines(text) {
+  return text.match(/.{1,94}(?: |$)/g).map((line) => `  '${line.trimEnd()}',`);
+}
+
+export function tables() {
+  return `/**
+ * Unicode ${VERSION}, in base 36. tools/unicode-tables.mjs writes it, unicode.ts reads it.
+ */
+
+/** Where what is in General_Category L, M or N begins and ends, each as the step from the last. */
+export const tagBorders = [
+${lines(text36(differences(borders()))).join('\n')}
+].join(' ');
+
+/** Simple_Lowercase_Mapping: runs of (first, how many, how far apart, what to add). */
+export const lowerRuns = [
+${lines(text36(runs().flatMap(numbersOf))).join('\n')}
+].join(' ');
+`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.versions.unicode !== VERSION) {
+    throw new Error(`this Node has Unicode ${process.versions.unicode}; expected ${VERSION}`);
+  }
+  if (process.argv[2] === '--print') process.stdout.write(tables());
+  else writeFileSync(path, tables());
+}
