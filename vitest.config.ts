@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { full } from './test/counts.js';
+import { full } from './test/support/counts.js';
 
 /** Tests run the built package through its own doors: `npm run build` comes first. */
 export default defineConfig({

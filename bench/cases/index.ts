@@ -1,12 +1,12 @@
 /** The table of contents: every case, in the order in which they are measured and printed. */
 import type { Case } from '../case.js';
 import { admissionCase } from './engine/admission.js';
-import { verifyCase } from './engine/verify.js';
-import { engineCase } from './engine/engine.js';
 import { encodeCase } from './engine/encode.js';
+import { engineCase } from './engine/engine.js';
 import { simulatorCase } from './engine/simulator.js';
 import { stagesCase } from './engine/stages.js';
 import { storeCase } from './engine/store.js';
+import { verifyCase } from './engine/verify.js';
 import { fanOutCase } from './served/fan-out.js';
 import { feedCase } from './served/feed.js';
 import { footprintCase } from './served/footprint.js';

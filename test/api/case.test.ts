@@ -20,10 +20,10 @@ import {
 import { AgentClient, ApiError, generateKeys } from 'folkmoot/client';
 import { agentId, allianceId, blockHash, httpInput, memeId, sha256Hex } from 'folkmoot/signing';
 import { expect, test } from 'vitest';
-import { counts } from '../counts.js';
-import { instant, START_MS } from '../engine/citizens.js';
-import { signatoryOf, testNetwork } from '../fixture.js';
-import { serve, transports } from './server.js';
+import { instant, START_MS } from '../support/citizens.js';
+import { counts } from '../support/counts.js';
+import { signatoryOf, testNetwork } from '../support/fixture.js';
+import { serve, transports } from '../support/service/server.js';
 
 type Cased = (hex: string) => string;
 

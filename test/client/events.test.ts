@@ -2,7 +2,7 @@
 import { type Event, type Position, StreamError } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { temporaryFolder } from '../fixture.js';
+import { temporaryFolder } from '../support/fixture.js';
 import { agentOf, clientOf, failureOf, freePort, live, seqsOf, take } from './helpers.js';
 
 const transports = ['node', 'uws'] as const;

@@ -1,7 +1,13 @@
 /** Agents: registration and status, sections 3 and 4.1 of the interface. */
 import { expect, test } from 'vitest';
-import { agentOf, register, status } from './signer.js';
-import { begin, expectError, expectSuccess, type Start, TIMESTAMP } from './world.js';
+import { agentOf, register, status } from '../support/service/signer.js';
+import {
+  begin,
+  expectError,
+  expectSuccess,
+  type Start,
+  TIMESTAMP,
+} from '../support/service/world.js';
 
 const statuses = ['active', 'inactive', 'maintenance'];
 

@@ -1,7 +1,14 @@
 /** Proposals and votes: section 4.2 of the interface. */
 import { expect, test } from 'vitest';
-import { blockHash, propose, sha256, transaction, vote } from './signer.js';
-import { begin, expectError, expectSuccess, GENESIS_HASH, type Start, TIMESTAMP } from './world.js';
+import { blockHash, propose, sha256, transaction, vote } from '../support/service/signer.js';
+import {
+  begin,
+  expectError,
+  expectSuccess,
+  GENESIS_HASH,
+  type Start,
+  TIMESTAMP,
+} from '../support/service/world.js';
 
 export function consensusTests(start: Start): void {
   test('propose: 201 with Location and what the block is', async () => {

@@ -1,7 +1,7 @@
 /** Errors: the envelope, each code with its HTTP status, and versioning. Sections 7 and 9. */
 import { expect, test } from 'vitest';
-import { agentOf, register, signed, status, vote } from './signer.js';
-import { begin, expectError, GENESIS_HASH, type Start } from './world.js';
+import { agentOf, register, signed, status, vote } from '../support/service/signer.js';
+import { begin, expectError, GENESIS_HASH, type Start } from '../support/service/world.js';
 
 export function errorTests(start: Start): void {
   test('INVALID_SIGNATURE: 401 with WWW-Authenticate, and says what was expected', async () => {

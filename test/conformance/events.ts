@@ -1,7 +1,15 @@
 /** Events: each type with exactly its fields, its topics, and the order after each cause. */
 import { expect, test } from 'vitest';
-import { ally, discuss, meme, propose, status, transaction, vote } from './signer.js';
-import { begin, GENESIS_HASH, type Start, TIMESTAMP } from './world.js';
+import {
+  ally,
+  discuss,
+  meme,
+  propose,
+  status,
+  transaction,
+  vote,
+} from '../support/service/signer.js';
+import { begin, GENESIS_HASH, type Start, TIMESTAMP } from '../support/service/world.js';
 
 const ALL = ['blocks', 'consensus', 'network', 'social', 'memes', 'proposals', 'outcomes'];
 

@@ -11,8 +11,8 @@ import {
   status,
   transaction,
   vote,
-} from './signer.js';
-import { begin, expectError, GENESIS_HASH, type Start } from './world.js';
+} from '../support/service/signer.js';
+import { begin, expectError, GENESIS_HASH, type Start } from '../support/service/world.js';
 
 /** Each limited operation; that it is refused for other reasons does not matter. */
 const operations: [string, number, (by: Agent) => Request][] = [

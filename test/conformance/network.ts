@@ -1,7 +1,14 @@
 /** Reads: section 4.3 of the interface, the agents' reputations, and the added reads. */
 import { expect, test } from 'vitest';
-import { propose, status, transaction } from './signer.js';
-import { begin, expectError, GENESIS_HASH, HEX_64, type Start, TIMESTAMP } from './world.js';
+import { propose, status, transaction } from '../support/service/signer.js';
+import {
+  begin,
+  expectError,
+  GENESIS_HASH,
+  HEX_64,
+  type Start,
+  TIMESTAMP,
+} from '../support/service/world.js';
 
 export function networkTests(start: Start): void {
   test('state: five numbers, and what was added', async () => {

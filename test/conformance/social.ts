@@ -1,7 +1,13 @@
 /** Memes, discussion and alliances: section 4.4 of the interface and what was added beside it. */
 import { expect, test } from 'vitest';
-import { ally, discuss, meme, status } from './signer.js';
-import { begin, expectError, expectSuccess, type Start, TIMESTAMP } from './world.js';
+import { ally, discuss, meme, status } from '../support/service/signer.js';
+import {
+  begin,
+  expectError,
+  expectSuccess,
+  type Start,
+  TIMESTAMP,
+} from '../support/service/world.js';
 
 const MEME_ID = expect.stringMatching(/^meme_[0-9a-f]{32}$/);
 

@@ -1,8 +1,8 @@
 /** The WebSocket and its debug endpoint: sections 4.5, 5 and 6 of the interface. */
 import { expect, test } from 'vitest';
-import { connect } from './live.js';
-import { agentOf, auth, debugSocket, type Fields } from './signer.js';
-import { begin, expectError, type Start, TIMESTAMP } from './world.js';
+import { connect } from '../support/service/live.js';
+import { agentOf, auth, debugSocket, type Fields } from '../support/service/signer.js';
+import { begin, expectError, type Start, TIMESTAMP } from '../support/service/world.js';
 
 const TOPICS = ['blocks', 'consensus', 'network', 'social', 'memes'];
 

@@ -3,6 +3,7 @@
  * server's addresses, each time with an empty network.
  */
 import { describe } from 'vitest';
+import type { Start } from '../support/service/world.js';
 import { agentTests } from './agents.js';
 import { consensusTests } from './consensus.js';
 import { errorTests } from './errors.js';
@@ -11,7 +12,6 @@ import { limitTests } from './limits.js';
 import { networkTests } from './network.js';
 import { socialTests } from './social.js';
 import { socketTests } from './sockets.js';
-import type { Start } from './world.js';
 
 export function conformance(name: string, start: Start): void {
   describe(`conformance of ${name}`, () => {

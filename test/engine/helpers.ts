@@ -26,8 +26,13 @@ import {
   type SignedTransaction,
   type Status,
 } from 'folkmoot';
-import { signatoryOf, type TestNetwork, type TestNetworkOptions, testNetwork } from '../fixture.js';
-import { type Citizen, citizenOf, instant, paperSignatory, START_MS } from './citizens.js';
+import { type Citizen, citizenOf, instant, paperSignatory, START_MS } from '../support/citizens.js';
+import {
+  signatoryOf,
+  type TestNetwork,
+  type TestNetworkOptions,
+  testNetwork,
+} from '../support/fixture.js';
 
 export { type Citizen, citizenOf, instant, paperSignatory, START_MS };
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { temporaryFolder } from '../fixture.js';
+import { temporaryFolder } from '../support/fixture.js';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));

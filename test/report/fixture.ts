@@ -11,7 +11,7 @@ import {
   writeResult,
 } from 'folkmoot/sim';
 import { foundTown, START_MS } from '../engine/helpers.js';
-import { agentsIn, eventsOf, timeOf } from '../measure/fixture.js';
+import { agentsIn, eventsOf, timeOf } from '../sim/measure/fixture.js';
 
 export type Scenario = SimResult['scenario'];
 

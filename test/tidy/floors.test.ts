@@ -79,7 +79,7 @@ function circle(graph: ReadonlyMap<string, Iterable<string>>): string[] {
 const FILES = 12;
 
 /** Not in order yet. */
-const unfinished = ['api', 'sim', 'test'];
+const unfinished = ['api', 'sim'];
 
 test(`folders: at most ${FILES} files beside each other`, () => {
   const found = rooms

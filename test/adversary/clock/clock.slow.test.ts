@@ -1,0 +1,150 @@
+/** A wall clock that is set by an hour, either way: while a server runs, and between two runs. */
+
+import { on, once } from 'node:events';
+import { setTimeout as measured } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { temporaryFolder } from '../../support/fixture.js';
+import { type Host, host, stop } from '../../support/host.js';
+import { agentOf, propose, register, status } from '../../support/service/signer.js';
+import { call, GENESIS_HASH, get } from '../../support/service/world.js';
+
+const HOUR_MS = 3_600_000;
+const ada = agentOf('of the clock');
+const nodeArgs = ['--import', fileURLToPath(new URL('set-clock.mjs', import.meta.url))];
+
+interface Options {
+  limits?: string;
+  periodMs?: number;
+  offsetMs?: number;
+  data?: string;
+}
+
+function server({ limits = 'off', periodMs = 500, offsetMs = 0, data }: Options = {}) {
+  const args = ['--limits', limits, '--voting-period-ms', `${periodMs}`];
+  const env = { FOLKMOOT_TEST_CLOCK_MS: `${offsetMs}` };
+  return host({ data: data ?? temporaryFolder(), args, env, nodeArgs });
+}
+
+/** The time of a client whose clock is right, and of one whose clock is as the server's. */
+const at = (offsetMs = 0) => new Date(Date.now() + offsetMs).toISOString();
+
+async function block(from: Host, offsetMs = 0): Promise<string> {
+  const { head_hash } = (await get(from.url, '/api/v1/network/state')).data;
+  const request = propose(ada, { parent_hash: head_hash ?? GENESIS_HASH }, at(offsetMs));
+  const { data, text } = await call(from.url, request);
+  expect(data, text).toHaveProperty('block_hash');
+  return String(data.block_hash);
+}
+
+/** Waits as long as the test may last: a deadline that is an hour late fails it. */
+async function expired(from: Host, hash: string): Promise<void> {
+  for (;;) {
+    const { data } = await get(from.url, `/api/v1/blocks/${hash}`);
+    if (data.status === 'expired') return;
+    expect(data.status).toBe('voting');
+    await measured(50);
+  }
+}
+
+/** The members of the header RateLimit. */
+async function readLimit(from: Host): Promise<{ left: number; seconds: number }> {
+  const { headers } = await get(from.url, '/api/v1/network/state');
+  const [, left, seconds] = /r=(\d+);t=(\d+)/.exec(headers.get('ratelimit')!)!;
+  return { left: Number(left), seconds: Number(seconds) };
+}
+
+/** Engine time of the last event. */
+async function lastTold(from: Host): Promise<number> {
+  const { events } = (await get(from.url, '/api/v1/events?limit=1000')).data;
+  const { data } = (events as { data: { timestamp: string } }[]).at(-1)!;
+  return Date.parse(data.timestamp);
+}
+
+describe.each([
+  ['ahead', HOUR_MS],
+  ['back', -HOUR_MS],
+])('clock: set an hour %s', (_, jumpMs) => {
+  test('while serving: deadlines and `at` go on as if nothing had happened', async () => {
+    const one = await server();
+    await call(one.url, register(ada));
+    const before = await block(one);
+    expect(await one.ask(`${jumpMs}`)).toBe(jumpMs);
+    await expired(one, before);
+    const told = await lastTold(one);
+    expect(Math.abs(told - Date.now())).toBeLessThan(HOUR_MS / 2);
+    await expired(one, await block(one, jumpMs));
+    expect(await lastTold(one)).toBeGreaterThan(told);
+    await stop(one);
+  });
+
+  test('while serving: freshness follows the wall clock, and says what it is', async () => {
+    const one = await server();
+    await call(one.url, register(ada));
+    await one.ask(`${jumpMs}`);
+    const stale = await call(one.url, status(ada, { status: 'inactive' }, ada.agentId, at()));
+    expect(stale.error.details.reason).toBe('TIMESTAMP_SKEW');
+    const { server_time, skew_ms } = stale.error.details as {
+      server_time: string;
+      skew_ms: number;
+    };
+    expect(Math.abs(Date.parse(server_time) - Date.now() - jumpMs)).toBeLessThan(HOUR_MS / 2);
+    expect(Math.sign(skew_ms)).toBe(-Math.sign(jumpMs));
+    const fresh = status(ada, { status: 'inactive' }, ada.agentId, at(jumpMs));
+    expect((await call(one.url, fresh)).status).toBe(200);
+    await stop(one);
+  });
+
+  test('while serving: limits neither forget what was used nor lock anybody out', async () => {
+    const one = await server({ limits: 'spec' });
+    for (let times = 0; times < 20; times += 1) await readLimit(one);
+    const before = await readLimit(one);
+    await one.ask(`${jumpMs}`);
+    const after = await readLimit(one);
+    // Unless the machine was so busy that a minute has passed.
+    expect(after.left).toBeLessThan(before.left);
+    expect(after.seconds).toBeLessThanOrEqual(60);
+    await stop(one);
+  });
+
+  test('while serving: a connection is allowed no more messages than before', async () => {
+    const one = await server();
+    await call(one.url, register(ada));
+    const socket = new WebSocket(`${one.url.replace('http', 'ws')}/ws/v1`);
+    await once(socket, 'open');
+    const messages = on(socket, 'message');
+    const answer = async (message: object) => {
+      socket.send(JSON.stringify(message));
+      const { value } = await messages.next();
+      return JSON.parse(String(value[0])) as { type: string; error?: object };
+    };
+    const timestamp = at();
+    const signature = ada.sign(`auth:${ada.publicKey}:${timestamp}`);
+    const auth = { type: 'auth', public_key: ada.publicKey, timestamp, signature };
+    expect(await answer(auth)).toMatchObject({ type: 'auth_ok' });
+    for (let id = 1; id < 100; id += 1) {
+      expect(await answer({ type: 'ping', id })).toMatchObject({ type: 'pong' });
+    }
+    await one.ask(`${jumpMs}`);
+    expect(await answer({ type: 'ping', id: 100 })).toMatchObject({
+      type: 'error',
+      error: { code: 'RATE_LIMITED' },
+    });
+    socket.close();
+    await stop(one);
+  });
+
+  test('between two runs: a block is in voting for its period, and no longer', async () => {
+    const data = temporaryFolder();
+    const offsetMs = Math.max(0, -jumpMs);
+    const one = await server({ data, offsetMs });
+    await call(one.url, register(ada, {}, at(offsetMs)));
+    const before = await block(one, offsetMs);
+    await stop(one);
+    const next = await server({ data, offsetMs: offsetMs + jumpMs });
+    await expired(next, before);
+    await expired(next, await block(next, offsetMs + jumpMs));
+    await stop(next);
+  });
+});

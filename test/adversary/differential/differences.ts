@@ -1,0 +1,46 @@
+/** Which raw requests fall under which row of the protocol's table of transports, by name. */
+
+/** Beginning of a row's first cell, and the names of the cases that show it. */
+export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
+  [
+    '`Transfer-Encoding` beside',
+    /^(length and chunks|chunks and length) /,
+    /^length (-1|\+2|0x2|x|1 1) /,
+  ],
+  ['`Content-Length` twice', /^two (equal )?lengths /, /^length (\u00b2)? ?at /],
+  [
+    'a `Transfer-Encoding` that is not',
+    /^encoding ("chunked"|chunked;q=1|trailers)? ?at /,
+    /^encoding (xchunked|identity|gzip|chunked, gzip|chunked, chunked) /,
+  ],
+  [
+    'a bare LF or CR',
+    /^head[^:]*: (a blank|a tab|a folded|no colon|a high byte in a name|NUL|a control)/,
+    /^head[^:]*: (a bare|a parenthesis|a quote)/,
+    /^no host$|^a line feed last$|^encoding \.chunked/,
+  ],
+  ['DEL in the value', /: DEL in a value$/],
+  ['a header with an empty name', /: no name$/],
+  [
+    'a request line that is none',
+    /^method (G\u00c9T|G ET)/,
+    /^version (HTTP\/1\.2|HTTP\/9|HTTP\/1\.1 |http|HTTP\/1\.1x|HTTP$|$|ICY)/,
+    /^(no target|a tab|TLS|NULs|high bytes|line feeds only|a line feed first)$/,
+    /^target (\/healthz\.|healthz|a:80|\?x)$/,
+  ],
+  ['HTTP/1.0, HTTP/2.0', /^version HTTP\/[12]\.0$/, /^two blanks$/],
+  ['a request line without a version', /^no version$/],
+  ['the target `*`', /^target (\*|https?:)/],
+  ['a target with bytes beyond', /^target \/healthz\u00ff$/],
+  ['an empty line before', /empty lines? first$/],
+  ['an unknown method', /^method (PRI|get|Get|BREW|)( at .*)?$/],
+  ['`CONNECT`', /^method CONNECT/],
+  ['more requests in the same bytes', /^refused, and another$/],
+  ['headers beyond 4 KiB', /: (101|1,000) headers$/, /: a header of (5|20) KiB$/],
+  ['a request line in two segments', /^cut behind its target$/],
+  ['a WebSocket handshake without', /^upgrade (without (Connection|Upgrade)|to )/],
+  ['a WebSocket handshake whose', /^upgrade (key !|with two bad protocols)/],
+];
+
+/** Rows that bytes alone do not show; test/api/transport/deadline.test.ts does. */
+export const timed: readonly string[] = ['a body slower than'];

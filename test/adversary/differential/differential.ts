@@ -1,0 +1,75 @@
+/** Raw requests to a server: status and reason of each first answer, or how its connection went. */
+import { Line } from '../../support/service/line.js';
+import type { RawCase } from './raw-case.js';
+
+/** Two turns of the server: what was sent before them has been read. */
+async function turned(url: string): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1) await (await fetch(`${url}/healthz`)).text();
+}
+
+/** `400 SCHEMA`, `431 -` where there is no envelope, `closed` or `silent`. */
+async function outcome(url: string, { bytes, later }: RawCase, patienceMs: number) {
+  const line = await Line.open(url);
+  line.send(bytes);
+  if (later) {
+    await turned(url);
+    line.send(later);
+  }
+  const head = bytes.subarray(0, 5).toString() === 'HEAD ';
+  let came = await line.answer(patienceMs, head);
+  // What comes before an answer is no answer.
+  if (typeof came !== 'string' && came.status === 100) came = await line.answer(patienceMs, head);
+  line.cut();
+  if (typeof came === 'string') return came;
+  const told = /"reason":"([A-Z_]+)"/.exec(came.body.toString())?.[1];
+  return `${came.status} ${told ?? (came.status < 300 ? '' : '-')}`.trim();
+}
+
+/** Many side by side; in order. */
+export async function outcomes(
+  url: string,
+  cases: readonly RawCase[],
+  patienceMs: (name: string) => number,
+): Promise<string[]> {
+  const found: string[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let at = next++; at < cases.length; at = next++) {
+      const one = cases[at]!;
+      found[at] = await outcome(url, one, patienceMs(one.name));
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, worker));
+  return found;
+}
+
+export interface Row {
+  what: string;
+  uws: string;
+  node: string;
+  cause: string;
+}
+
+/** The rows of the table of transports, as the document has them. */
+export function documented(protocol: string): Row[] {
+  const section = protocol.split('### What never reaches the gate')[1]!.split('\n## ')[0]!;
+  const cells = section
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.slice(2, line.lastIndexOf('|')).split(' | '));
+  return cells.slice(2).map(([what = '', uws = '', node = '', cause = '']) => ({
+    ...{ what: what.trim(), uws: uws.trim(), node: node.trim(), cause: cause.trim() },
+  }));
+}
+
+/** Whether a cell says what was seen. */
+export function says(cell: string, seen: string): boolean {
+  // One that is still waited for is one that will be closed: the document says when.
+  if (seen === 'silent') return /^closed without an answer after/.test(cell);
+  if (seen === 'closed') return /^closed/.test(cell);
+  const [status = '', reason] = seen.split(' ');
+  const bare = reason === '-';
+  if (/^taken/.test(cell) && !(bare && Number(status) === 400)) return true;
+  const form = bare ? /HTML|without a body/ : /envelope/;
+  return cell.includes(status) && form.test(cell);
+}

@@ -1,0 +1,134 @@
+/** The bytes of a request: as HTTP/1.1 has them, or framed wrongly. */
+
+import type { Drawn } from './requests.js';
+import type { Chance } from './rng.js';
+import { flipped } from './values.js';
+
+export interface Framed {
+  /** Sent one after the other, each in a segment of its own. */
+  pieces: Buffer[];
+  /** Whether it is a request that the gate must see: its answer is one of the document's. */
+  sound: boolean;
+  /** Whether a server may wait for more. */
+  unfinished: boolean;
+}
+
+export function headOf({ method, target, headers }: Drawn, more: readonly string[]): Buffer {
+  const lines = headers.map(([name, value]) => `${name}: ${value}`);
+  const head = [`${method} ${target} HTTP/1.1`, 'Host: 127.0.0.1', ...lines, ...more];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+/** As it should be sent. */
+export function framed(drawn: Drawn): Framed {
+  const { body, method } = drawn;
+  const needed = body.length > 0 || ['POST', 'PUT', 'PATCH'].includes(method);
+  const length = needed ? [`Content-Length: ${body.length}`] : [];
+  return { pieces: [headOf(drawn, length), body], sound: true, unfinished: false };
+}
+
+/** In several segments; the first holds the request line, which uWebSockets.js must see whole. */
+export function sliced(chance: Chance, { pieces, ...rest }: Framed): Framed {
+  const all = Buffer.concat(pieces);
+  const from = all.indexOf('\r\n') + 2;
+  const cut = () => from + chance.int(all.length + 1 - from);
+  const cuts = Array.from({ length: 1 + chance.int(5) }, cut);
+  const at = [0, ...cuts.sort((a, b) => a - b), all.length];
+  return { ...rest, pieces: at.slice(1).map((to, index) => all.subarray(at[index], to)) };
+}
+
+/** Framed wrongly: what a transport may refuse by itself, or wait for. */
+export function misframed(chance: Chance, drawn: Drawn): Framed {
+  return chance.pick(misframings)(chance, drawn);
+}
+
+const strange = (pieces: (Buffer | string)[], unfinished = false): Framed => ({
+  pieces: pieces.map((piece) => Buffer.from(piece as Uint8Array)),
+  sound: false,
+  unfinished,
+});
+
+const withLines =
+  (...lines: string[]) =>
+  (_: Chance, drawn: Drawn): Framed =>
+    strange([headOf(drawn, lines), drawn.body], true);
+
+type Misframing = (chance: Chance, drawn: Drawn) => Framed;
+
+const lengths: readonly Misframing[] = [
+  (_, drawn) =>
+    strange([headOf(drawn, [`Content-Length: ${drawn.body.length + 1}`]), drawn.body], true),
+  (_, drawn) => strange([headOf(drawn, ['Content-Length: 100000']), drawn.body], true),
+  (chance, drawn) => {
+    const less = chance.int(drawn.body.length + 1);
+    return strange([headOf(drawn, [`Content-Length: ${less}`]), drawn.body], true);
+  },
+  ...['-1', '0x10', '1e3', '+5', '5 5', '99999999999999999999', 'x', '', '2, 2', '007'].map(
+    (value) => withLines(`Content-Length: ${value}`),
+  ),
+  withLines('Content-Length: 2', 'Content-Length: 2'),
+  withLines('Content-Length: 2', 'Content-Length: 3'),
+  withLines(),
+];
+
+const chunked = 'Transfer-Encoding: chunked';
+
+const encodings: readonly Misframing[] = [
+  (_, drawn) => {
+    const size = drawn.body.length.toString(16);
+    return strange([headOf(drawn, [chunked]), `${size}\r\n`, drawn.body, '\r\n0\r\n\r\n'], true);
+  },
+  (_, drawn) => strange([headOf(drawn, [chunked]), '2;x=5\r\n{}\r\n0\r\n\r\n'], true),
+  (_, drawn) =>
+    strange([headOf(drawn, [chunked]), '0\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'], true),
+  (_, drawn) => strange([headOf(drawn, [chunked, 'Content-Length: 2']), '0\r\n\r\n'], true),
+  ...['xchunked', 'identity', 'gzip, chunked', 'chunked, identity', 'CHUNKED', ' chunked', ''].map(
+    (value) => withLines(`Transfer-Encoding: ${value}`),
+  ),
+];
+
+const heads: readonly Misframing[] = [
+  (chance, drawn) => strange([flipped(headOf(drawn, []), chance), drawn.body], true),
+  (chance, drawn) => {
+    const all = Buffer.concat(framed(drawn).pieces);
+    return strange([all.subarray(0, chance.int(all.length))], true);
+  },
+  (_, drawn) => strange([headOf(drawn, []).toString('latin1').replaceAll('\r\n', '\n')], true),
+  (_, drawn) => strange([headOf(drawn, []).toString('latin1').replace('Host: 127.0.0.1\r\n', '')]),
+  (_, drawn) =>
+    strange([headOf(drawn, []).toString('latin1').replace('HTTP/1.1', 'HTTP/1.0')], true),
+  (_, drawn) =>
+    strange([headOf(drawn, []).toString('latin1').replace('HTTP/1.1', 'HTTP/9.9')], true),
+  (_, drawn) => strange([headOf({ ...drawn, target: `http://a${drawn.target}` }, [])], true),
+  (_, drawn) => strange([headOf({ ...drawn, target: '*' }, [])], true),
+  (chance, drawn) => {
+    const target = `${drawn.target}${chance.bytes(1 + chance.int(30)).toString('latin1')}`;
+    return strange([headOf({ ...drawn, target }, []), drawn.body], true);
+  },
+  (chance, drawn) =>
+    withLines(`X: ${'x'.repeat(chance.pick([4_000, 9_000, 70_000]))}`)(chance, drawn),
+  (chance, drawn) =>
+    withLines(...new Array<string>(chance.pick([60, 101, 2_000])).fill('X: y'))(chance, drawn),
+  withLines('Host: other.example'),
+  withLines('X: a', ' folded'),
+  withLines('X : a'),
+  withLines('X\u00e9: a'),
+  withLines('X: a\u0000b'),
+  withLines('X: a\rb'),
+  withLines(': no name'),
+  withLines('no colon'),
+  withLines('Expect: 100-continue', 'Content-Length: 2'),
+  withLines('Connection: Upgrade', 'Upgrade: h2c'),
+  withLines('Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 8'),
+  withLines('Connection: close'),
+  withLines('Origin: http://evil.example'),
+  (chance) => strange([chance.bytes(1 + chance.int(600))], true),
+];
+
+/** Two requests at once, the second before the first is answered. */
+const pipelined: Misframing = (_, drawn) => {
+  const all = Buffer.concat(framed(drawn).pieces);
+  return strange([Buffer.concat([all, all])]);
+};
+
+const misframings: readonly Misframing[] = [...lengths, ...encodings, ...heads, pipelined];

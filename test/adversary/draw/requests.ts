@@ -1,0 +1,241 @@
+/** Requests drawn from the OpenAPI document: every operation, sound or wrong in some place. */
+import { type Agent, sha256 } from '../../support/service/signer.js';
+import { drawnForm } from './forms.js';
+import type { Chance } from './rng.js';
+import { type Signing, signatureOf, signInside, stampOf } from './signing.js';
+import { type Known, type Schema, spoilt, Values, wounded } from './values.js';
+
+export interface Parameter {
+  $ref?: string;
+  name: string;
+  in: 'path' | 'query' | 'header';
+  schema: Schema;
+}
+
+export interface Operation {
+  operationId: string;
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, unknown>;
+}
+
+export interface OpenApi {
+  paths: Record<string, Record<string, Operation>>;
+}
+
+/** A request, before its bytes are written. */
+export interface Drawn {
+  operationId: string;
+  method: string;
+  target: string;
+  headers: [string, string][];
+  body: Buffer;
+  /** Whether nothing in it was made wrong on purpose, but its signature perhaps. */
+  valid: boolean;
+}
+
+const wrongSignings: readonly Signing[] = ['wrong', 'other', 'stale', 'garbled', 'none'];
+
+export interface Cast {
+  /** Whose keys are registered. */
+  agents: readonly Agent[];
+  /** Who never registers. */
+  strangers: readonly Agent[];
+  known: Known;
+}
+
+export class Requests {
+  readonly #operations: { path: string; method: string; operation: Operation }[];
+  readonly #values: Values;
+  readonly #cast: Cast;
+
+  constructor(document: OpenApi, cast: Cast) {
+    this.#cast = cast;
+    this.#values = new Values(document, cast.known);
+    this.#operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+    );
+  }
+
+  get operations(): readonly string[] {
+    return this.#operations.map(({ operation }) => operation.operationId);
+  }
+
+  /** With `refusedOnly` no write is signed as it must be, so none may change anything. */
+  draw(chance: Chance, refusedOnly: boolean): Drawn {
+    const { path, method, operation } = chance.pick(this.#operations);
+    const near = chance.once(2);
+    const signing = refusedOnly || chance.once(4) ? chance.pick(wrongSignings) : 'right';
+    const target = this.#target(chance, path, operation, near && chance.once(3));
+    const media = Object.entries(operation.requestBody?.content ?? {})[0];
+    const upper = chance.once(40) ? chance.pick(otherMethods) : method.toUpperCase();
+    const drawn: Drawn = {
+      operationId: operation.operationId,
+      method: upper,
+      target,
+      headers: [],
+      body: Buffer.alloc(0),
+      valid: !near,
+    };
+    const by = this.#signer(chance, operation, signing, refusedOnly);
+    if (media?.[0] === 'multipart/form-data') {
+      Object.assign(drawn, drawnForm(chance, by, signing, near));
+    } else if (media) this.#json(chance, drawn, media[1].schema, { by, signing, near });
+    else if (chance.once(20)) drawn.body = chance.bytes(chance.size(3_000));
+    this.#sign(chance, drawn, operation, by, signing);
+    if (near && chance.once(4)) spoilHeader(chance, drawn.headers);
+    return drawn;
+  }
+
+  #signer(chance: Chance, { operationId }: Operation, signing: Signing, refusedOnly: boolean) {
+    const { agents, strangers } = this.#cast;
+    if (operationId === 'registerAgent') return chance.pick(refusedOnly ? strangers : agents);
+    return chance.pick(
+      signing === 'right' && !chance.once(20) ? agents : [...agents, ...strangers],
+    );
+  }
+
+  #target(chance: Chance, path: string, operation: Operation, near: boolean): string {
+    const at = (kind: string) => this.#parameters(operation).filter((one) => one.in === kind);
+    let target = path;
+    for (const { name, schema } of at('path')) {
+      const value = this.#values.valid(chance, schema);
+      target = target.replace(`{${name}}`, near ? strangePath(chance, value) : escaped(value));
+    }
+    const query = at('query').flatMap(({ name, schema }): string[] => {
+      if (chance.once(2)) return [];
+      const value = this.#values.valid(chance, name === 'cursor' ? cursor : schema);
+      const shown = near ? strangePath(chance, value) : escaped(value);
+      return chance.once(10) ? [`${name}=${shown}`, `${name}=`] : [`${name}=${shown}`];
+    });
+    if (chance.once(30)) query.push(`${escaped(chance.text(4))}=${escaped(chance.text(9))}`);
+    return query.length > 0 ? `${target}?${query.join('&')}` : target;
+  }
+
+  #parameters({ parameters = [] }: Operation): Parameter[] {
+    return parameters.map((one) =>
+      one.$ref ? (this.#values.resolve(one) as unknown as Parameter) : one,
+    );
+  }
+
+  #json(
+    chance: Chance,
+    drawn: Drawn,
+    schema: Schema,
+    { by, signing, near }: { by: Agent; signing: Signing; near: boolean },
+  ): void {
+    let fields = this.#values.valid(chance, schema) as Record<string, unknown>;
+    if (drawn.operationId === 'registerAgent') fields.public_key = by.publicKey;
+    if (drawn.operationId === 'verifyRequest') fields = this.#envelope(chance);
+    if (near && !chance.once(3)) fields = spoilt(chance, fields) as Record<string, unknown>;
+    const inside = { submitVote: 'vote', proposeBlock: 'block' }[drawn.operationId];
+    if (inside && isObject(fields)) signInside(chance, fields, inside, by, signing);
+    const text = JSON.stringify(fields) ?? '';
+    drawn.body = near && chance.once(4) ? wounded(chance, text) : Buffer.from(text);
+    const type = near && chance.once(12) ? chance.pick(mediaTypes) : 'application/json';
+    drawn.headers.push(['Content-Type', type]);
+  }
+
+  /** A request inside a request. */
+  #envelope(chance: Chance): Record<string, unknown> {
+    const { method, target, headers, body } = this.draw(chance, false);
+    return { method, target, headers: Object.fromEntries(headers), body: body.toString() };
+  }
+
+  #sign(chance: Chance, drawn: Drawn, operation: Operation, by: Agent, signing: Signing): void {
+    const names = this.#parameters(operation)
+      .filter((one) => one.in === 'header')
+      .map(({ name }) => name);
+    if (names.length === 0 || signing === 'none') return;
+    drawn.headers.push(['X-Agent-Public-Key', by.publicKey]);
+    const known = drawn.headers.find(([name]) => name === 'X-Timestamp')?.[1];
+    const at = known ?? stampOf(chance, signing);
+    if (names.includes('X-Timestamp') && known === undefined)
+      drawn.headers.push(['X-Timestamp', at]);
+    if (!names.includes('X-Agent-Signature')) return;
+    const { method, target, body } = drawn;
+    const text = `agentnet-v1-http\n${method}\n${target}\n${at}\n${sha256(body)}`;
+    drawn.headers.push(['X-Agent-Signature', signatureOf(chance, by, text, signing)]);
+  }
+}
+
+const cursor: Schema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+const otherMethods = [
+  'HEAD',
+  'OPTIONS',
+  'DELETE',
+  'PATCH',
+  'GET',
+  'POST',
+  'PUT',
+  'TRACE',
+  'get',
+  'X',
+];
+const mediaTypes = [
+  'text/plain',
+  '',
+  'application/json; charset=latin1',
+  'multipart/form-data',
+  '/',
+];
+
+const escaped = (value: unknown) =>
+  encodeURIComponent(Buffer.from(Array.isArray(value) ? value.join(',') : `${value}`).toString());
+
+const strangeParts = [
+  ...[
+    '%00',
+    '%',
+    '%zz',
+    '%ff',
+    '%F0%9F%98%80',
+    '%2e%2e',
+    '..',
+    '.',
+    '%2F',
+    '%20',
+    '%C0%AF',
+    '%u0041',
+  ],
+  ...['-1', '0', '1e3', '1.5', '0x10', '9007199254740993', '1001', 'NaN', 'null', '+1', '%0d%0a'],
+  ...[
+    '__proto__',
+    'constructor',
+    'toString',
+    '%ED%A0%80',
+    'a'.repeat(513),
+    '%41'.repeat(64),
+    '"',
+    "'",
+  ],
+  ...['[]', '{}', ';', '|', '*', '~', '%', 'a,b', ',,', 'true', '=', '&', '\\'],
+];
+
+function strangePath(chance: Chance, value: unknown): string {
+  if (chance.once(3)) return `${escaped(value)}${chance.pick(strangeParts)}`;
+  return chance.once(6) ? escaped(chance.text(chance.size(600))) : chance.pick(strangeParts);
+}
+
+const isObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A header that is not what it was. */
+function spoilHeader(chance: Chance, headers: [string, string][]): void {
+  if (headers.length === 0) return;
+  const at = chance.int(headers.length);
+  const [name, value] = headers[at]!;
+  headers[at] = chance.pick<[string, string]>([
+    [name, ''],
+    [name, ` ${value}\t`],
+    [name, `${value}, ${value}`],
+    [name, value.toUpperCase()],
+    [name, `"${value}"`],
+    [name.toUpperCase(), value],
+    [name, `${value}\u00ff`],
+    [name, value.slice(1)],
+    [name, 'x'.repeat(1 + chance.int(3_000))],
+    [`X-${name}`, value],
+  ]);
+  if (chance.once(4)) headers.push([name, value]);
+}

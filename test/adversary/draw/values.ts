@@ -1,0 +1,225 @@
+/** JSON values out of a document's schemas: as it asks for them, or wrong in one place. */
+import type { Chance } from './rng.js';
+
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  const?: unknown;
+  enum?: readonly unknown[];
+  anyOf?: readonly Schema[];
+  allOf?: readonly Schema[];
+  properties?: Record<string, Schema>;
+  patternProperties?: Record<string, Schema>;
+  required?: readonly string[];
+  items?: Schema;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+}
+
+/** Ids and keys that exist, by the name of their schema: what no chance would hit. */
+export type Known = Record<string, string[]>;
+
+/** Values of one document. */
+export class Values {
+  readonly #document: unknown;
+  readonly #known: Known;
+
+  constructor(document: unknown, known: Known) {
+    this.#document = document;
+    this.#known = known;
+  }
+
+  resolve({ $ref }: Schema): Schema {
+    const steps = $ref!.split('/').slice(1);
+    return steps.reduce<unknown>(
+      (at, step) => (at as Record<string, unknown>)[step],
+      this.#document,
+    )!;
+  }
+
+  /** A value that the schema allows. */
+  valid(chance: Chance, schema: Schema): unknown {
+    const { $ref } = schema;
+    if ($ref !== undefined) {
+      const known = this.#known[$ref.slice($ref.lastIndexOf('/') + 1)] ?? [];
+      if (known.length > 0 && !chance.once(5)) return chance.pick(known);
+      return this.valid(chance, this.resolve(schema));
+    }
+    if ('const' in schema) return schema.const;
+    if (schema.enum) return chance.pick(schema.enum);
+    const parts = schema.anyOf ?? schema.allOf;
+    if (parts) return this.valid(chance, chance.pick(parts));
+    return this.#ofType(chance, schema);
+  }
+
+  #ofType(chance: Chance, schema: Schema): unknown {
+    const { type, minimum = 0, maximum = 1_000 } = schema;
+    if (type === 'object') return this.#object(chance, schema);
+    if (type === 'array') return this.#array(chance, schema);
+    if (type === 'integer') return minimum + chance.int(maximum - minimum + 1);
+    if (type === 'number') return chance.int(1_000) / 8;
+    if (type === 'boolean') return chance.once(2);
+    if (type === 'string') return text(chance, schema);
+    return chance.pick<unknown>([null, 1, 'any', { nested: [true] }, []]);
+  }
+
+  #object(chance: Chance, { properties = {}, patternProperties = {}, required = [] }: Schema) {
+    const object: Record<string, unknown> = {};
+    for (const [name, schema] of Object.entries(properties)) {
+      if (required.includes(name) || chance.once(2)) object[name] = this.valid(chance, schema);
+    }
+    for (const [pattern, schema] of Object.entries(patternProperties)) {
+      for (let left = chance.size(20); left > 0; left -= 1) {
+        object[text(chance, { pattern, maxLength: 30 })] = this.valid(chance, schema);
+      }
+    }
+    return object;
+  }
+
+  #array(chance: Chance, { items = {}, minItems = 0, maxItems = 40, uniqueItems }: Schema) {
+    const most = Math.min(maxItems, 40) - minItems;
+    const length = minItems + chance.size(most);
+    const values = Array.from({ length }, () => this.valid(chance, items));
+    return uniqueItems ? [...new Set(values)] : values;
+  }
+}
+
+const formats: Record<string, (chance: Chance) => string> = {
+  'date-time': (chance) => new Date(Date.now() - chance.int(2_000)).toISOString(),
+  duration: (chance) => chance.pick(['PT1H', 'P1D', 'PT1M', 'PT90S', 'P2W', 'P1DT12H', 'PT0.5H']),
+};
+
+const candidates = ['rational', 'lawful', 'gm', 'a_b-C9', 'ключ', 'x'];
+
+function text(chance: Chance, schema: Schema): string {
+  const { minLength = 0, maxLength = 40, pattern, format } = schema;
+  if (format && formats[format]) return formats[format](chance);
+  const hex = pattern?.match(/^\^(\w*?)\[0-9a-f(?:A-F)?\]\{(\d+)\}\$$/);
+  if (hex) return hex[1] + chance.hex(Number(hex[2]));
+  const length = minLength + chance.size(maxLength - minLength);
+  if (!pattern) return chance.text(length);
+  const allowed = new RegExp(pattern, 'u');
+  const drawn = Array.from({ length: 8 }, () => chance.text(Math.max(1, length)));
+  return [...drawn, ...candidates].find((one) => allowed.test(one)) ?? 'x';
+}
+
+/** What stands where something else was expected. */
+const strangers: readonly ((chance: Chance, was: unknown) => unknown)[] = [
+  () => null,
+  () => '',
+  () => ' ',
+  () => true,
+  () => [],
+  () => ({}),
+  (chance) => chance.pick([0, -0, -1, 1.5, 2 ** 31, 2 ** 53, -(2 ** 53), 1e300, 5e-324]),
+  (_, was) => [was],
+  (_, was) => ({ value: was }),
+  (_, was) => `${was}`,
+  (_, was) => `${was} `,
+  (_, was) => `${was}\u0000`,
+  (_, was) => `${was}\n`,
+  (_, was) => `${was}`.toUpperCase(),
+  (_, was) => `${was}`.slice(1),
+  (_, was) => `0x${was}`,
+  (chance) => chance.text(chance.pick([1, 31, 32, 33, 64, 65, 128, 129, 256, 257, 280, 281, 513])),
+  (chance) => 'x'.repeat(chance.pick([1_024, 1_025, 2_048, 2_049, 4_096, 4_097, 9_000])),
+  (chance) => '😀'.repeat(chance.pick([32, 64, 65, 280, 281, 2_048, 2_049])),
+  (chance) => '\ud800'.repeat(1 + chance.int(3)),
+  (chance) => nested(chance.pick([14, 15, 16, 17, 60])),
+  (chance) => new Array(chance.pick([11, 17, 32, 1_001])).fill(chance.hex(64)),
+  (chance) => `-PT${chance.int(9)}S`,
+  () => 'P1Y2M',
+  () => '2026-02-30T00:00:00Z',
+  () => '2026-06-30T23:59:60Z',
+  () => 'agent_00000000000000000000000000000000',
+];
+
+const nested = (depth: number) =>
+  Array.from({ length: depth }).reduce<unknown>((inner) => [inner], 1);
+
+const strangeNames = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  '',
+  '\u0000',
+  'x'.repeat(600),
+  'extra',
+];
+
+/** The same value, wrong in one place. */
+export function spoilt(chance: Chance, value: unknown): unknown {
+  const inside = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+  if (inside.length === 0 || chance.once(6)) return chance.pick(strangers)(chance, value);
+  if (Array.isArray(value)) {
+    const at = chance.int(value.length);
+    if (chance.once(3)) return [...value, ...value];
+    return value.map((one, index) => (index === at ? spoilt(chance, one) : one));
+  }
+  const entries = Object.entries(value as object);
+  const at = chance.int(entries.length);
+  if (chance.once(5)) return Object.fromEntries(entries.filter((_, index) => index !== at));
+  if (chance.once(4)) return withMember(entries, chance.pick(strangeNames), chance.size(9));
+  const changed = entries.map(([name, one], index) => [
+    name,
+    index === at ? spoilt(chance, one) : one,
+  ]);
+  return Object.fromEntries(changed);
+}
+
+/** By definition, so that `__proto__` is a member like any other. */
+function withMember(entries: [string, unknown][], name: string, value: unknown): object {
+  const object = Object.fromEntries(entries);
+  return Object.defineProperty(object, name, { value, enumerable: true, configurable: true });
+}
+
+/** What a JSON text may suffer on its way. */
+const wounds: readonly ((chance: Chance, text: string) => string | Buffer)[] = [
+  (chance, text) => text.slice(0, chance.int(text.length)),
+  (chance, text) => Buffer.from(text).subarray(chance.int(text.length)),
+  (_, text) => `\ufeff${text}`,
+  (_, text) => Buffer.from(text, 'utf16le'),
+  (_, text) => text.replace('{', '{"a":1,"a":2,'),
+  (_, text) => text.replace(/"(\w+)":/, '"$1":1,"$1":'),
+  (_, text) => text.replace('{', '{"__proto__":{"admin":true},'),
+  (_, text) => text.replace('{', '{"\\ud800":1,'),
+  (_, text) => text.replace(':', ': 1e400 ,"rest":'),
+  (_, text) => text.replace('}', ',}'),
+  (_, text) => `${text}//`,
+  (_, text) => `${text}${text}`,
+  (_, text) => text.replaceAll('"', "'"),
+  (chance, text) => insertedAt(text, chance.int(text.length), chance.bytes(1 + chance.int(4))),
+  (chance, text) => flipped(Buffer.from(text), chance),
+  (_, text) => text.replace(/\d/, 'NaN'),
+  (chance) => '['.repeat(chance.pick([17, 1_000, 60_000])),
+  (chance) => `[${'0,'.repeat(chance.pick([100, 4_000, 30_000]))}0]`,
+  (chance) => '{"a":'.repeat(chance.pick([17, 1_000, 10_000])),
+  () => '',
+  () => 'null',
+  () => '\u0000',
+  (chance) => chance.bytes(1 + chance.int(2_000)),
+];
+
+/** A body that is no longer what it was. */
+export const wounded = (chance: Chance, text: string): Buffer =>
+  Buffer.from(chance.pick(wounds)(chance, text) as Uint8Array);
+
+function insertedAt(text: string, at: number, more: Buffer): Buffer {
+  const bytes = Buffer.from(text);
+  return Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);
+}
+
+/** With one bit the other way. */
+export function flipped(bytes: Buffer, chance: Chance): Buffer {
+  if (bytes.length === 0) return bytes;
+  const at = chance.int(bytes.length);
+  bytes[at]! ^= 1 << chance.int(8);
+  return bytes;
+}

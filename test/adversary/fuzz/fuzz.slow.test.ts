@@ -1,0 +1,127 @@
+/** Fuzz from the OpenAPI and AsyncAPI documents, over both transports: the oracle is fuzz.ts. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as measured } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { replayJson } from '../../support/cli.js';
+import { counts, full } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { type Host, host, openFiles, stop } from '../../support/host.js';
+import { agentOf, register } from '../../support/service/signer.js';
+import { get } from '../../support/service/world.js';
+import type { AsyncApi } from '../draw/messages.js';
+import type { OpenApi } from '../draw/requests.js';
+import { seed } from '../draw/rng.js';
+import { Fuzz } from './fuzz.js';
+import { kept } from './kept.js';
+
+const agents = Array.from({ length: 24 }, (_, number) => agentOf(`adversary ${number}`));
+const strangers = Array.from({ length: 4 }, (_, number) => agentOf(`stranger ${number}`));
+/** Registered before anything is drawn. */
+const FIRST = 8;
+/** Above every documented deadline; a busy machine is late itself. */
+const DEADLINE_MS = 60_000;
+/** Also for the exchanges that wait out their deadline, and the replay. */
+const TIMEOUT_MS = counts.fuzzSeconds * 1_000 + 300_000;
+/** How much the memory of a process may grow from the first third of a run to its end. */
+const MOST_GROWTH = 1.35;
+
+async function begin(transport: string, data: string): Promise<[Host, Fuzz]> {
+  const args = ['--transport', transport, '--voting-period-ms', '1500'];
+  const server = await host({ data, args });
+  for (const agent of agents.slice(0, FIRST)) {
+    const { path, headers, body } = register(agent);
+    const sent = await fetch(server.url + path, { method: 'POST', headers, body: body as string });
+    expect(sent.status, await sent.text()).toBe(201);
+  }
+  const document = async (name: string) => (await fetch(`${server.url}/${name}`)).json();
+  const openapi = (await document('openapi.json')) as OpenApi;
+  const asyncapi = (await document('asyncapi.json')) as AsyncApi;
+  const { epoch } = (await get(server.url, '/api/v1/meta')).data;
+  const known = {
+    AgentId: agents.map(({ agentId }) => agentId),
+    PublicKey: agents.map(({ publicKey }) => publicKey),
+    Hash: ['0'.repeat(64)],
+    epoch: [String(epoch), 'another'],
+    topics: ['blocks', 'proposals', 'consensus', 'outcomes', 'network', 'social', 'memes'],
+  };
+  const { url } = server;
+  const judged = { deadlineMs: DEADLINE_MS, patient: full };
+  const options = { url, openapi, asyncapi, agents, strangers, known, ...judged };
+  return [server, new Fuzz(options)];
+}
+
+/** Private memory: what a store maps does not count. */
+function privateBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+}
+
+const median = (values: readonly number[]) =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+async function position(url: string) {
+  const { seq, digest } = (await get(url, '/api/v1/meta')).data;
+  return { seq, digest };
+}
+
+/** Looks at the memory of a process once a second until `work` is done. */
+async function watched(pid: number, work: Promise<void>): Promise<number[]> {
+  const samples: number[] = [];
+  let done = false;
+  const over = work.finally(() => {
+    done = true;
+  });
+  while (!done) {
+    samples.push(privateBytes(pid));
+    await Promise.race([over, measured(1_000)]);
+  }
+  await over;
+  return samples;
+}
+
+describe.each(['uws', 'node'])(`adversary: fuzz over %s, seed ${seed}`, (transport) => {
+  test(
+    'fuzz: refused requests change nothing; any others are answered as documented',
+    async () => {
+      const data = temporaryFolder();
+      const [server, fuzz] = await begin(transport, data);
+      const fine = () => expect(fuzz.problems, server.stderr().slice(-2_000)).toEqual([]);
+      const seconds = counts.fuzzSeconds;
+
+      const before = await position(server.url);
+      for (const name of kept) await fuzz.exchange(name, name.includes('/refused/'), null);
+      await fuzz.run(seconds / 3, 8, true);
+      fine();
+      expect(await position(server.url)).toEqual(before);
+
+      const files = openFiles(server.pid);
+      const samples = await watched(server.pid, fuzz.run((seconds * 2) / 3, 8, false));
+      fine();
+      expect(server.stderr()).not.toContain('a request failed');
+      expect((await get(server.url, '/healthz')).status).toBe(200);
+      expect(openFiles(server.pid)).toBeLessThanOrEqual(files + 16);
+      const third = Math.floor(samples.length / 3);
+      const growth = median(samples.slice(-third)) / median(samples.slice(third, 2 * third));
+      process.stdout.write(`fuzz: over ${transport}, memory grew by ${growth}; ${shown(fuzz)}\n`);
+      // A short run sees V8 warm up, and nothing else.
+      if (samples.length > 120) expect(growth).toBeLessThan(MOST_GROWTH);
+      expect(untouched(fuzz)).toEqual([]);
+      await stop(server);
+      expect(await replayJson(data, '--signatures')).toMatchObject({ match: true });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+const shown = ({ seen }: Fuzz) =>
+  [...seen]
+    .map(([what, times]) => `${what}: ${times}`)
+    .sort()
+    .join(', ');
+
+/** Operations that no exchange reached: in a short run there may be some. */
+function untouched({ operations, seen }: Fuzz): string[] {
+  const reached = new Set([...seen.keys()].map((key) => key.split(' ')[0]));
+  const missing = operations.filter((name) => !reached.has(name));
+  return counts.fuzzSeconds > 60 || missing.length > operations.length / 2 ? missing : [];
+}

@@ -1,0 +1,223 @@
+/** Exchanges of chance with one server, each judged as it ends: the oracle of the fuzz tests. */
+
+import { type Came, Line, type Reply } from '../../support/service/line.js';
+import { checkResponse } from '../../support/service/openapi-check.js';
+import type { Agent } from '../../support/service/signer.js';
+import { opcodes, readFrame, upgradeOf } from '../draw/frames.js';
+import { type Framed, framed, misframed, sliced } from '../draw/framing.js';
+import { type AsyncApi, Messages, messageChecker } from '../draw/messages.js';
+import { type Drawn, type OpenApi, Requests } from '../draw/requests.js';
+import { Chance, seed } from '../draw/rng.js';
+import type { Known } from '../draw/values.js';
+
+export interface FuzzOptions {
+  url: string;
+  openapi: OpenApi;
+  asyncapi: AsyncApi;
+  agents: readonly Agent[];
+  strangers: readonly Agent[];
+  known: Known;
+  /** After so long, everything is answered or its connection closed. */
+  deadlineMs: number;
+  /** Whether unfinished requests wait for that; else they are given up after a moment. */
+  patient: boolean;
+}
+
+const MOMENT_MS = 300;
+
+export class Fuzz {
+  readonly #options: FuzzOptions;
+  readonly #requests: Requests;
+  readonly #messages: Messages;
+  readonly #checked: (text: string) => string[];
+  /** What was seen, by operation and status: a run that reaches nothing proves nothing. */
+  readonly seen = new Map<string, number>();
+  /** Every problem, with the name of the exchange: its seed. */
+  readonly problems: string[] = [];
+  #number = 0;
+  /** Exchanges that wait for the server to close. */
+  readonly #waiting = new Set<Promise<void>>();
+
+  constructor(options: FuzzOptions) {
+    this.#options = options;
+    this.#requests = new Requests(options.openapi, options);
+    this.#messages = new Messages(options.asyncapi, options.agents, options.known);
+    this.#checked = messageChecker(options.asyncapi);
+  }
+
+  get operations(): readonly string[] {
+    return this.#requests.operations;
+  }
+
+  /** Exchanges one after the other until the time is over, so many side by side. */
+  async run(seconds: number, width: number, refusedOnly: boolean): Promise<void> {
+    const end = performance.now() + seconds * 1_000;
+    const worker = async () => {
+      let line: Line | null = null;
+      while (performance.now() < end && this.problems.length < 20) {
+        this.#number += 1;
+        const name = `${seed}/${refusedOnly ? 'refused' : 'any'}/${this.#number}`;
+        line = await this.exchange(name, refusedOnly, line);
+      }
+      line?.cut();
+    };
+    await Promise.all(Array.from({ length: width }, worker));
+    await Promise.all(this.#waiting);
+  }
+
+  /** One exchange, drawn from its name; gives the connection if it can be used again. */
+  async exchange(name: string, refusedOnly: boolean, line: Line | null): Promise<Line | null> {
+    const chance = new Chance(name);
+    if (chance.once(6)) {
+      await this.#socket(chance);
+      return line;
+    }
+    const drawn = this.#requests.draw(chance, refusedOnly);
+    if (chance.once(5)) {
+      const wrong = misframed(chance, drawn);
+      const work = this.#unsound(chance, drawn, wrong);
+      if (!wrong.unfinished || this.#waiting.size > 64) await work;
+      else {
+        this.#waiting.add(work);
+        void work.finally(() => this.#waiting.delete(work));
+      }
+      return line;
+    }
+    const right = framed(drawn);
+    const sent = chance.once(6) ? sliced(chance, right) : right;
+    return this.#sound(chance, drawn, sent, refusedOnly, line);
+  }
+
+  async #sound(
+    chance: Chance,
+    drawn: Drawn,
+    { pieces }: Framed,
+    refusedOnly: boolean,
+    known: Line | null,
+  ): Promise<Line | null> {
+    const line = known && !known.isOver ? known : await Line.open(this.#options.url);
+    for (const piece of pieces) line.send(piece);
+    const came = await line.answer(this.#options.deadlineMs, drawn.method === 'HEAD');
+    if (typeof came === 'string') {
+      line.cut();
+      // An idle connection may end in the moment of its next request; a refused body, its answer.
+      const lost = came === 'closed' && (known !== null || drawn.body.length > 4_000);
+      if (!lost && !isOdd(drawn)) this.#problem(chance, drawn, came);
+      return null;
+    }
+    this.#judge(chance, drawn, came, refusedOnly);
+    const last = /close/i.test(came.headers.get('connection') ?? '');
+    if (!last && !line.isOver) return line;
+    line.cut();
+    return null;
+  }
+
+  #judge(chance: Chance, drawn: Drawn, reply: Reply, refusedOnly: boolean): void {
+    const { method, target } = drawn;
+    const { status, headers, body } = reply;
+    const key = `${drawn.operationId} ${status}`;
+    this.seen.set(key, (this.seen.get(key) ?? 0) + 1);
+    if (isOdd(drawn)) return this.#judgeStatus(chance, drawn, reply);
+    this.#judgeStatus(chance, drawn, reply);
+    const contentType = headers.get('content-type') ?? null;
+    const problems = checkResponse({ method, target, status, contentType, body });
+    for (const problem of problems) this.#problem(chance, drawn, problem);
+    const done = status < 300 && !['GET', 'HEAD', 'OPTIONS'].includes(method);
+    if (!done || drawn.operationId === 'verifyRequest') return;
+    if (refusedOnly) this.#problem(chance, drawn, `was done, with ${status}`);
+    this.#learn(body);
+  }
+
+  /** No fault, and no refusal but the documented ones of a server that has no room. */
+  #judgeStatus(chance: Chance, drawn: Drawn, { status, body }: Reply): void {
+    if (status < 500 || status === 505) return;
+    const documented = /"reason":"(QUEUE_FULL|DISK_FULL|STOPPING)"/.test(body.toString());
+    if (status !== 503 || !documented) this.#problem(chance, drawn, `${status} ${body}`);
+  }
+
+  /** Ids that an answer tells are used later. */
+  #learn(body: Buffer): void {
+    const { data } = JSON.parse(body.toString()) as { data: Record<string, unknown> };
+    const { known } = this.#options;
+    for (const [member, name] of learnt) {
+      const id = data[member];
+      if (typeof id === 'string') known[name] = [...(known[name] ?? []).slice(-40), id];
+    }
+  }
+
+  /** Answered, or closed: at the latest when the deadline is over, or when we are gone. */
+  async #unsound(chance: Chance, drawn: Drawn, { pieces }: Framed): Promise<void> {
+    const line = await Line.open(this.#options.url);
+    for (const piece of pieces) line.send(piece);
+    const how = chance.int(4);
+    if (how === 0) return void (chance.once(2) ? line.cut() : line.reset());
+    if (how === 1) line.end();
+    const { patient, deadlineMs } = this.#options;
+    const came: Came = await line.answer(patient ? deadlineMs : MOMENT_MS, drawn.method === 'HEAD');
+    if (came === 'silent' && !patient) return line.reset();
+    if (came === 'silent') this.#problem(chance, drawn, 'neither answered nor closed');
+    else if (came !== 'closed') this.#judgeStatus(chance, drawn, came);
+    line.cut();
+  }
+
+  /** A WebSocket with some frames; what the server says on it is as documented. */
+  async #socket(chance: Chance): Promise<void> {
+    const line = await Line.open(this.#options.url);
+    const first = chance.once(4)
+      ? null
+      : this.#messages.auth(chance, chance.once(6) ? 'wrong' : 'right');
+    line.send(upgradeOf('/ws/v1'));
+    if (!chance.once(5)) {
+      const came = await line.answer(this.#options.deadlineMs, true);
+      if (typeof came === 'string' || came.status !== 101) {
+        this.problems.push(
+          `${chance.name}: no upgrade, ${typeof came === 'string' ? came : came.status}`,
+        );
+        return line.cut();
+      }
+      this.seen.set('socket 101', (this.seen.get('socket 101') ?? 0) + 1);
+    }
+    if (first) line.send(first);
+    for (let left = chance.size(30); left > 0; left -= 1) line.send(this.#messages.draw(chance));
+    const how = chance.int(4);
+    if (how === 0) return line.reset();
+    if (how > 1) line.end();
+    await line.more(how === 1 ? 20 : 200);
+    this.#listen(chance, line.take());
+    line.cut();
+  }
+
+  #listen(chance: Chance, bytes: Buffer): void {
+    // Without the answer to the upgrade, where it was not waited for.
+    const head = bytes.subarray(0, 5).toString() === 'HTTP/' ? bytes.indexOf('\r\n\r\n') + 4 : 0;
+    let one = readFrame(bytes.subarray(head));
+    for (; one; one = readFrame(one.rest)) {
+      if (one.opcode !== opcodes.text) continue;
+      const text = one.payload.toString();
+      const type = `socket ${(JSON.parse(text) as { type: string }).type}`;
+      this.seen.set(type, (this.seen.get(type) ?? 0) + 1);
+      for (const problem of this.#checked(text)) {
+        this.problems.push(`${chance.name}: ${problem} in ${text.slice(0, 300)}`);
+      }
+    }
+  }
+
+  #problem(chance: Chance, { method, target, headers, body }: Drawn, what: string): void {
+    const sent = `${method} ${target.slice(0, 200)} ${JSON.stringify(headers).slice(0, 500)}`;
+    const shown = body.subarray(0, 200).toString();
+    this.problems.push(`${chance.name}: ${what.slice(0, 500)}; sent ${sent} ${shown}`);
+  }
+}
+
+const learnt = [
+  ['block_hash', 'Hash'],
+  ['meme_id', 'MemeId'],
+  ['alliance_id', 'AllianceId'],
+] as const;
+
+/** What a transport may refuse by itself: not every library takes these. */
+function isOdd({ method, target, headers }: Drawn): boolean {
+  if (!/^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE)$/.test(method)) return true;
+  const text = [target, ...headers.flat()].join('');
+  return text.length > 3_000 || /[^\x20-\x7e\t]/.test(text);
+}

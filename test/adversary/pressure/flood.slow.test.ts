@@ -1,0 +1,107 @@
+/** Eight WebSockets of each kind of flood: memory is bounded, others are served, all is let go. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as measured } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { bundledChild } from '../../support/child.js';
+import { counts, full } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { type Host, host, openFiles, stop } from '../../support/host.js';
+import { agentOf, meme, register } from '../../support/service/signer.js';
+import { call, get } from '../../support/service/world.js';
+import { floods } from './floods.js';
+
+const EIGHT = 8;
+const names = Array.from({ length: 8 }, (_, number) => `flooder ${number}`);
+const kinds = floods([agentOf('x')], '').map(({ name }) => name);
+/** What one connection may hold at most: what waits for it (256 KiB), and what a kernel lends. */
+const MOST_BYTES_EACH = 2 * 1024 * 1024;
+/** What a server itself may take for being busy, whoever keeps it so. */
+const BUSY_BYTES = 64 * 1024 * 1024;
+
+const nodeArgs = ['--expose-gc', '--import', fileURLToPath(new URL('probe.mjs', import.meta.url))];
+
+/** A server with some history. */
+async function begin(transport: string): Promise<[Host, string]> {
+  const args = ['--transport', transport];
+  const server = await host({ data: temporaryFolder(), args, nodeArgs });
+  for (const name of names) await call(server.url, register(agentOf(name)));
+  const by = agentOf(names[0]!);
+  for (let number = 0; number < counts.floodHistory; number += 1) {
+    const sent = await call(server.url, meme(by, { file: `${number}`, caption: 'x'.repeat(250) }));
+    expect(sent.status).toBe(201);
+  }
+  return [server, String((await get(server.url, '/api/v1/meta')).data.epoch)];
+}
+
+async function held({ ask }: Host): Promise<number> {
+  const { heapUsed, external } = (await ask('held')) as Record<string, number>;
+  return heapUsed! + external!;
+}
+
+function privateBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+}
+
+/** Serves somebody who behaves, and looks at the memory, until the time is over. */
+async function served(
+  { url, pid }: Host,
+  seconds: number,
+): Promise<{ most: number; times: number }> {
+  const end = performance.now() + seconds * 1_000;
+  let [most, times] = [0, 0];
+  const by = agentOf(names[1]!);
+  for (; performance.now() < end; times += 1) {
+    expect((await get(url, '/api/v1/network/state')).status).toBe(200);
+    expect((await call(url, meme(by, { file: `${pid} ${times}` }))).status).toBe(201);
+    most = Math.max(most, privateBytes(pid));
+    await measured(20);
+  }
+  return { most, times };
+}
+
+/** Eight of each kind; in a short run all kinds at once. */
+const rounds: [string, readonly string[]][] = full
+  ? kinds.map((kind) => [kind, new Array<string>(EIGHT).fill(kind)])
+  : [['one of each kind', kinds]];
+
+describe.each(['uws', 'node'])('floods: over %s', (transport) => {
+  test.each(rounds)('%s', async (name, chosen) => {
+    const [server, epoch] = await begin(transport);
+    await served(server, 0.5);
+    const [before, files, kept] = [
+      privateBytes(server.pid),
+      openFiles(server.pid),
+      await held(server),
+    ];
+    const program = await bundledChild(
+      'test/adversary/pressure/floods-child.ts',
+      join(temporaryFolder(), 'c'),
+    );
+    const child = fork(program);
+    onTestFinished(() => void child.kill());
+    const port = Number(new URL(server.url).port);
+    child.send({ port, names, epoch, kinds: chosen });
+    await once(child, 'message');
+    const { most, times } = await served(server, counts.floodSeconds);
+    child.send('leave');
+    const [sent] = (await once(child, 'message')) as [{ sentBytes: number; opened: number }];
+    await settled(server, files);
+    const left = (await held(server)) - kept;
+    const told = { transport, name, grown: most - before, left, times, ...sent };
+    process.stdout.write(`floods: ${JSON.stringify(told)}\n`);
+    expect(times).toBeGreaterThan(0);
+    expect(most - before).toBeLessThan(chosen.length * MOST_BYTES_EACH + BUSY_BYTES);
+    expect(left).toBeLessThan(chosen.length * MOST_BYTES_EACH);
+    await stop(server);
+  });
+});
+
+/** Waits until the files of those who left are closed: a server that never does fails the test. */
+async function settled(server: Host, files: number): Promise<void> {
+  while (openFiles(server.pid) > files + 4) await measured(50);
+}

@@ -1,0 +1,195 @@
+/** Five times what a server takes: reads go on, memory is bounded, and nothing is lost by it. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as elapsed } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { expectSound, type LoadResult, refusedBy, sum } from '../../bench/load/generator.js';
+import { bundledChild } from '../../support/child.js';
+import { folkmoot } from '../../support/cli.js';
+import { counts, full } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { type Host, host, stop } from '../../support/host.js';
+import { agentOf, type Request, register } from '../../support/service/signer.js';
+import { call, get } from '../../support/service/world.js';
+import type { Reads } from './reads-child.js';
+
+const TIMES = 5;
+/** So many requests wait in the server at most; all others wait in the generator. */
+const CONNECTIONS = 2_000;
+const MEBIBYTE = 1024 * 1024;
+/** Above what it held before: connections, what waits there, and a heap that grows for it. */
+const MOST_MORE_BYTES = 256 * MEBIBYTE;
+/** What it keeps of the run itself: agents, blocks and a full ring of events. */
+const MOST_KEPT_BYTES = 64 * MEBIBYTE;
+/** Of the specification; only where a run is long enough, and the machine its own. */
+const MOST_READ_MS = 1_000;
+const MOST_RECOVERY_MS = 5_000;
+const mostMs = 300_000;
+
+const paths = ['/api/v1/network/state', '/healthz'];
+const nodeArgs = ['--expose-gc', '--import', fileURLToPath(new URL('probe.mjs', import.meta.url))];
+
+/** The generator signs and follows the chain: what it sends may be less than it was asked for. */
+test('overload: votes at five times the rate that it takes', async () => {
+  const [server, data] = await begin();
+  const { overloadSeconds } = counts;
+  const calm = ['--concurrency', '64', '--duration', `${Math.min(10, overloadSeconds)}s`];
+  const capacity = (await loaded(server, calm)).arrivals.accepted_per_s;
+  const much = ['--rate', `${Math.ceil(TIMES * capacity)}`, '--connections', `${CONNECTIONS}`];
+  await overloaded(server, async () => {
+    const result = await loaded(server, [...much, '--duration', `${overloadSeconds}s`]);
+    expectHonest(result);
+    return { capacity, ...shortOf(result) };
+  });
+  await ends(server, data);
+}, 900_000);
+
+/** Repeats cost their sender nothing: 2,000 of them wait in the server at all times. */
+test('overload: 2,000 senders of signed requests, each asking anew at once', async () => {
+  const [server, data] = await begin();
+  const agents = Array.from({ length: 8 }, (_, number) => agentOf(`again ${number}`));
+  const requests = agents.map((agent) => register(agent));
+  for (const request of requests) expect((await call(server.url, request)).status).toBe(201);
+  const addresses = new Array<string>(CONNECTIONS).fill('127.0.0.1');
+  const port = Number(new URL(server.url).port);
+  await overloaded(server, async () => {
+    const senders = await childOf('senders-child');
+    senders.send({ port, addresses, requests: requests.map(rawOf) });
+    await elapsed(counts.overloadSeconds * 1_000);
+    const statuses = (await reportOf(senders)) as Record<string, number>;
+    // Each is verified before it is seen to be a repeat.
+    expect(Object.keys(statuses).filter((one) => !['200', '503'].includes(one))).toEqual([]);
+    expect(statuses['200']).toBeGreaterThan(0);
+    return statuses;
+  });
+  await ends(server, data);
+}, 300_000);
+
+async function begin(): Promise<[Host, string]> {
+  const data = temporaryFolder();
+  return [await host({ data, nodeArgs }), data];
+}
+
+/** What holds while a server is asked too much, and after it. */
+async function overloaded(server: Host, by: () => Promise<object>): Promise<void> {
+  const [before, kept] = [privateBytes(server), await held(server)];
+  const reader = await childOf('reads-child');
+  reader.send({ url: server.url, paths });
+  const memory = watched(server);
+  const told = await by();
+  const reads = (await reportOf(reader)) as Reads;
+  const grown = memory() - before;
+  const recoveredMs = await recovered(server);
+  const left = (await held(server)) - kept;
+  process.stdout.write(
+    `overload: ${JSON.stringify({ ...told, reads, grown, left, recoveredMs })}\n`,
+  );
+  expect(reads.times).toBeGreaterThan(0);
+  expect(reads.failed).toBe(0);
+  expect(grown).toBeLessThan(MOST_MORE_BYTES);
+  expect(left).toBeLessThan(MOST_KEPT_BYTES);
+  if (full) expect(reads.p99Ms).toBeLessThan(MOST_READ_MS);
+  if (full) expect(recoveredMs).toBeLessThan(MOST_RECOVERY_MS);
+}
+
+/** Nothing that was told is missing, or other than it was told. */
+async function ends(server: Host, data: string): Promise<void> {
+  await stop(server);
+  const replayed = await folkmoot(['replay', data, '--signatures'], { mostMs });
+  expect(replayed.code, replayed.stdout + replayed.stderr).toBe(0);
+}
+
+/** By a process of its own; a run that finds the server too slow ends with 14. */
+async function loaded({ url }: Host, args: readonly string[]): Promise<LoadResult> {
+  const agents = ['--agents', full ? '1000' : '100', '--warmup', '1s', '--timeout', '30s'];
+  const load = ['load', '--url', url, '--workload', 'votes', '--json', ...agents, ...args];
+  const ended = await folkmoot(load, { mostMs });
+  expect([0, 14], ended.stderr).toContain(ended.code);
+  const result = JSON.parse(ended.stdout) as LoadResult;
+  expectSound(result);
+  expect(result.arrivals.accepted).toBeGreaterThan(0);
+  return result;
+}
+
+/** What was sent has been accepted or refused: no answer was a lie, late, or cut off. */
+function expectHonest({ ended, operations }: LoadResult): void {
+  expect(ended).toBe('complete');
+  for (const { operation, lies, broken, timed_out } of operations) {
+    expect({ operation, lies, broken, timed_out }).toEqual({
+      operation,
+      ...{ lies: 0, broken: 0, timed_out: 0 },
+    });
+  }
+}
+
+async function childOf(name: string): Promise<ChildProcess> {
+  const program = await bundledChild(
+    `test/adversary/pressure/${name}.ts`,
+    join(temporaryFolder(), 'c'),
+  );
+  const child = fork(program);
+  onTestFinished(() => void child.kill());
+  return child;
+}
+
+async function reportOf(child: ChildProcess): Promise<unknown> {
+  child.send('report');
+  const [report] = (await once(child, 'message')) as [unknown];
+  child.kill();
+  return report;
+}
+
+/** As it goes over the wire, in base64. */
+function rawOf({ method, path, headers, body }: Request): string {
+  const bytes = Buffer.from(body);
+  const all = { host: 'localhost', ...headers, 'content-length': bytes.length };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return Buffer.concat([head, bytes]).toString('base64');
+}
+
+/** The most that it takes from now on, until it is asked for. */
+function watched(server: Host): () => number {
+  let most = 0;
+  const look = () => {
+    most = Math.max(most, privateBytes(server));
+  };
+  const timer = setInterval(look, 100);
+  onTestFinished(() => clearInterval(timer));
+  return () => {
+    look();
+    clearInterval(timer);
+    return most;
+  };
+}
+
+function privateBytes({ pid }: Host): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+}
+
+async function held({ ask }: Host): Promise<number> {
+  const { heapUsed, external } = (await ask('held')) as Record<string, number>;
+  return heapUsed! + external!;
+}
+
+/** How long a read and a write take, one after the other, once the load has gone. */
+async function recovered({ url }: Host): Promise<number> {
+  const from = performance.now();
+  expect((await get(url, paths[0]!)).status).toBe(200);
+  expect((await call(url, register(agentOf('afterwards')))).status).toBe(201);
+  return performance.now() - from;
+}
+
+function shortOf({ arrivals, operations }: LoadResult) {
+  return {
+    intended: arrivals.intended,
+    sent: sum(operations.map(({ sent }) => sent)),
+    accepted: arrivals.accepted,
+    refused: sum(operations.map(refusedBy)),
+    serviceP99: Math.max(...operations.map(({ service }) => service.p99 ?? 0)),
+  };
+}

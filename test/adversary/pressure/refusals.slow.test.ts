@@ -1,0 +1,143 @@
+/** What refusals cost: each is counted for its address; six senders of them slow nobody down. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as measured } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { bundledChild } from '../../support/child.js';
+import { full } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { type Host, host, stop } from '../../support/host.js';
+import { Line } from '../../support/service/line.js';
+import { agentOf, register } from '../../support/service/signer.js';
+import { call } from '../../support/service/world.js';
+import { type Costly, costliest } from './refusals.js';
+
+const ada = agentOf('whose key is claimed');
+const ANSWER_MS = 60_000;
+const LONG = { timeout: 600_000 };
+
+async function begin(transport: string, limits: string): Promise<Host> {
+  const server = await host({
+    data: temporaryFolder(),
+    args: ['--transport', transport, '--limits', limits],
+  });
+  await call(server.url, register(ada));
+  return server;
+}
+
+/** Processor time of the main thread alone, in milliseconds: the event loop's. */
+function mainThreadMs(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+/** Sends one again and again from an address, until it is told to wait; how often that takes. */
+async function untilTold(server: Host, { name, bytes }: Costly, address: string): Promise<number> {
+  let line = await Line.open(server.url, address);
+  let lost = 0;
+  for (let times = 1; ; times += 1) {
+    if (line.isOver) line = await Line.open(server.url, address);
+    line.send(bytes);
+    const came = await line.answer(ANSWER_MS);
+    expect(came, name).not.toBe('silent');
+    // What is refused by its head is not read: then the reset may overtake the answer.
+    lost = came === 'closed' ? lost + 1 : 0;
+    if (lost > 2 || (typeof came !== 'string' && came.status === 429)) return times;
+    if (typeof came === 'string') continue;
+    // A look at a request says that it would be refused, with 200.
+    expect(came.status, name).not.toBe(201);
+    expect(times, name).toBeLessThan(2_000);
+    if (/close/i.test(came.headers.get('connection') ?? '')) line.cut();
+  }
+}
+
+/** Those whose weight is large: what is light may be sent a thousand times a minute. */
+const heavy = ({ bytes }: Costly) => bytes.length > 64 * 1024;
+
+describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
+  test('each kind is counted for its address by its weight, until it has to wait', async () => {
+    const server = await begin(transport, 'spec');
+    const found: string[] = [];
+    for (const [index, one] of costliest(ada).entries()) {
+      if (!full && !heavy(one)) continue;
+      const start = mainThreadMs(server.pid);
+      const times = await untilTold(server, one, `127.0.1.${index + 1}`);
+      const spent = mainThreadMs(server.pid) - start;
+      found.push(`${one.name}: told after ${times}, ${spent} ms of the main thread`);
+      expect(times, one.name).toBeLessThanOrEqual(heavy(one) ? 40 : 2_000);
+    }
+    process.stdout.write(`refusals: over ${transport}\n  ${found.join('\n  ')}\n`);
+    await stop(server);
+  });
+
+  test.skipIf(!full)('six senders of the costliest leave others as they were', LONG, async () => {
+    const server = await begin(transport, 'spec');
+    const rounds = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const idle = await health(server, SECONDS);
+      const senders = await flood(server, costliest(ada), round);
+      const busy = await health(server, SECONDS);
+      senders.send('report');
+      const [statuses] = (await once(senders, 'message')) as [Record<string, number>];
+      senders.kill();
+      await once(senders, 'exit');
+      rounds.push({ more: busy - idle, idle, busy, statuses });
+    }
+    process.stdout.write(
+      `refusals: over ${transport}, p99 of /healthz ${JSON.stringify(rounds)}\n`,
+    );
+    const sent = rounds.flatMap(({ statuses }) => Object.values(statuses));
+    expect(sent.reduce((sum, times) => sum + times, 0)).toBeGreaterThan(100);
+    // The middle one: the machine may have been busy with something else in one of them.
+    const more = rounds.map((round) => round.more).sort((a, b) => a - b);
+    expect(more[Math.floor(ROUNDS / 2)]).toBeLessThan(MOST_MORE_MS);
+    await stop(server);
+  });
+});
+
+const ROUNDS = 3;
+const SECONDS = 10;
+/** How much later /healthz may answer than in the same run without them. */
+const MOST_MORE_MS = 100;
+const SENDERS = 6;
+
+/** Six senders in a process of their own, each from an address that nobody had before. */
+async function flood(server: Host, requests: readonly Costly[], round: number) {
+  const folder = join(temporaryFolder(), 'child');
+  const program = await bundledChild('test/adversary/pressure/senders-child.ts', folder);
+  const child = fork(program);
+  onTestFinished(() => void child.kill());
+  child.send({
+    port: Number(new URL(server.url).port),
+    addresses: Array.from({ length: SENDERS }, (_, index) => `127.0.${2 + round}.${index + 1}`),
+    // Each kind in turn: when one is told to wait, the next may still cost something.
+    requests: requests.map(({ bytes }) => bytes.toString('base64')),
+  });
+  return child;
+}
+
+/** Time that the main thread was on a processor, in milliseconds. */
+const onProcessorMs = (pid: number) =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+
+/**
+ * The 99th percentile of what its answers wait for the server's event loop, in milliseconds, asked
+ * one after the other: time of the main thread, so that other processes do not count.
+ */
+async function health({ url, pid }: Host, seconds: number): Promise<number> {
+  const line = await Line.open(url);
+  const times: number[] = [];
+  const end = performance.now() + seconds * 1_000;
+  while (performance.now() < end) {
+    const start = onProcessorMs(pid);
+    line.send('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+    expect(await line.answer(ANSWER_MS)).toMatchObject({ status: 200 });
+    times.push(onProcessorMs(pid) - start);
+    await measured(5);
+  }
+  line.cut();
+  return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)]!;
+}

@@ -1,0 +1,114 @@
+/** The documents: valid by their own rules, complete, and the same as the files in docs/. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Parser } from '@asyncapi/parser';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { type EventType, eventTopics, reasons } from 'folkmoot';
+import { closeCodes, perMinute, routes, topics } from 'folkmoot/api';
+import { expect, test } from 'vitest';
+import { asyncapiDocument, openapiDocument } from '../../../dist/api/documents.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+interface Operation {
+  operationId: string;
+  'x-extension'?: true;
+  'x-rate-limit'?: { name: string; per_minute: number };
+  responses: Record<string, { $ref?: string }>;
+}
+interface Openapi {
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: object; schemas: Record<string, { properties: object }> };
+}
+
+const openapi = openapiDocument() as unknown as Openapi;
+const asyncapi = asyncapiDocument() as unknown as {
+  channels: { live: { 'x-close-codes': { code: number }[]; 'x-topics': { name: string }[] } };
+  components: { messages: Record<string, { 'x-extension'?: true }> };
+};
+const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    at: `${method.toUpperCase()} ${path}`,
+    operation,
+  })),
+);
+
+test('openapi: passes all recommended rules', async () => {
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({ source: JSON.stringify(openapi), config });
+  const lines = problems.map(
+    ({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`,
+  );
+  expect(lines).toEqual([]);
+});
+
+test('asyncapi: the parser takes it', async () => {
+  const { document, diagnostics } = await new Parser().parse(JSON.stringify(asyncapi));
+  // The hint that a newer AsyncAPI exists is no fault of the document.
+  const wrong = diagnostics.filter(({ code }) => code !== 'asyncapi-latest-version');
+  expect(wrong).toEqual([]);
+  expect(document?.allOperations().length).toBe(6);
+});
+
+test.each([
+  ['docs/openapi.json', openapi],
+  ['docs/asyncapi.json', asyncapi],
+])('%s: is what the code says', (path, document) => {
+  const file = JSON.stringify(JSON.parse(readFileSync(root + path, 'utf8')));
+  const advice = `${path} is out of date: npm run build && node tools/api-documents.mjs`;
+  expect(file === JSON.stringify(document), advice).toBe(true);
+});
+
+test('openapi: has every route once', () => {
+  const shape = (at: string) => at.replaceAll(/\{\w+\}/g, '{}');
+  const inTable = routes.map(({ method, path }) => shape(`${method} ${path}`));
+  expect(operations.map(({ at }) => shape(at)).sort()).toEqual(inTable.sort());
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('openapi: what the interface has is not marked as added, all else is', () => {
+  const given = operations.filter(({ operation }) => !operation['x-extension']);
+  expect(given.map(({ at }) => at).sort()).toEqual([
+    'GET /api/v1/debug/ws/{connection_id}',
+    'GET /api/v1/network/agents',
+    'GET /api/v1/network/state',
+    'GET /api/v1/social/reputation/{agent_id}',
+    'POST /api/v1/agents/register',
+    'POST /api/v1/blocks/propose',
+    'POST /api/v1/consensus/vote',
+    'POST /api/v1/social/memes',
+    'PUT /api/v1/agents/{agent_id}/status',
+  ]);
+  const { properties } = openapi.components.schemas.NetworkState!;
+  const added = Object.entries(properties).filter(([, shape]) => shape['x-extension']);
+  expect(added.map(([name]) => name)).toEqual(['head_hash', 'network_id', 'server_time']);
+});
+
+test('openapi: every reason of refusal belongs to an operation', () => {
+  const used = JSON.stringify(openapi.components.responses);
+  const unused = Object.keys(reasons).filter((reason) => !used.includes(`"${reason}"`));
+  // Another method is no operation; versions and topics are the WebSocket's.
+  expect(unused.sort()).toEqual(['METHOD', 'SOCKET_VERSION', 'UNKNOWN_TOPIC']);
+});
+
+test('openapi: every rate limit is shown with its figure', () => {
+  const limits = operations.flatMap(({ operation }) => operation['x-rate-limit'] ?? []);
+  const shown = Object.fromEntries(limits.map(({ name, per_minute }) => [name, per_minute]));
+  const { failed_signature: _, ...ofOperations } = perMinute;
+  expect(shown).toEqual(ofOperations);
+});
+
+test('asyncapi: has every message, topic and close code', () => {
+  const { messages } = asyncapi.components;
+  const client = ['auth', 'subscribe', 'unsubscribe', 'ping'];
+  const acks = ['auth_ok', 'subscribed', 'unsubscribed', 'pong'];
+  const events = Object.keys(eventTopics) as EventType[];
+  expect(Object.keys(messages)).toEqual([...client, ...acks, ...events, 'error']);
+  const added = Object.keys(messages).filter((name) => messages[name]!['x-extension']);
+  expect(added).toEqual(['unsubscribe', 'ping', 'unsubscribed', 'pong', 'block_status']);
+  const { live } = asyncapi.channels;
+  expect(live['x-topics'].map(({ name }) => name).sort()).toEqual([...topics].sort());
+  const codes = Object.values(closeCodes).map(({ code }) => code);
+  expect(live['x-close-codes'].map(({ code }) => code)).toEqual(codes);
+});

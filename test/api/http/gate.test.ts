@@ -1,0 +1,271 @@
+/** The gate: every kind of signature tampered with, of another kind, replayed; nothing changes. */
+import { describe, expect, test } from 'vitest';
+import { world } from '../../support/service/server.js';
+import {
+  type Agent,
+  agentOf,
+  ally,
+  debugSocket,
+  discuss,
+  meme,
+  propose,
+  type Request,
+  register,
+  stamp,
+  status,
+  transaction,
+  vote,
+} from '../../support/service/signer.js';
+import { type Answer, expectError, GENESIS_HASH, type World } from '../../support/service/world.js';
+
+/** What a kind of request needs to stand on. */
+interface Scene {
+  there: World;
+  ada: Agent;
+  bob: Agent;
+  /** In voting, by Bob. */
+  block: string;
+  /** Invites Ada. */
+  invitation: string;
+  /** Ada is a member. */
+  alliance: string;
+}
+
+interface Kind {
+  name: string;
+  /** A good request by somebody. */
+  good(scene: Scene, by: Agent, at: string): Request;
+  prefix: string;
+  others: string[];
+}
+
+const ALL = ['vote', 'block', 'tx', 'meme', 'http', 'response'];
+const kind = (name: string, of: string, good: Kind['good']): Kind => ({
+  name,
+  good,
+  prefix: `agentnet-v1-${of}\n`,
+  others: ALL.filter((other) => other !== of),
+});
+
+const kinds: Kind[] = [
+  kind('register', 'http', (_, by, at) => register({ ...agentOf('New'), sign: by.sign }, {}, at)),
+  kind('status', 'http', ({ ada }, by, at) => status(by, { status: 'active' }, ada.agentId, at)),
+  kind('vote', 'vote', ({ block }, by, at) => vote(by, { block_hash: block }, at)),
+  kind('propose', 'block', (_, by, at) => propose(by, { parent_hash: GENESIS_HASH }, at)),
+  kind('meme', 'meme', (_, by, at) => meme(by, { file: 'Hi', caption: 'A' }, at)),
+  kind('discuss', 'http', ({ block }, by, at) => discuss(by, { block_hash: block }, at)),
+  kind('alliance_propose', 'http', ({ bob }, by, at) =>
+    ally.propose(by, { target_ids: [bob.agentId] }, at),
+  ),
+  kind('alliance_respond', 'http', ({ invitation }, by, at) =>
+    ally.respond(by, invitation, true, at),
+  ),
+  kind('alliance_leave', 'http', ({ alliance }, by, at) => ally.leave(by, alliance, at)),
+];
+
+async function begin(): Promise<Scene> {
+  const there = await world();
+  const [ada, bob] = (await there.joinAll('Ada', 'Bob', 'Eve')) as [Agent, Agent];
+  const block = await there.propose(bob);
+  const invite = async () => {
+    const data = await there.do(ally.propose(bob, { target_ids: [ada.agentId] }));
+    return String(data.alliance_id);
+  };
+  const [invitation, alliance] = [await invite(), await invite()];
+  await there.do(ally.respond(ada, alliance), 200);
+  return { there, ada, bob, block, invitation, alliance };
+}
+
+/** Signs with the right key, then changes one digit. */
+const tampering = (by: Agent): Agent => ({
+  ...by,
+  sign: (text) => by.sign(text).replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
+});
+
+/** Signs the same bytes as if they were of another kind. */
+const mistaking = (by: Agent, prefix: string, other: string): Agent => ({
+  ...by,
+  sign: (text) => by.sign(text.replace(prefix, `agentnet-v1-${other}\n`)),
+});
+
+/** Signs nothing: what comes with the request is this. */
+const sending = (by: Agent, signature: string): Agent => ({ ...by, sign: () => signature });
+
+/** Of register the signer is the new key itself. */
+const signerOf = (name: string, { ada }: Scene) => (name === 'register' ? agentOf('New') : ada);
+
+const DETAILS = {
+  request_id: expect.any(String),
+  expected_input_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+  body_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+  server_time: expect.stringMatching(/Z$/),
+  skew_ms: expect.any(Number),
+};
+
+async function expectUnchanged(scene: Scene, request: Request): Promise<Answer> {
+  const before = await scene.there.digest();
+  const answer = await scene.there.send(request);
+  expect(await scene.there.digest()).toBe(before);
+  return answer;
+}
+
+describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
+  test('tampered: 401 MISMATCH that explains itself, and nothing changes', async () => {
+    const scene = await begin();
+    const by = signerOf(name, scene);
+    const request = good(scene, tampering(by), stamp());
+    const answer = await expectUnchanged(scene, request);
+    expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+    const { method, path: target, headers, body } = request;
+    const verify = {
+      method: 'POST',
+      path: '/api/v1/debug/verify',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        method,
+        target,
+        headers,
+        body: Buffer.from(body as string).toString(),
+      }),
+    };
+    const shown = await scene.there.do(verify, 200);
+    expect(answer.error.details).toEqual({
+      ...DETAILS,
+      reason: 'MISMATCH',
+      kind: name,
+      expected_input_sha256: shown.expected_input_sha256,
+      body_sha256: shown.body_sha256,
+      request_target: target,
+    });
+    expect(shown).toMatchObject({ valid: false, kind: name, request_target: target });
+    expect(shown.signing_input).toMatch(new RegExp(`^${prefix}`));
+  });
+
+  test.each(others)('signed as %s over the same bytes: 401 MISMATCH', async (other) => {
+    const scene = await begin();
+    const by = mistaking(signerOf(name, scene), prefix, other);
+    const answer = await expectUnchanged(scene, good(scene, by, stamp()));
+    expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+  });
+
+  test('signed by another key: 401 MISMATCH', async () => {
+    const scene = await begin();
+    const by = { ...signerOf(name, scene), sign: scene.bob.sign };
+    const answer = await expectUnchanged(scene, good(scene, by, stamp()));
+    expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+  });
+
+  test.each([
+    ['', 'MISSING'],
+    ['no hex', 'MALFORMED'],
+    ['a'.repeat(127), 'MALFORMED'],
+    [`0x${'a'.repeat(126)}`, 'MALFORMED'],
+    ['f'.repeat(128), 'MISMATCH'],
+    ['0'.repeat(128), 'MISMATCH'],
+  ])('signature %j: 401 %s', async (signature, reason) => {
+    const scene = await begin();
+    const by = sending(signerOf(name, scene), signature);
+    const answer = await expectUnchanged(scene, good(scene, by, stamp()));
+    expectError(answer, 401, 'INVALID_SIGNATURE', reason);
+    expect(answer.error.details).toMatchObject({ kind: name });
+  });
+
+  test.each([-301_000, 301_000])('signed %i ms from now: 401 TIMESTAMP_SKEW', async (off) => {
+    const scene = await begin();
+    const at = new Date(Date.now() + off).toISOString();
+    const request = good(scene, signerOf(name, scene), at);
+    const answer = await expectUnchanged(scene, request);
+    expectError(answer, 401, 'INVALID_SIGNATURE', 'TIMESTAMP_SKEW');
+    const told = { ...DETAILS, reason: 'TIMESTAMP_SKEW', kind: name, request_target: request.path };
+    // Of a form it is told before it is read: what its signature covers is not known then.
+    const of = name === 'meme' ? { expected_input_sha256: null } : {};
+    expect(answer.error.details).toEqual({ ...told, ...of });
+    expect(Math.sign(Number(answer.error.details.skew_ms))).toBe(Math.sign(off));
+  });
+
+  test('replayed: 200 with duplicate, nothing changes', async () => {
+    const scene = await begin();
+    const request = good(scene, signerOf(name, scene), stamp());
+    const first = await scene.there.send(request);
+    expect([200, 201], first.text).toContain(first.status);
+    const answer = await expectUnchanged(scene, request);
+    expect(answer.status).toBe(200);
+    expect(answer.data).toEqual({ ...first.data, duplicate: true });
+  });
+
+  test('debug/verify: the text that was signed; nothing changes, though all is good', async () => {
+    const scene = await begin();
+    const texts: string[] = [];
+    const by = signerOf(name, scene);
+    const noting: Agent = { ...by, sign: (text) => noted(texts, by, text) };
+    const { method, path: target, headers, body } = good(scene, noting, stamp());
+    const answer = await expectUnchanged(scene, {
+      method: 'POST',
+      path: '/api/v1/debug/verify',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        method,
+        target,
+        headers,
+        body: Buffer.from(body as string).toString(),
+      }),
+    });
+    expect(answer.data).toMatchObject({ valid: true, kind: name, signing_input: texts[0] });
+  });
+});
+
+describe('transaction', () => {
+  const proposalOf = async ({ there, ada }: Scene, by: Agent) => {
+    const inner = transaction(by, await there.networkId(), 'pay', true);
+    return propose(ada, { parent_hash: GENESIS_HASH, transactions: [inner] });
+  };
+
+  test.each(ALL.filter((other) => other !== 'tx'))('signed as %s: 401', async (other) => {
+    const scene = await begin();
+    const by = mistaking(scene.bob, 'agentnet-v1-tx\n', other);
+    const answer = await expectUnchanged(scene, await proposalOf(scene, by));
+    expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+    expect(answer.error.details.pointer).toBe('/transactions/0/signature');
+  });
+
+  test('tampered, or for another network: 401', async () => {
+    const scene = await begin();
+    const elsewhere = transaction(scene.bob, 'elsewhere', 'pay', true);
+    const fields = { parent_hash: GENESIS_HASH, transactions: [elsewhere] };
+    const requests = [await proposalOf(scene, tampering(scene.bob)), propose(scene.ada, fields)];
+    for (const request of requests) {
+      const answer = await expectUnchanged(scene, request);
+      expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+    }
+  });
+
+  test('replayed in a later block, once final: 409 DUPLICATE_TX', async () => {
+    const scene = await begin();
+    const { there, ada, bob } = scene;
+    const eve = agentOf('Eve');
+    const request = await proposalOf(scene, bob);
+    const { block_hash } = await there.do(request);
+    for (const by of [ada, bob, eve]) await there.vote(by, String(block_hash));
+    const { transactions } = JSON.parse(String(request.body));
+    const again = propose(eve, { parent_hash: block_hash, transactions });
+    const answer = await expectUnchanged(scene, again);
+    expectError(answer, 409, 'INVALID_REQUEST', 'DUPLICATE_TX');
+  });
+});
+
+test('debug/ws: signed as another kind, it does not exist', async () => {
+  const scene = await begin();
+  const live = await scene.there.listen(scene.ada);
+  const id = String(live.received[0]!.data.connection_id);
+  await scene.there.do(debugSocket(scene.ada, id), 200);
+  for (const other of ALL.filter((name) => name !== 'http')) {
+    const by = mistaking(scene.ada, 'agentnet-v1-http\n', other);
+    const answer = await expectUnchanged(scene, debugSocket(by, id));
+    expectError(answer, 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
+  }
+});
+
+function noted(texts: string[], by: Agent, text: string): string {
+  texts.push(text);
+  return by.sign(text);
+}

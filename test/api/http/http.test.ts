@@ -1,0 +1,184 @@
+/** HTTP over both transports: routes, methods, bodies and headers that are wrong or unusual. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { raw, statusOf } from '../../support/service/raw.js';
+import { transports, world } from '../../support/service/server.js';
+import { agentOf, jcs, propose, register, transaction } from '../../support/service/signer.js';
+import { expectError, GENESIS_HASH, type World } from '../../support/service/world.js';
+
+const json = { 'Content-Type': 'application/json' };
+const REGISTER = '/api/v1/agents/register';
+
+/** After whatever was sent, the server answers others. */
+function stays(there: World): void {
+  onTestFinished(async () => expect((await there.get('/healthz')).status).toBe(200));
+}
+
+describe.each(transports)('http over %s', (transport) => {
+  const begin = async (server = {}) => {
+    const there = await world({ transport, server });
+    stays(there);
+    return there;
+  };
+
+  test('404: nothing there, with the envelope', async () => {
+    const there = await begin();
+    for (const path of ['/api', '/api/v1', '/api/v1/network/state/', '/api//v1/network/state']) {
+      expectError(await there.get(path), 404, 'INVALID_REQUEST', 'UNKNOWN_ROUTE');
+    }
+    const post = await there.send({ method: 'POST', path: '/x', headers: json, body: '{}' });
+    expectError(post, 404, 'INVALID_REQUEST', 'UNKNOWN_ROUTE');
+  });
+
+  test.each([
+    ['DELETE', '/api/v1/network/state', 'GET, HEAD, OPTIONS'],
+    ['POST', '/api/v1/network/state', 'GET, HEAD, OPTIONS'],
+    ['GET', REGISTER, 'POST, OPTIONS'],
+    ['HEAD', REGISTER, 'POST, OPTIONS'],
+    ['PATCH', '/api/v1/agents/x/status', 'PUT, OPTIONS'],
+  ])('405: %s %s, Allow %s', async (method, path, allow) => {
+    const there = await begin();
+    const answer = await there.send({ method, path, headers: {}, body: '' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
+    if (method !== 'HEAD') expectError(answer, 405, 'INVALID_REQUEST', 'METHOD');
+  });
+
+  test('HEAD: the headers of GET without its body', async () => {
+    const there = await begin();
+    const get = await there.get('/api/v1/network/agents');
+    const path = '/api/v1/network/agents';
+    const head = await there.send({ method: 'HEAD', path, headers: {}, body: '' });
+    expect([head.status, head.text]).toEqual([200, '']);
+    for (const name of ['content-type', 'content-length']) {
+      expect(head.headers.get(name)).toBe(get.headers.get(name));
+    }
+  });
+
+  test('OPTIONS: 204 with Allow, and nothing for browsers without --cors', async () => {
+    const there = await begin();
+    const answer = await there.send({ method: 'OPTIONS', path: REGISTER, headers: {}, body: '' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'POST, OPTIONS']);
+    const allowed = [...answer.headers.keys()].filter((name) => name.startsWith('access-control'));
+    expect(allowed).toEqual([]);
+    expect((await there.get('/healthz')).headers.get('access-control-allow-origin')).toBe(null);
+  });
+
+  test('CORS: those named may, also see errors and the headers of limits', async () => {
+    const there = await begin({ cors: ['https://b.example', 'https://a.example'] });
+    const origin = { Origin: 'https://a.example' };
+    const preflight = await there.send({
+      method: 'OPTIONS',
+      path: REGISTER,
+      headers: { ...origin, 'Access-Control-Request-Method': 'POST' },
+      body: '',
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('POST');
+    const named = preflight.headers.get('access-control-allow-headers')!.toLowerCase();
+    for (const name of ['content-type', 'x-agent-public-key', 'x-agent-signature', 'x-timestamp']) {
+      expect(named).toContain(name);
+    }
+    for (const path of ['/api/v1/network/state', '/api/v1/nothing']) {
+      const { headers } = await there.get(path, origin);
+      expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
+      expect(headers.get('vary')).toBe('Origin');
+      const shown = headers.get('access-control-expose-headers')?.toLowerCase() ?? '';
+      for (const name of ['location', 'ratelimit', 'retry-after', 'x-request-id']) {
+        expect(shown).toContain(name);
+      }
+    }
+  });
+
+  test('CORS: others may not, and one of them may not post', async () => {
+    const there = await begin({ cors: ['https://a.example'] });
+    const allowed = 'access-control-allow-origin';
+    for (const Origin of ['https://a.example.evil', 'http://a.example', 'null', 'https://b']) {
+      const read = await there.get('/api/v1/network/state', { Origin });
+      expect([read.status, read.headers.get(allowed)]).toEqual([200, null]);
+      expect(read.headers.get('vary')).toBe('Origin');
+      const { headers, body } = register(agentOf('Ada'));
+      const request = { method: 'POST', path: REGISTER, headers: { ...headers, Origin }, body };
+      expectError(await there.send(request), 403, 'INVALID_REQUEST', 'WRONG_ORIGIN');
+    }
+    const own = { Origin: there.url };
+    const { headers, body } = register(agentOf('Ada'));
+    const request = { method: 'POST', path: REGISTER, headers: { ...headers, ...own }, body };
+    expect((await there.send(request)).status).toBe(201);
+  });
+
+  test('413: declared, without waiting for the body', async () => {
+    const there = await begin();
+    const line = `POST ${REGISTER} HTTP/1.1\r\nHost: localhost\r\n`;
+    const head = `${line}Content-Type: application/json\r\n`;
+    const text = await raw(there.url, `${head}Content-Length: 99999999\r\n\r\n`);
+    expect(statusOf(text)).toBe(413);
+    expect(text).toContain('"TOO_LARGE"');
+  });
+
+  test.each([
+    ['text/plain'],
+    ['application/jsonp'],
+    ['multipart/form-data; boundary=x'],
+    [''],
+  ])('415: %s', async (type) => {
+    const there = await begin();
+    const headers = { 'Content-Type': type };
+    const answer = await there.send({ method: 'POST', path: REGISTER, headers, body: '{}' });
+    expectError(answer, 415, 'INVALID_REQUEST', 'MEDIA_TYPE');
+  });
+
+  const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  test.each<[string, string | Uint8Array, string]>([
+    ['nothing', '', ''],
+    ['no end', '{"public_key":', ''],
+    ['single quotes', "{'a':1}", ''],
+    ['two values', '{}{}', ''],
+    ['17 levels', deep(17), '/a'],
+    ['1,300 levels', deep(1_300), '/a'],
+    ['a huge integer', '{"a":9007199254740992}', '/a'],
+    ['a huge number', '{"a":1e400}', '/a'],
+    ['__proto__', '{"__proto__":{"b":1}}', '/__proto__'],
+    ['constructor, deep', '{"a":[{"constructor":1}]}', '/a/0/constructor'],
+    ['bad UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), ''],
+    ['a byte order mark', '\ufeff{}', ''],
+    ['a lone surrogate', '{"a":"\\ud800"}', '/a'],
+    ['a lone surrogate in a name', '{"\\udc00":1}', ''],
+  ])('400: JSON with %s', async (_, body, pointer) => {
+    const there = await begin();
+    const { headers } = register(agentOf('Ada'));
+    const answer = await there.send({ method: 'POST', path: REGISTER, headers, body });
+    expectError(answer, 400, 'INVALID_REQUEST', 'BAD_JSON');
+    expect(String(answer.error.details.pointer)).toContain(pointer);
+  });
+
+  test.each(['null', '[]', '"text"', '7'])('400: the body %s is no object', async (body) => {
+    const there = await begin();
+    const { headers } = register(agentOf('Ada'));
+    const answer = await there.send({ method: 'POST', path: REGISTER, headers, body });
+    expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
+  });
+
+  test('a thousand transactions in one proposal', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const networkId = await there.networkId();
+    const transactions = Array.from({ length: 1000 }, (_, index) =>
+      transaction(ada, networkId, jcs({ type: 'pay', index })),
+    );
+    const answer = await there.send(propose(ada, { parent_hash: GENESIS_HASH, transactions }));
+    expect(answer.status, answer.text).toBe(201);
+  });
+
+  test('path parameters: bad escapes and strange ids are refused, not faults', async () => {
+    const there = await begin();
+    for (const id of ['%', '%ff', '%00', 'a%2Fb', '..%2f..', `${'x'.repeat(2000)}`, '__proto__']) {
+      for (const path of ['agents', 'blocks', 'state', 'transactions', 'social/reputation']) {
+        const answer = await there.get(`/api/v1/${path}/${id}`);
+        const isKey = path === 'state' && ['a%2Fb', '..%2f..', '__proto__'].includes(id);
+        expect([answer.status, answer.success], `${path} ${id}`).toEqual([
+          isKey ? 404 : 400,
+          false,
+        ]);
+      }
+    }
+  });
+});

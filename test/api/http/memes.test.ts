@@ -1,0 +1,148 @@
+/** Meme uploads over both transports: what a file is, how it is served, bad forms. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { abandon } from '../../support/service/raw.js';
+import { transports, world } from '../../support/service/server.js';
+import { formOf, meme, type Request } from '../../support/service/signer.js';
+import { expectError } from '../../support/service/world.js';
+
+const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
+
+/** The smallest files of each kind: their first bytes tell. */
+const PNG = bytes(
+  `89504e470d0a1a0a 0000000d49484452 00000001000000010806000000 1f15c489
+  0000000d49444154 78da63fccfc0500f0004850180 84a98c21 0000000049454e44ae426082`.replaceAll(
+    '\n',
+    '',
+  ),
+);
+const JPEG = bytes('ffd8ffe000104a46494600010100000100010000ffd9');
+const WEBP = bytes('524946461a000000574542505650384c0d0000002f0000001007100111118888fe0700');
+const GIF = Buffer.from('GIF89a\u0001\u0000\u0001\u0000\u0000\u0000\u0000;', 'latin1');
+const LIMIT = 1024 * 1024;
+
+describe.each(transports)('memes over %s', (transport) => {
+  const begin = async () => {
+    const there = await world({ transport });
+    onTestFinished(async () => expect((await there.get('/healthz')).status).toBe(200));
+    return { there, ada: await there.join('Ada') };
+  };
+
+  test.each<[string, string | Uint8Array, string, string]>([
+    ['PNG', PNG, 'image', 'image/png'],
+    ['JPEG', JPEG, 'image', 'image/jpeg'],
+    ['WebP', WEBP, 'image', 'image/webp'],
+    ['GIF', GIF, 'gif', 'image/gif'],
+    ['text', 'Grüße\t\r\n<b>', 'text', 'text/plain; charset=utf-8'],
+    ['1 MiB of text', 'x'.repeat(LIMIT), 'text', 'text/plain; charset=utf-8'],
+  ])('%s: accepted, and served as it is', async (_, file, type, mediaType) => {
+    const { there, ada } = await begin();
+    const data = await there.do(meme(ada, { file }));
+    expect(data.content).toMatchObject({ type });
+    const url = `${there.url}/api/v1/social/memes/${data.meme_id}/content`;
+    const served = await fetch(url);
+    expect(Buffer.from(await served.arrayBuffer()).equals(Buffer.from(file as Uint8Array))).toBe(
+      true,
+    );
+    const headers = {
+      'content-type': mediaType,
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "sandbox; default-src 'none'",
+    };
+    for (const [name, value] of Object.entries(headers)) {
+      expect(served.headers.get(name)).toBe(value);
+    }
+    expect(served.headers.get('cache-control')).toContain('immutable');
+    const head = await fetch(url, { method: 'HEAD' });
+    expect(head.headers.get('content-length')).toBe(`${Buffer.byteLength(file)}`);
+  });
+
+  test.each<[string, string | Uint8Array]>([
+    ['HTML', '<!doctype html><script>alert(1)</script>'],
+    ['HTML after blanks', ' \n\t<html>'],
+    ['HTML after a byte order mark', '\ufeff<html>'],
+    ['SVG', '<svg xmlns="http://www.w3.org/2000/svg"/>'],
+    ['PDF', Buffer.from('%PDF-1.7\n%\u00e2\u00e3\n1 0 obj\n', 'latin1')],
+    ['control characters', 'a\u0000b'],
+    ['nothing', ''],
+    ['no UTF-8', bytes('c3 28')],
+    ['ZIP', bytes('504b0304140000000000')],
+  ])('%s: 415, and nothing changes', async (_, file) => {
+    const { there, ada } = await begin();
+    const before = await there.digest();
+    expectError(await there.send(meme(ada, { file })), 415, 'INVALID_REQUEST', 'MEDIA_TYPE');
+    expect(await there.digest()).toBe(before);
+  });
+
+  test('a file over 1 MiB: 413', async () => {
+    const { there, ada } = await begin();
+    for (const size of [LIMIT + 1, LIMIT + 100_000]) {
+      const answer = await there.send(meme(ada, { file: 'x'.repeat(size) }));
+      expectError(answer, 413, 'INVALID_REQUEST', 'TOO_LARGE');
+    }
+  });
+
+  /** A good form, changed as text. */
+  const changed = (request: Request, change: (text: string) => string): Request => ({
+    ...request,
+    body: Buffer.from(change(Buffer.from(request.body as Uint8Array).toString('latin1')), 'latin1'),
+  });
+
+  test('truncated anywhere: 400, and the process stays up', async () => {
+    const { there, ada } = await begin();
+    const whole = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
+    const { length } = whole.body;
+    for (let most = 0; most < length - 4; most += 7) {
+      const answer = await there.send(changed(whole, (text) => text.slice(0, most)));
+      expectError(answer, 400, 'INVALID_REQUEST');
+    }
+  });
+
+  test.each<[string, (text: string) => string, number]>([
+    ['no file', (text) => text.replace('name="meme_file"', 'name="other"'), 400],
+    [
+      'a file that is a field',
+      (text) => text.replace(/; filename="meme"\r\nContent-Type: .*/, ''),
+      400,
+    ],
+    ['no signature', (text) => text.replace('name="signature"', 'name="other"'), 401],
+    ['tags that are no texts', (text) => text.replace(/\r\nb\r\n/, '\r\n[1]\r\n'), 400],
+    ['tags that are no JSON', (text) => text.replace(/\r\nb\r\n/, '\r\n["b"\r\n'), 400],
+    ['another boundary', (text) => text.replaceAll('a-boundary', 'b-boundary'), 400],
+    ['a field named __proto__', (text) => text.replace('name="caption"', 'name="__proto__"'), 401],
+    ['a part without a name', (text) => text.replace('name="caption"', 'title="caption"'), 401],
+    [
+      'a part that is no header',
+      (text) => text.replace('Content-Disposition', '\u0000\u0001'),
+      401,
+    ],
+  ])('a form with %s: refused', async (_, change, status) => {
+    const { there, ada } = await begin();
+    const before = await there.digest();
+    const request = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
+    const answer = await there.send(changed(request, change));
+    const code = status === 401 ? 'INVALID_SIGNATURE' : 'INVALID_REQUEST';
+    expectError(answer, status, code);
+    expect(await there.digest()).toBe(before);
+  });
+
+  test('a form without a boundary, or with far too many fields: 400', async () => {
+    const { there, ada } = await begin();
+    const good = meme(ada, { file: 'Hello' });
+    const headers = { ...good.headers, 'Content-Type': 'multipart/form-data' };
+    expectError(await there.send({ ...good, headers }), 400, 'INVALID_REQUEST', 'SCHEMA');
+    const fields = Array.from({ length: 200 }, (): [string, string] => ['tags', 'b']);
+    const many = { ...good, body: formOf(fields, 'Hello') };
+    expectError(await there.send(many), 400, 'INVALID_REQUEST', 'SCHEMA');
+  });
+
+  test('an upload that is given up', async () => {
+    const { there, ada } = await begin();
+    const { headers, path, body } = meme(ada, { file: 'x'.repeat(100_000) });
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n`;
+    const half = Buffer.from(body as Uint8Array)
+      .subarray(0, 50_000)
+      .toString('latin1');
+    await abandon(there.url, `${head}${lines.join('')}\r\n${half}`);
+  });
+});

@@ -1,0 +1,274 @@
+/** The common mistakes in signing: a 401 names the one that was made, and so does debug/verify. */
+import { describe, expect, test } from 'vitest';
+import { transports, world } from '../../support/service/server.js';
+import {
+  type Agent,
+  agentOf,
+  type Fields,
+  jcs,
+  meme,
+  propose,
+  type Request,
+  register,
+  sha256,
+  signed,
+  status,
+  vote,
+} from '../../support/service/signer.js';
+import { expectError } from '../../support/service/world.js';
+
+const HASH = 'a'.repeat(64);
+/** Signs another text than it is asked to. */
+const signing = (by: Agent, change: (text: string) => string): Agent => ({
+  ...by,
+  sign: (text) => by.sign(change(text)),
+});
+const line = (number: number, change: (text: string) => string) => (text: string) =>
+  text
+    .split('\n')
+    .map((one, index) => (index === number ? change(one) : one))
+    .join('\n');
+
+const BODY = '{"status":"active"}';
+const put = (by: Agent, body = BODY, query = '') =>
+  signed(by, 'PUT', `/api/v1/agents/${by.agentId}/status${query}`, body);
+
+type Case = [string, string, (by: Agent, host: string) => Request];
+const ofHeader: Case[] = [
+  [
+    'target',
+    'without its query',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(2, (t) => t.split('?')[0]!),
+        ),
+        BODY,
+        '?a=1',
+      ),
+  ],
+  [
+    'target',
+    'without /api/v1',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(2, (t) => t.replace('/api/v1', '')),
+        ),
+      ),
+  ],
+  [
+    'target',
+    'as a URL',
+    (by, host) =>
+      put(
+        signing(
+          by,
+          line(2, (t) => `http://${host}${t}`),
+        ),
+      ),
+  ],
+  [
+    'method',
+    'another',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(1, () => 'POST'),
+        ),
+      ),
+  ],
+  [
+    'method',
+    'in lower case',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(1, () => 'put'),
+        ),
+      ),
+  ],
+  [
+    'body',
+    'empty',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(4, () => sha256('')),
+        ),
+      ),
+  ],
+  [
+    'body_newline',
+    'signed only',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(4, () => sha256(`${BODY}\n`)),
+        ),
+      ),
+  ],
+  [
+    'body_newline',
+    'sent only',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(4, () => sha256(BODY)),
+        ),
+        `${BODY}\n`,
+      ),
+  ],
+  [
+    'body_newline',
+    'CR LF sent',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(4, () => sha256('{\n"status":"active"}')),
+        ),
+        '{\r\n"status":"active"}',
+      ),
+  ],
+  [
+    'body_canonical',
+    'signed',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(4, () => sha256(BODY)),
+        ),
+        '{ "status": "active" }',
+      ),
+  ],
+  [
+    'body_not_hashed',
+    '',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(4, () => BODY),
+        ),
+      ),
+  ],
+  [
+    'timestamp',
+    'in milliseconds',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(3, (t) => `${Date.parse(t)}`),
+        ),
+      ),
+  ],
+  [
+    'timestamp',
+    'in seconds',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(3, (t) => `${Math.trunc(Date.parse(t) / 1000)}`),
+        ),
+      ),
+  ],
+  [
+    'timestamp',
+    'without a fraction',
+    (by) =>
+      put(
+        signing(
+          by,
+          line(3, (t) => t.replace(/\.\d+Z/, 'Z')),
+        ),
+      ),
+  ],
+];
+const ofAny: [string, string, (text: string) => string][] = [
+  ['prefix_missing', '', (text) => text.slice(text.indexOf('\n') + 1)],
+  ['trailing_newline', '', (text) => `${text}\n`],
+  ['separator', 'CR LF', (text) => text.replaceAll('\n', '\r\n')],
+  ['digest_signed', 'as hex', (text) => sha256(text)],
+];
+const afterPrefix = (change: (members: Fields) => string) => (text: string) => {
+  const at = text.indexOf('\n') + 1;
+  return text.slice(0, at) + change(JSON.parse(text.slice(at)));
+};
+const ofJson: [string, string, (text: string) => string][] = [
+  [
+    'json_not_canonical',
+    'with blanks',
+    afterPrefix((m) => JSON.stringify(m).replaceAll(/([:,])(["[])/g, '$1 $2')),
+  ],
+  ['signature_member', 'empty', afterPrefix((m) => jcs({ ...m, signature: '' }))],
+  ['timestamp', 'left out', afterPrefix(({ timestamp: _, ...m }) => jcs(m))],
+];
+
+describe.each(transports)('mistakes over %s', (transport) => {
+  const begin = async () => {
+    const there = await world({ transport });
+    const ada = await there.join('Ada');
+    /** Both say the same. */
+    const expectMistake = async (request: Request, mistake: string) => {
+      const answer = await there.send(request);
+      expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+      expect(answer.error.details.mistake, answer.error.message).toBe(mistake);
+      expect(answer.error.message).toContain('what was signed is known');
+      const { method, path: target, headers, body } = request;
+      const host = { ...headers, Host: new URL(there.url).host };
+      const envelope = { method, target, headers: host, body: Buffer.from(body).toString() };
+      const headersOf = { 'Content-Type': 'application/json' };
+      const path = '/api/v1/debug/verify';
+      const asked = { method: 'POST', path, headers: headersOf, body: JSON.stringify(envelope) };
+      expect(await there.do(asked, 200)).toMatchObject({ valid: false, mistake });
+    };
+    return { there, ada, host: new URL(there.url).host, expectMistake };
+  };
+
+  test.each(ofHeader)('status: %s %s', async (mistake, _, of) => {
+    const { ada, host, expectMistake } = await begin();
+    await expectMistake(of(ada, host), mistake);
+  });
+
+  test.each(ofAny)('every kind: %s %s', async (mistake, _, change) => {
+    const { ada, expectMistake } = await begin();
+    const by = signing(ada, change);
+    await expectMistake(vote(by, { block_hash: HASH }), mistake);
+    await expectMistake(put(by), mistake);
+    await expectMistake(meme(by, { file: 'Hi' }), mistake);
+    const fresh = agentOf('New');
+    await expectMistake(register({ ...fresh, sign: signing(fresh, change).sign }), mistake);
+  });
+
+  test.each(ofJson)('vote and proposal: %s %s', async (mistake, _, change) => {
+    const { ada, expectMistake } = await begin();
+    await expectMistake(vote(signing(ada, change), { block_hash: HASH }), mistake);
+    await expectMistake(propose(signing(ada, change), { parent_hash: HASH }), mistake);
+  });
+
+  test('members as they are sent; another first line; the key of another agent', async () => {
+    const { there, ada, expectMistake } = await begin();
+    const fields = { timestamp: new Date().toISOString(), decision: 'approve', block_hash: HASH };
+    const sign = (text: string) => ada.sign(text);
+    const unsorted = sign(`agentnet-v1-vote\n${JSON.stringify(fields)}`);
+    const request = vote(ada, { block_hash: HASH });
+    const body = JSON.stringify({ ...fields, signature: unsorted });
+    await expectMistake({ ...request, body }, 'json_not_canonical');
+    const renamed = (text: string) => text.replace('agentnet-v1-block', 'agentnet-v1-propose');
+    await expectMistake(propose(signing(ada, renamed), { parent_hash: HASH }), 'prefix');
+    const bob = await there.join('Bob');
+    const mixed = status({ ...ada, sign: bob.sign }, { status: 'active' }, bob.agentId);
+    await expectMistake(mixed, 'other_key');
+  });
+});

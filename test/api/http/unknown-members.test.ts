@@ -1,0 +1,55 @@
+/** Members that the protocol does not know: at most 512 bytes of canonical JSON, anywhere. */
+import fc from 'fast-check';
+import { canonical } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { unknownMembersProblem } from '../../../api/unknown-members.js';
+import { transports, world } from '../../support/service/server.js';
+import { propose, signed, status, transaction } from '../../support/service/signer.js';
+import { expectError, GENESIS_HASH } from '../../support/service/world.js';
+
+const BAD = { status: 'active' };
+/** What a member is as canonical JSON, with its colon and a comma. */
+const room = (name: string, value: unknown) =>
+  Buffer.byteLength(canonical(name)) + Buffer.byteLength(canonical(value)) + 2;
+
+test('unknown members: 512 bytes to the byte, of whatever values', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue()), (members) => {
+      const unknown = Object.entries(members).filter(
+        ([name]) => !['status', 'reason', 'expected_duration', '__proto__'].includes(name),
+      );
+      const all = unknown.reduce((sum, [name, value]) => sum + room(name, value), 0);
+      const body = { ...BAD, ...Object.fromEntries(unknown) };
+      expect(unknownMembersProblem('status', body) === null).toBe(all <= 512);
+      // As many as fit, and one byte more.
+      const rest = 512 - all - room('filling', '');
+      if (rest < 0) return;
+      const full = { ...body, filling: 'x'.repeat(rest) };
+      expect(unknownMembersProblem('status', full)).toBe(null);
+      const more = { ...body, filling: 'x'.repeat(rest + 1) };
+      expect(unknownMembersProblem('status', more)?.pointer).toBe('/filling');
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.each(
+  transports,
+)('unknown members over %s: refused with the member that is too much', async (transport) => {
+  const there = await world({ transport });
+  const ada = await there.join('Ada');
+  const before = await there.digest();
+  const far = await there.send(status(ada, { ...BAD, a: 1, 'b/c': 'x'.repeat(600) }));
+  expectError(far, 400, 'INVALID_REQUEST', 'SCHEMA');
+  expect(far.error.details.pointer).toBe('/b~1c');
+  const one = transaction(ada, await there.networkId(), 'pay');
+  const padded = { ...one, note: 'x'.repeat(200) };
+  const send = (transactions: unknown[]) =>
+    there.send(propose(ada, { parent_hash: GENESIS_HASH, transactions }));
+  const deep = await send([padded, padded, padded]);
+  expect(deep.error.details.pointer).toBe('/transactions/2/note');
+  expect(await there.digest()).toBe(before);
+  expect((await send([padded])).status).toBe(201);
+  const path = `/api/v1/agents/${ada.agentId}/status`;
+  await there.do(signed(ada, 'PUT', path, { ...BAD, note: 'x'.repeat(400) }), 200);
+});

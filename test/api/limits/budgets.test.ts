@@ -1,0 +1,123 @@
+/** Byte budgets: what is logged is counted to the byte, by agent and address, by minute and day. */
+import { virtualClock } from 'folkmoot';
+import { describe, expect, test } from 'vitest';
+import { START_MS } from '../../support/fixture.js';
+import { type Around, transports, world } from '../../support/service/server.js';
+import {
+  type Agent,
+  agentOf,
+  meme,
+  propose,
+  register,
+  signed,
+  status,
+} from '../../support/service/signer.js';
+import { expectError } from '../../support/service/world.js';
+
+/** What a request counts beside its body and file. */
+const BESIDE = 512;
+
+async function begin(transport: 'uws' | 'node', figures: NonNullable<Around['server']>['figures']) {
+  const clock = virtualClock(START_MS);
+  const server = figures ? { figures } : {};
+  const there = await world({ transport, limits: 'spec', clock, server });
+  const at = () => new Date(clock.now()).toISOString();
+  const pass = (ms: number) => clock.set(clock.now() + ms);
+  const join = async (name: string) => {
+    const agent = agentOf(name);
+    await there.do(register(agent, {}, at()));
+    pass(60_000);
+    return agent;
+  };
+  /** A status update with a body of so many bytes. */
+  const padded = (by: Agent, bytes: number) => {
+    const text = '{"status":"active"}'.padEnd(bytes, ' ');
+    pass(1);
+    return signed(by, 'PUT', `/api/v1/agents/${by.agentId}/status`, text, at());
+  };
+  return { there, at, pass, join, padded };
+}
+
+describe.each(transports)('budgets over %s', (transport) => {
+  test('bytes: 256 KiB a minute an agent by spec, and what is refused costs nothing', async () => {
+    const { there, join, padded, pass } = await begin(transport, { status: 100 });
+    const [ada, bob] = [await join('Ada'), await join('Bob')];
+    for (let times = 0; times < 30; times += 1) await there.do(padded(ada, 8 * 1024), 200);
+    // 256 KiB less 30 times 8 KiB and 512 bytes: 1,024 are left.
+    const over = await there.send(padded(ada, 1_024 - BESIDE + 1));
+    expectError(over, 429, 'RATE_LIMITED', 'QUOTA_USED');
+    expect(over.error.details).toMatchObject({ limit: 'bytes', quota: 256 * 1024 });
+    expect(over.headers.get('ratelimit')).toMatch(/^"bytes";r=1024;t=60$/);
+    expect(over.headers.get('ratelimit-policy')).toBe('"bytes";q=262144;w=60');
+    expect(over.headers.get('retry-after')).toBe('60');
+    const foreign = { ...padded(ada, 400), path: `/api/v1/agents/${bob.agentId}/status` };
+    expect((await there.send(foreign)).status).toBe(401);
+    await there.do(padded(ada, 1_024 - BESIDE), 200);
+    expect((await there.send(padded(ada, 19))).status).toBe(429);
+    await there.do(padded(bob, 8 * 1024), 200);
+    pass(60_000);
+    await there.do(padded(ada, 8 * 1024), 200);
+  });
+
+  test('bytes: a repeat needs none, and gets its answer though none are left', async () => {
+    const { there, join, padded } = await begin(transport, { bytes: 2_000 });
+    const ada = await join('Ada');
+    const first = padded(ada, 1_000);
+    await there.do(first, 200);
+    expect((await there.send(padded(ada, 1_000))).status).toBe(429);
+    expect((await there.do(first, 200)).duplicate).toBe(true);
+  });
+
+  test('meta: tells the limits in force, own figures and all', async () => {
+    const { there } = await begin(transport, { bytes: 2_000, vote: 7 });
+    const { limits } = (await there.read('/api/v1/meta')) as { limits: Record<string, unknown> };
+    expect(limits).toMatchObject({
+      profile: 'spec',
+      per_minute: { register: 1, vote: 7, read: 600 },
+      windows: {
+        bytes: { quota: 2_000, window_s: 60, counted_for: 'agent', unit: 'bytes' },
+        day_bytes: { quota: 64 * 1024 * 1024, window_s: 86_400 },
+        requests: { quota: 1_000, window_s: 1, counted_for: 'address', unit: 'requests' },
+      },
+      body_bytes: { small: 8_192, propose: 2 * 1024 * 1024 },
+      unknown_members_bytes: 512,
+    });
+    const other = await world({ transport, limits: 'bench' });
+    const bench = (await other.read('/api/v1/meta')).limits;
+    expect(bench).toMatchObject({ per_minute: { vote: 100_000 } });
+    const none = await world({ transport, limits: 'off' });
+    expect((await none.read('/api/v1/meta')).limits).toMatchObject({ per_minute: {}, windows: {} });
+  });
+
+  test('address_bytes: many agents of one address share a budget', async () => {
+    const { there, join, padded } = await begin(transport, { address_bytes: 10_000 });
+    const agents = [await join('Ada'), await join('Bob'), await join('Cid')];
+    for (const agent of agents.slice(0, 2)) await there.do(padded(agent, 4_000), 200);
+    const over = await there.send(padded(agents[2]!, 4_000));
+    expect(over.error.details).toMatchObject({ limit: 'address_bytes', quota: 10_000 });
+  });
+
+  test('day_bytes: memes and proposals, by the day', async () => {
+    const figures = { day_bytes: 5_000, address_day_bytes: 8_000 };
+    const { there, join, at, pass } = await begin(transport, figures);
+    const [ada, bob] = [await join('Ada'), await join('Bob')];
+    const file = (name: string) => name.padEnd(3_000, 'x');
+    await there.do(meme(ada, { file: file('a') }, at()));
+    const { head_hash: parent_hash } = await there.read('/api/v1/network/state');
+    const meme_content = { type: 'text', content: 'x'.repeat(1_500), tags: [] };
+    const large = propose(ada, { parent_hash, meme_content }, at());
+    const over = await there.send(large);
+    expect(over.error.details).toMatchObject({ limit: 'day_bytes', quota: 5_000 });
+    expect(over.headers.get('ratelimit-policy')).toBe('"day_bytes";q=5000;w=86400');
+    await there.do(status(ada, { status: 'active' }, ada.agentId, at()), 200);
+    await there.do(meme(bob, { file: file('b') }, at()));
+    const small = await there.send(propose(bob, { parent_hash, meme_content }, at()));
+    expect(small.error.details).toMatchObject({ limit: 'day_bytes' });
+    const cid = await join('Cid');
+    const shared = await there.send(meme(cid, { file: file('c') }, at()));
+    expect(shared.error.details).toMatchObject({ limit: 'address_day_bytes', quota: 8_000 });
+    pass(86_400_000);
+    await there.do(meme(cid, { file: file('c') }, at()));
+    await there.do(propose(ada, { parent_hash, meme_content }, at()));
+  });
+});

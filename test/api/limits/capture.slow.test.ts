@@ -1,0 +1,121 @@
+/** Three keys of 43 against a `bft` network under the default limits, in the test's own time. */
+import { virtualClock } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { START_MS } from '../../support/fixture.js';
+import { type Running, world } from '../../support/service/server.js';
+import { type Agent, agentOf, propose, register, vote } from '../../support/service/signer.js';
+import type { World } from '../../support/service/world.js';
+
+const HONEST = 40;
+const STEP_MS = 1_000;
+const PERIOD_MS = 30_000;
+
+/** 43 registered agents on a real server, and a clock that the test moves. */
+async function begin() {
+  const clock = virtualClock(START_MS);
+  const there = await world({ limits: 'spec', clock });
+  const at = () => new Date(clock.now()).toISOString();
+  const join = async (name: string) => {
+    const agent = agentOf(name);
+    await there.do(register(agent, { name }, at()));
+    clock.set(clock.now() + 60_000);
+    return agent;
+  };
+  const honest: Agent[] = [];
+  for (let index = 0; index < HONEST; index += 1) honest.push(await join(`honest ${index}`));
+  const attackers = [await join('mallory 1'), await join('mallory 2'), await join('mallory 3')];
+  return { clock, there, at, honest, attackers };
+}
+type Scene = Awaited<ReturnType<typeof begin>>;
+
+/** Blocks in voting, with their producers' keys. */
+function open({ network }: World & Running): { hash: string; by: string }[] {
+  const voting = [...network.read.records('open', { from: ['block'], to: ['block~'] })];
+  return voting.map(({ key }) => {
+    const hash = (key as [string, string])[1];
+    return { hash, by: network.read.record('blocks', hash)!.context.producer_key };
+  });
+}
+
+/** The producer's proposal on the head; its status. */
+async function tryToPropose({ there, at }: Scene, by: Agent, extra: object = {}): Promise<number> {
+  const { head_hash: parent_hash } = there.network.read.networkState();
+  return (await there.send(propose(by, { parent_hash, ...extra }, at()))).status;
+}
+
+/** All vote on what is new to them: the honest against the attackers' blocks and for others. */
+async function voteAll(scene: Scene, seen: Set<string>, voters: readonly Agent[]): Promise<void> {
+  const { there, at, attackers } = scene;
+  const keys = new Set(attackers.map(({ publicKey }) => publicKey));
+  const votes: Promise<unknown>[] = [];
+  for (const { hash, by } of open(there)) {
+    for (const voter of voters) {
+      const isOurs = keys.has(by);
+      const decision = isOurs === keys.has(voter.publicKey) ? 'approve' : 'reject';
+      // The attackers mind only their own blocks.
+      if (keys.has(voter.publicKey) && !isOurs) continue;
+      if (seen.has(`${hash} ${voter.publicKey}`)) continue;
+      seen.add(`${hash} ${voter.publicKey}`);
+      votes.push(there.send(vote(voter, { block_hash: hash, decision }, at())));
+    }
+  }
+  await Promise.all(votes);
+}
+
+const sleepers = ({ there }: Scene, agents: readonly Agent[]) =>
+  agents.filter(({ agentId }) => there.network.read.agent(agentId)?.dormant).length;
+
+test('capture: three of 43 spam for ninety seconds, and finalize nothing', async () => {
+  const scene = await begin();
+  const { there, clock, honest, attackers } = scene;
+  const seen = new Set<string>();
+  let number = 0;
+  for (let passed = 0; passed < 3 * PERIOD_MS; passed += STEP_MS) {
+    for (const attacker of attackers) {
+      number += 1;
+      await tryToPropose(scene, attacker, { spam: number });
+    }
+    await voteAll(scene, seen, [...honest, ...attackers]);
+    const { block_height } = there.network.read.networkState();
+    expect([passed, block_height, sleepers(scene, honest)]).toEqual([passed, 0, 0]);
+    clock.set(clock.now() + STEP_MS);
+  }
+}, 400_000);
+
+test('capture: nor does it when they begin while most are away', async () => {
+  const scene = await begin();
+  const { there, clock, honest, attackers } = scene;
+  const seen = new Set<string>();
+  // Ten periods without any honest vote: less than what lets more than a third go.
+  for (let passed = 0; passed < 10 * PERIOD_MS; passed += 5_000) {
+    for (const attacker of attackers) await tryToPropose(scene, attacker, { spam: passed });
+    await voteAll(scene, seen, attackers);
+    clock.set(clock.now() + 5_000);
+  }
+  expect(there.network.read.networkState().block_height).toBe(0);
+  expect(sleepers(scene, honest)).toBe(14);
+}, 400_000);
+
+test('capture: an honest producer among the spam has its block within two periods', async () => {
+  const scene = await begin();
+  const { there, clock, honest, attackers } = scene;
+  const seen = new Set<string>();
+  const waits: number[] = [];
+  let since = 0;
+  let number = 0;
+  for (let passed = 0; passed < 6 * PERIOD_MS; passed += STEP_MS) {
+    for (const attacker of attackers) {
+      number += 1;
+      await tryToPropose(scene, attacker, { spam: number });
+    }
+    if ((await tryToPropose(scene, honest[0]!)) === 201) {
+      waits.push(passed - since);
+      since = passed;
+    }
+    await voteAll(scene, seen, [...honest, ...attackers]);
+    clock.set(clock.now() + STEP_MS);
+  }
+  expect(waits.length).toBeGreaterThan(5);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(2 * PERIOD_MS);
+  expect(there.network.read.networkState().block_height).toBe(waits.length);
+}, 400_000);

@@ -1,0 +1,210 @@
+/** Floods of what cannot be right: how much work they get, and that nobody else is locked out. */
+import { connect } from 'node:net';
+import { createVerifier, type VirtualClock, virtualClock } from 'folkmoot';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { START_MS } from '../../support/fixture.js';
+import { raw, statusOf } from '../../support/service/raw.js';
+import { type Around, type Running, transports, world } from '../../support/service/server.js';
+import {
+  type Agent,
+  agentOf,
+  meme,
+  propose,
+  type Request,
+  register,
+  status,
+  vote,
+} from '../../support/service/signer.js';
+import { expectError, type World } from '../../support/service/world.js';
+
+const HASH = 'a'.repeat(64);
+const LENGTH = 'Content-Length: 2000000\r\n';
+const forgedBy = (agent: Agent): Agent => ({ ...agent, sign: () => '0'.repeat(128) });
+
+interface Scene {
+  there: World & Running;
+  clock: VirtualClock;
+  at(): string;
+}
+
+async function begin(transport: 'uws' | 'node', around: Around = {}): Promise<Scene> {
+  const clock = virtualClock(START_MS);
+  const there = await world({ transport, limits: 'spec', clock, ...around });
+  return { there, clock, at: () => new Date(clock.now()).toISOString() };
+}
+
+async function join({ there, clock, at }: Scene, ...names: string[]): Promise<Agent[]> {
+  const agents = names.map(agentOf);
+  for (const agent of agents) {
+    await there.do(register(agent, {}, at()));
+    clock.set(clock.now() + 60_000);
+  }
+  return agents;
+}
+
+const many = <T>(count: number, one: (index: number) => T) =>
+  Array.from({ length: count }, (_, i) => one(i));
+
+/** What comes first when many send the same and nothing more; then all of them go away. */
+function firstAnswer(url: string, bytes: Uint8Array, count: number): Promise<string> {
+  return new Promise((resolve) => {
+    const sockets = many(count, () => connect(Number(new URL(url).port), '127.0.0.1'));
+    for (const socket of sockets) {
+      socket.on('error', () => {});
+      socket.write(bytes);
+      socket.on('data', (chunk) => {
+        for (const each of sockets) each.destroy();
+        resolve(chunk.toString('latin1'));
+      });
+    }
+  });
+}
+
+describe.each(transports)('floods over %s', (transport) => {
+  test('1,500 forged votes at once get no more verifications than their limit', async () => {
+    const verifier = createVerifier('pool');
+    onTestFinished(() => verifier.close());
+    const scene = await begin(transport, { verifier });
+    const [ada] = await join(scene, 'Ada');
+    const { there, at } = scene;
+    const before = there.network.stats.rejected;
+    const forged = vote(forgedBy(ada!), { block_hash: HASH }, at());
+    const codes: number[] = [];
+    // Not all of them connect at a time: a busy machine's queue of connections is shorter.
+    const one = async () => {
+      for (let sent = 0; sent < 5; sent += 1) codes.push((await there.send(forged)).status);
+    };
+    await Promise.all(many(300, one));
+    expect(codes.filter((code) => code === 401).length).toBe(60);
+    expect(codes.filter((code) => code === 429).length).toBe(1_440);
+    // The common mistakes of the first five are looked for, each in at most 20 verifications.
+    expect(there.network.stats.rejected - before).toBeLessThanOrEqual(60 + 5 * 20);
+  });
+
+  test('as many good requests of one agent at once are only dealt with in turn', async () => {
+    const scene = await begin(transport);
+    const [ada] = await join(scene, 'Ada');
+    const request = status(ada!, { status: 'active' }, ada!.agentId, scene.at());
+    const codes = await Promise.all(
+      many(200, async () => (await scene.there.send(request)).status),
+    );
+    expect(new Set(codes)).toEqual(new Set([200]));
+  });
+
+  test('what a web page can send locks out nobody', async () => {
+    const scene = await begin(transport);
+    const [ada] = await join(scene, 'Ada');
+    const { there, at } = scene;
+    const { body, headers } = meme(ada!, { file: 'Hi' }, at());
+    const form = { 'Content-Type': headers['Content-Type']! };
+    const plain = { 'Content-Type': 'text/plain' };
+    const path = '/api/v1/social/memes';
+    const post = (named: Record<string, string>, to = path): Request => ({
+      method: 'POST',
+      path: to,
+      headers: named,
+      body,
+    });
+    for (let round = 0; round < 7; round += 1) {
+      await Promise.all(many(50, () => there.send(post(form))));
+      await Promise.all(many(50, () => there.send(post(plain, '/api/v1/blocks/propose'))));
+    }
+    expect((await there.send(post(form))).status).toBe(429);
+    await there.do(status(ada!, { status: 'active' }, ada!.agentId, at()), 200);
+  });
+
+  test('many keys claimed at one address count together, and lock out none', async () => {
+    const scene = await begin(transport, { server: { figures: { failed_signature_total: 120 } } });
+    const names = many(6, (index) => `Agent ${index}`);
+    const agents = await join(scene, ...names, 'Ada', 'Bob');
+    const [ada, bob] = agents.slice(-2) as [Agent, Agent];
+    const { there, at } = scene;
+    const active = (by: Agent) => status(by, { status: 'active' }, by.agentId, at());
+    await there.do(active(ada), 200);
+    const before = there.network.stats.rejected;
+    for (const agent of agents.slice(0, 6)) {
+      const forged = vote(forgedBy(agent), { block_hash: HASH }, at());
+      await Promise.all(many(70, () => there.send(forged)));
+    }
+    const { rejected } = there.network.stats;
+    expect(rejected - before).toBeLessThanOrEqual(120 + 6 + 6 * 5 * 20);
+    scene.clock.set(scene.clock.now() + 1);
+    // Ada's signature held here a while ago; Bob's first try is free.
+    await there.do(active(ada), 200);
+    await there.do(active(bob), 200);
+  });
+
+  test('costly nonsense is refused before it is read, once it was enough', async () => {
+    const scene = await begin(transport);
+    const [ada, bob] = await join(scene, 'Ada', 'Bob');
+    const { there, at } = scene;
+    const path = '/api/v1/blocks/propose';
+    const headers = { 'Content-Type': 'application/json', 'X-Agent-Public-Key': ada!.publicKey };
+    const body = `[${'0,'.repeat(1024 * 1024 - 2)}0]`;
+    const send = () => there.send({ method: 'POST', path, headers, body });
+    // 600 units, of which 2 MiB are 64.
+    for (let times = 0; times < 9; times += 1) {
+      expectError(await send(), 400, 'INVALID_REQUEST', 'BAD_JSON');
+      scene.clock.set(scene.clock.now() + 1_000);
+    }
+    const json = `Content-Type: application/json\r\n${LENGTH}`;
+    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${json}`;
+    const unread = await raw(there.url, `${head}X-Agent-Public-Key: ${ada!.publicKey}\r\n\r\n`);
+    expect(statusOf(unread)).toBe(429);
+    expect(unread).toContain('"limit":"refused"');
+    // Others of the address, and she herself with what is small, go on.
+    expectError(
+      await there.send(propose(bob!, { parent_hash: HASH }, at())),
+      409,
+      'INVALID_REQUEST',
+    );
+    expectError(
+      await there.send(propose(ada!, { parent_hash: HASH }, at())),
+      409,
+      'INVALID_REQUEST',
+    );
+  });
+
+  test('a large body of an unknown key, or of none, is not read', async () => {
+    const { there } = await begin(transport);
+    const head =
+      'POST /api/v1/blocks/propose HTTP/1.1\r\nHost: localhost\r\n' +
+      'Content-Type: application/json\r\n';
+    const length = 'Content-Length: 2000000\r\n';
+    const nobody = `X-Agent-Public-Key: ${agentOf('Nobody').publicKey}\r\n`;
+    const unknown = await raw(there.url, `${head}${length}${nobody}\r\n`);
+    expect([statusOf(unknown), unknown.includes('UNKNOWN_KEY')]).toEqual([401, true]);
+    const missing = await raw(there.url, `${head}${length}\r\n`);
+    expect([statusOf(missing), missing.includes('"body_sha256":null')]).toEqual([401, true]);
+  });
+
+  test('bodies under way are bounded for an address', async () => {
+    const scene = await begin(transport, { limits: 'bench' });
+    const [ada] = await join(scene, 'Ada');
+    const { there } = scene;
+    const named = `Content-Type: application/json\r\nX-Agent-Public-Key: ${ada!.publicKey}\r\n`;
+    const head = `POST /api/v1/blocks/propose HTTP/1.1\r\nHost: localhost\r\n${named}${LENGTH}\r\n`;
+    const part = Buffer.concat([Buffer.from(head), Buffer.alloc(1_900_000, ' ')]);
+    const text = await firstAnswer(there.url, part, 40);
+    expect([statusOf(text), text.includes('QUEUE_FULL')], text).toEqual([503, true]);
+    const { head_hash } = await there.read('/api/v1/network/state');
+    await there.do(propose(ada!, { parent_hash: head_hash }, scene.at()));
+  });
+
+  test('requests and connections of an address are bounded, health is not', async () => {
+    const { there } = await begin(transport, {
+      server: { figures: { requests: 20, connections: 40 } },
+    });
+    const codes = await Promise.all(
+      many(30, async () => (await there.get('/api/v1/network/state')).status),
+    );
+    expect(codes.filter((code) => code === 200).length).toBe(20);
+    expect(codes.filter((code) => code === 429).length).toBe(10);
+    expect((await there.get('/healthz')).status).toBe(200);
+    const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+    const answers = await Promise.all(many(60, () => raw(there.url, health)));
+    const taken = answers.filter((text) => statusOf(text) === 200).length;
+    expect(taken).toBeLessThanOrEqual(40);
+    expect(answers.filter((text) => text === '').length).toBe(60 - taken);
+  });
+});

@@ -1,0 +1,98 @@
+/** A captured request that was refused, sent again: it costs the thief, not the victim. */
+import { virtualClock } from 'folkmoot';
+import { describe, expect, test } from 'vitest';
+import { START_MS } from '../../support/fixture.js';
+import { transports, world } from '../../support/service/server.js';
+import {
+  type Agent,
+  agentOf,
+  discuss,
+  propose,
+  type Request,
+  register,
+  vote,
+} from '../../support/service/signer.js';
+import { type Answer, expectError } from '../../support/service/world.js';
+
+const HASH = 'a'.repeat(64);
+const left = ({ headers }: Answer) => headers.get('ratelimit');
+
+/** What is refused though its signature holds, and the name and size of its quota. */
+const captured: [string, number, string, (by: Agent, at: string) => Request][] = [
+  ['propose', 5, 'STALE_PARENT', (by, at) => propose(by, { parent_hash: HASH }, at)],
+  ['vote', 10, 'UNKNOWN_BLOCK', (by, at) => vote(by, { block_hash: HASH }, at)],
+  ['discuss', 20, 'UNKNOWN_BLOCK', (by, at) => discuss(by, { block_hash: HASH }, at)],
+];
+
+describe.each(transports)('over %s', (transport) => {
+  const begin = async () => {
+    const clock = virtualClock(START_MS);
+    const there = await world({ transport, limits: 'spec', clock });
+    const at = () => new Date(clock.now()).toISOString();
+    const ada = agentOf('Ada');
+    await there.do(register(ada, {}, at()));
+    return { there, ada, at, pass: (ms: number) => clock.set(clock.now() + ms) };
+  };
+
+  test.each(
+    captured,
+  )('%s: replayed 100 times, the quota of %i is untouched', async (name, most, reason, of) => {
+    const { there, ada, at, pass } = await begin();
+    const request = of(ada, at());
+    expect(left(await there.send(request))).toMatch(new RegExp(`^"${name}";r=${most - 1};`));
+    for (let times = 0; times < 100; times += 1) {
+      const answer = await there.send(request);
+      expectError(answer, answer.status, 'INVALID_REQUEST', reason);
+      expect(left(answer)).toMatch(/^"read";r=/);
+    }
+    pass(1);
+    const fresh = await there.send(of(ada, at()));
+    expect(left(fresh)).toMatch(new RegExp(`^"${name}";r=${most - 2};`));
+  });
+
+  test('all at once, and the first of them beside the victim', async () => {
+    const { there, ada, at, pass } = await begin();
+    const request = propose(ada, { parent_hash: HASH }, at());
+    await Promise.all(Array.from({ length: 50 }, () => there.send(request)));
+    pass(1);
+    const fresh = await there.send(propose(ada, { parent_hash: HASH }, at()));
+    expect(left(fresh)).toMatch(/^"propose";r=3;/);
+  });
+
+  test('for as long as it is fresh, which may be twice the skew', async () => {
+    const { there, ada, at, pass } = await begin();
+    const ahead = new Date(Date.parse(at()) + 299_000).toISOString();
+    const request = vote(ada, { block_hash: HASH }, ahead);
+    await there.send(request);
+    pass(598_000);
+    const late = await there.send(request);
+    expect(left(late)).toMatch(/^"read";/);
+    pass(1);
+    expect(left(await there.send(vote(ada, { block_hash: HASH }, at())))).toMatch(/^"vote";r=9;/);
+  });
+
+  test('its answer is what the network says now', async () => {
+    const { there, ada, at, pass } = await begin();
+    const { head_hash } = await there.read('/api/v1/network/state');
+    const first = propose(ada, { parent_hash: head_hash }, at());
+    pass(1);
+    const second = propose(ada, { parent_hash: head_hash, transactions: [] }, at());
+    const { block_hash } = await there.do(first);
+    expectError(await there.send(second), 409, 'INVALID_REQUEST', 'OPEN_BLOCK');
+    await there.do(vote(ada, { block_hash, decision: 'reject' }, at()));
+    pass(60_000);
+    // Refused then, taken now: charged when it was first sent.
+    expect((await there.send(second)).status).toBe(201);
+  });
+
+  test('beyond the reads of the address it is not looked at', async () => {
+    const { there, ada, at } = await begin();
+    const request = propose(ada, { parent_hash: HASH }, at());
+    for (let round = 0; round < 7; round += 1) {
+      await Promise.all(Array.from({ length: 100 }, () => there.send(request)));
+    }
+    const refused = await there.send(request);
+    expectError(refused, 429, 'RATE_LIMITED', 'QUOTA_USED');
+    expect(refused.error.details.limit).toBe('read');
+  });
+});

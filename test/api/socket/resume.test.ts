@@ -1,0 +1,173 @@
+/** Resuming events, over both transports: no hole, no overlap, also after a restart. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import type { Message } from '../../support/service/live.js';
+import { connect } from '../../support/service/live.js';
+import { type Around, serve, transports, world } from '../../support/service/server.js';
+import { meme, register, status } from '../../support/service/signer.js';
+import { World } from '../../support/service/world.js';
+
+const seqs = (messages: readonly Message[]) => messages.map(({ seq }) => seq);
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+describe.each(transports)('resume over %s', (transport) => {
+  const begin = (around: Around = {}) => world({ transport, ...around });
+
+  test('since: what was missed, then what comes, each once', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    for (let count = 2; count <= 20; count += 1) await there.join(`agent ${count}`);
+    const live = await connect(there.wsUrl);
+    const { epoch, last_seq } = await live.auth(ada);
+    expect(last_seq).toBe(20);
+    expect(await live.subscribe(['network'], { epoch, seq: 5 })).toMatchObject({
+      replay: 15,
+      gap: false,
+      last_seq: 20,
+    });
+    await there.join('One more');
+    expect(seqs(await live.settled())).toEqual(range(6, 21));
+  });
+
+  test('since: while events keep coming, no hole and no overlap', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    for (let count = 2; count <= 300; count += 1) {
+      await there.do(status(ada, { status: 'active' }), 200);
+    }
+    let more = true;
+    const writing = (async () => {
+      let written = 300;
+      for (; more; written += 1) await there.do(status(ada, { status: 'active' }), 200);
+      return written;
+    })();
+    const readers = await Promise.all(
+      [0, 1, 150].map(async (seq) => {
+        const live = await connect(there.wsUrl);
+        const { epoch } = await live.auth(ada);
+        const { gap } = await live.subscribe(['network'], { epoch, seq });
+        return { live, seq, gap };
+      }),
+    );
+    await readers[0]!.live.until('agent_status');
+    more = false;
+    const last = await writing;
+    for (const { live, seq, gap } of readers) {
+      await live.settled();
+      const events = live.received.filter(({ type }) => type === 'agent_status');
+      expect([gap, seqs(events)]).toEqual([false, range(seq + 1, last)]);
+    }
+  });
+
+  test('since: only the events of its topics', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    await there.do(meme(ada, { file: 'Hi' }));
+    await there.do(status(ada, { status: 'active' }), 200);
+    const live = await connect(there.wsUrl);
+    const { epoch } = await live.auth(ada);
+    const answer = await live.subscribe(['memes', 'social'], { epoch, seq: 0 });
+    expect(answer).toMatchObject({ replay: 1, gap: false });
+    expect(await live.settled()).toMatchObject([{ type: 'meme_posted', seq: 2 }]);
+  });
+
+  test('since: in the first subscribe only', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const live = await there.listen(ada, ['blocks']);
+    const { epoch } = await there.read('/api/v1/meta');
+    live.send({ type: 'subscribe', topics: ['network'], since: { epoch, seq: 0 } });
+    expect(await live.next()).toMatchObject({ type: 'error', error: { code: 'INVALID_REQUEST' } });
+    expect(await live.subscribe(['social'])).toMatchObject({ topics: ['blocks', 'social'] });
+  });
+
+  test('since: a refused subscribe was none, the next one may resume', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const live = await there.listen(ada);
+    const { epoch } = await there.read('/api/v1/meta');
+    live.send({ type: 'subscribe', topics: ['weather'], since: { epoch, seq: 0 } });
+    expect((await live.next()).type).toBe('error');
+    expect(await live.subscribe(['network'], { epoch, seq: 0 })).toMatchObject({ replay: 1 });
+  });
+
+  test.each([
+    ['another epoch', { epoch: 'another', seq: 2 }],
+    ['a future seq', { seq: 99 }],
+  ])('since: %s is a gap, and all that is held comes', async (_, since) => {
+    const there = await begin();
+    const [ada] = await there.joinAll('Ada', 'Bob', 'Eve');
+    const live = await connect(there.wsUrl);
+    const { epoch } = await live.auth(ada!);
+    const answer = await live.subscribe(['network'], { epoch, ...since });
+    expect(answer).toMatchObject({ gap: true, replay: 3, epoch });
+    expect(seqs(await live.settled())).toEqual([1, 2, 3]);
+  });
+
+  test('since: the head is no gap and replays nothing', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const live = await connect(there.wsUrl);
+    const { epoch } = await live.auth(ada);
+    const answer = await live.subscribe(['network'], { epoch, seq: 1 });
+    expect(answer).toMatchObject({ gap: false, replay: 0 });
+    await there.join('Bob');
+    expect(seqs(await live.settled())).toEqual([2]);
+  });
+
+  test('since: across a restart on the same folder', async () => {
+    const path = temporaryFolder();
+    const first = await serve({ transport, path });
+    onTestFinished(() => first.close());
+    const before = new World(first);
+    const ada = await before.join('Ada');
+    const live = await before.listen(ada, ['network']);
+    await before.joinAll('Bob', 'Eve');
+    const seen = await live.settled();
+    const { epoch } = await before.read('/api/v1/meta');
+    await before.do(register(ada, { name: 'Ada' }), 200);
+    await before.join('Missed');
+    await first.close();
+    const there = await begin({ path });
+    await there.join('After');
+    const again = await connect(there.wsUrl);
+    expect((await again.auth(ada)).epoch).toBe(epoch);
+    const seq = seen.at(-1)!.seq!;
+    expect(await again.subscribe(['network'], { epoch, seq })).toMatchObject({ gap: false });
+    await there.join('Later');
+    expect(seqs([...seen, ...(await again.settled())])).toEqual(range(2, 6));
+  });
+
+  test('topics: an event of two topics comes once; seq ascends strictly', async () => {
+    const there = await begin();
+    const [ada, bob] = await there.joinAll('Ada', 'Bob');
+    const all = ['blocks', 'consensus', 'network', 'social', 'memes', 'proposals', 'outcomes'];
+    const live = await there.listen(ada!, all);
+    for (let height = 1; height <= 3; height += 1) {
+      await there.do(meme(ada!, { file: `Meme ${height}` }));
+      const hash = await there.propose(ada!);
+      await there.vote(ada!, hash);
+      await there.vote(bob!, hash);
+    }
+    const numbers = seqs(await live.settled());
+    expect(numbers).toEqual(range(numbers[0]!, numbers.at(-1)!));
+    const kept = await there.read('/api/v1/events?limit=1000');
+    expect(live.received.filter(({ seq }) => seq)).toEqual(
+      (kept.events as Message[]).slice(numbers[0]! - 1),
+    );
+  });
+
+  test('topics: proposals and outcomes come to those who ask, votes do not', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const [agent, watcher] = [
+      await there.listen(ada, ['proposals', 'outcomes']),
+      await there.listen(ada, ['blocks', 'consensus', 'network', 'social', 'memes']),
+    ];
+    await there.vote(ada, await there.propose(ada));
+    const types = (messages: Message[]) => messages.map(({ type }) => type);
+    expect(types(await agent.settled())).toEqual(['block_proposal', 'block_status']);
+    expect(types(await watcher.settled())).not.toContain('block_status');
+  });
+});

@@ -1,0 +1,122 @@
+/** What a WebSocket may bring: before its auth hardly anything, after it a bounded pace. */
+import { createVerifier, type Verifier } from 'folkmoot';
+import { describe, expect, test } from 'vitest';
+import { connect, Live } from '../../support/service/live.js';
+import { type Around, transports, world } from '../../support/service/server.js';
+import { agentOf, auth } from '../../support/service/signer.js';
+
+const STRANGER_BYTES = 4 * 1024;
+const STRANGERS = 64;
+
+describe.each(transports)('limits of sockets over %s', (transport) => {
+  const begin = (around: Around = {}) => world({ transport, ...around });
+
+  test('an auth is taken once; its repeat is 4401 REPLAYED, and harms nobody', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const message = auth(ada);
+    const own = await connect(there.wsUrl);
+    own.send(message);
+    await own.until('auth_ok');
+    for (let time = 0; time < 5; time += 1) {
+      const thief = await connect(there.wsUrl);
+      thief.send(message);
+      expect(await thief.next()).toMatchObject({
+        type: 'error',
+        error: { code: 'INVALID_SIGNATURE', details: { reason: 'REPLAYED' } },
+      });
+      expect((await thief.closed).code).toBe(4401);
+    }
+    expect(await own.settled()).toEqual([]);
+    await there.listen(ada);
+  });
+
+  test('of two that send the same auth at once, one is taken', async () => {
+    const there = await begin();
+    const message = auth(await there.join('Ada'));
+    const two = await Promise.all([connect(there.wsUrl), connect(there.wsUrl)]);
+    for (const live of two) live.send(message);
+    const types = await Promise.all(two.map(async (live) => (await live.next()).type));
+    expect(types.sort()).toEqual(['auth_ok', 'error']);
+  });
+
+  test('an auth that is refused is not spent', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const good = auth(ada);
+    const bad = await connect(there.wsUrl);
+    bad.send({ ...good, signature: auth(agentOf('Eve')).signature });
+    expect((await bad.closed).code).toBe(4401);
+    const live = await connect(there.wsUrl);
+    live.send(good);
+    expect((await live.next()).type).toBe('auth_ok');
+  });
+
+  test('before auth_ok a message has 4 KiB at most', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const just = await connect(there.wsUrl);
+    just.send(JSON.stringify(auth(ada)).padEnd(STRANGER_BYTES));
+    expect((await just.next()).type).toBe('auth_ok');
+    const large = await connect(there.wsUrl);
+    large.send(JSON.stringify(auth(ada)).padEnd(STRANGER_BYTES + 1));
+    expect((await large.closed).code).toBe(1009);
+    expect(large.received.at(-1)).toMatchObject({ error: { details: { reason: 'TOO_LARGE' } } });
+  });
+
+  test('few messages wait for an auth', async () => {
+    const inline = createVerifier('inline');
+    let wait: Promise<void> | null = null;
+    const verifier: Verifier = {
+      ...inline,
+      name: 'slow',
+      stats: inline.stats,
+      close: () => inline.close(),
+      verify: async (jobs) => {
+        await wait;
+        return inline.verify(jobs);
+      },
+    };
+    const there = await begin({ verifier });
+    const ada = await there.join('Ada');
+    let go = () => {};
+    wait = new Promise((resolve) => {
+      go = resolve;
+    });
+    const [few, many] = [await connect(there.wsUrl), await connect(there.wsUrl)];
+    for (const [live, count] of [
+      [few, 32],
+      [many, 33],
+    ] as const) {
+      live.send(auth(ada));
+      for (let id = 0; id < count; id += 1) live.send({ type: 'ping', id });
+    }
+    expect((await many.closed).code).toBe(4429);
+    go();
+    await few.until('auth_ok');
+    expect(await few.settled()).toHaveLength(32);
+  });
+
+  test.each(['ping', 'pong'] as const)('a flood of %ss is closed with 4429', async (kind) => {
+    const there = await begin();
+    const live = await connect(there.wsUrl);
+    for (let count = 0; count < 100; count += 1) live.socket[kind]();
+    // Whatever was sent before has been taken by then.
+    await there.get('/healthz');
+    expect(live.socket.readyState).toBe(live.socket.OPEN);
+    live.socket[kind]();
+    expect((await live.closed).code).toBe(4429);
+  });
+
+  test('an address may have 64 connections that wait for their auth', async () => {
+    const there = await begin({ limits: 'spec' });
+    const ada = await there.join('Ada');
+    const open = await Promise.all(Array.from({ length: STRANGERS }, () => connect(there.wsUrl)));
+    await expect(Live.open(there.wsUrl)).rejects.toThrow('429');
+    await open[0]!.auth(ada);
+    const another = await connect(there.wsUrl);
+    await expect(Live.open(there.wsUrl)).rejects.toThrow('429');
+    another.socket.terminate();
+    await expect.poll(() => connect(there.wsUrl).then(() => true)).toBe(true);
+  });
+});

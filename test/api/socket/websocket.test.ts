@@ -1,0 +1,259 @@
+/** WebSocket connections over both transports: authentication, messages, limits, how they close. */
+import { createVerifier } from 'folkmoot';
+import { afterAll, describe, expect, test } from 'vitest';
+import { connect, type Live } from '../../support/service/live.js';
+import { type Around, transports, world } from '../../support/service/server.js';
+import {
+  type Agent,
+  agentOf,
+  auth,
+  debugSocket,
+  stamp,
+  status,
+} from '../../support/service/signer.js';
+import { expectError } from '../../support/service/world.js';
+
+const verifier = createVerifier('pool');
+afterAll(() => verifier.close());
+
+const errorOf = (code: string, reason: string) => ({
+  type: 'error',
+  error: { code, message: expect.any(String), details: expect.objectContaining({ reason }) },
+});
+
+/** Flips one bit of a signature. */
+const tampering = (by: Agent): Agent => ({
+  ...by,
+  sign: (text) => by.sign(text).replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
+});
+
+describe.each(transports)('websocket over %s', (transport) => {
+  const begin = (around: Around = {}) => world({ transport, verifier, ...around });
+
+  const one = async (around: Around = {}) => {
+    const there = await begin(around);
+    const ada = await there.join('Ada');
+    return { there, ada, live: await there.listen(ada) };
+  };
+
+  test('auth: nothing else comes first; 4401', async () => {
+    const there = await begin();
+    for (const first of [
+      { type: 'subscribe', topics: ['blocks'] },
+      { type: 'unsubscribe', topics: ['blocks'] },
+      { type: 'ping', id: 1 },
+    ]) {
+      const live = await connect(there.wsUrl);
+      live.send(first);
+      expect(await live.next()).toEqual(errorOf('INVALID_SIGNATURE', 'MISSING'));
+      expect((await live.closed).code).toBe(4401);
+    }
+  });
+
+  test.each([
+    ['tampered', (by: Agent) => auth(tampering(by))],
+    ['signed as an HTTP request', (by: Agent) => auth(prefixed(by, 'agentnet-v1-http\n'))],
+    ['signed as a vote', (by: Agent) => auth(prefixed(by, 'agentnet-v1-vote\n'))],
+    ['for another time', (by: Agent) => ({ ...auth(by), timestamp: stamp() })],
+  ])('auth: a signature that is %s; 4401, and nothing changes', async (_, message) => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const before = await there.digest();
+    const live = await connect(there.wsUrl);
+    live.send(message(ada));
+    expect(await live.next()).toEqual(errorOf('INVALID_SIGNATURE', 'MISMATCH'));
+    expect((await live.closed).code).toBe(4401);
+    expect(await there.digest()).toBe(before);
+  });
+
+  test('auth: too old or too new; 4401 TIMESTAMP_SKEW', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    for (const off of [-301_000, 301_000]) {
+      const live = await connect(there.wsUrl);
+      live.send(auth(ada, new Date(Date.now() + off).toISOString()));
+      expect(await live.next()).toEqual(errorOf('INVALID_SIGNATURE', 'TIMESTAMP_SKEW'));
+      expect((await live.closed).code).toBe(4401);
+    }
+  });
+
+  test('auth: a key that nobody registered; 4403', async () => {
+    const there = await begin();
+    const live = await connect(there.wsUrl);
+    live.send(auth(agentOf('Nobody')));
+    expect(await live.next()).toEqual(errorOf('INVALID_AGENT', 'UNKNOWN_KEY'));
+    expect((await live.closed).code).toBe(4403);
+  });
+
+  test('auth: any status may, upper-case hex too', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    await there.do(status(ada, { status: 'inactive' }), 200);
+    const upper = { ...ada, publicKey: ada.publicKey.toUpperCase() };
+    const live = await connect(there.wsUrl);
+    expect(await live.auth(upper)).toMatchObject({ agent_id: ada.agentId });
+  });
+
+  test('auth: a second one is an error and changes nothing', async () => {
+    const { there, ada, live } = await one();
+    const bob = await there.join('Bob');
+    await live.subscribe(['network']);
+    for (const by of [ada, bob, agentOf('Nobody')]) {
+      live.send(auth(by));
+      expect(await live.next()).toMatchObject({
+        type: 'error',
+        error: { code: 'INVALID_REQUEST' },
+      });
+    }
+    await there.join('Eve');
+    expect((await live.next()).type).toBe('agent_status');
+  });
+
+  test('connections: the oldest of an agent gives way to a fifth, with 4409', async () => {
+    const there = await begin();
+    const [ada, bob] = await there.joinAll('Ada', 'Bob');
+    const four: Live[] = [];
+    for (let count = 0; count < 4; count += 1) four.push(await there.listen(ada!));
+    const fifth = await there.listen(ada!);
+    const [oldest, ...others] = four;
+    expect((await oldest!.closed).code).toBe(4409);
+    expect(oldest!.received.at(-1)).toMatchObject({ error: { code: 'RATE_LIMITED' } });
+    await there.listen(bob!);
+    for (const live of [...others, fifth]) expect(await live.settled()).toEqual([]);
+    await there.listen(ada!);
+    expect((await others[0]!.closed).code).toBe(4409);
+  });
+
+  test('connections: four of ten that come at once', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const ten = await Promise.all(Array.from({ length: 10 }, () => connect(there.wsUrl)));
+    for (const live of ten) live.send(auth(ada));
+    const types = await Promise.all(ten.map(async (live) => (await live.next()).type));
+    expect(types.filter((type) => type === 'auth_ok')).toHaveLength(10);
+    const settled = await Promise.all(ten.map((live) => live.settled().catch(() => null)));
+    expect(settled).toHaveLength(10);
+    const ended = ten.filter(({ socket }) => socket.readyState === socket.CLOSED);
+    expect(ended).toHaveLength(6);
+  });
+
+  test('malformed: told twice, the third time 4400', async () => {
+    for (const text of ['{', '[]', '"auth"', '{"type":"dance"}', '{"type":"ping"}', '\u0000']) {
+      const { live } = await one();
+      for (let time = 1; time <= 3; time += 1) {
+        live.send(text);
+        expect(await live.next()).toMatchObject({
+          type: 'error',
+          error: { code: 'INVALID_REQUEST' },
+        });
+      }
+      expect((await live.closed).code).toBe(4400);
+    }
+  });
+
+  test.each([
+    '{"type":"subscribe","topics":[]}',
+    '{"type":"subscribe","topics":"blocks"}',
+    '{"type":"subscribe","topics":["blocks"],"since":{"epoch":"x","seq":-1}}',
+    '{"type":"subscribe","topics":["blocks"],"since":5}',
+    '{"type":"subscribe","topics":["blocks"],"__proto__":{}}',
+    `${'['.repeat(2000)}${']'.repeat(2000)}`,
+    '{"type":"toString"}',
+    '{"type":"__proto__"}',
+    '{"type":"ping","id":1e999}',
+  ])('malformed: %s is an error, and the connection lives', async (text) => {
+    const { live } = await one();
+    live.send(text);
+    expect(await live.next()).toMatchObject({ type: 'error', error: { code: 'INVALID_REQUEST' } });
+    expect(await live.settled()).toEqual([]);
+  });
+
+  test('malformed: binary frames count, empty ones too', async () => {
+    const { live } = await one();
+    for (const bytes of [
+      Buffer.from('{"type":"ping","id":1}'),
+      Buffer.alloc(0),
+      Buffer.from([255]),
+    ]) {
+      live.socket.send(bytes, { binary: true });
+      expect(await live.next()).toMatchObject({
+        type: 'error',
+        error: { code: 'INVALID_REQUEST' },
+      });
+    }
+    expect((await live.closed).code).toBe(4400);
+  });
+
+  test.each([70_000, 1_000_000])('too large: %i bytes end the connection', async (bytes) => {
+    const { live } = await one();
+    live.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(bytes));
+    expect((await live.closed).code).toBe(transport === 'node' ? 1009 : 1006);
+  });
+
+  test.each([16 * 1024 + 1, 64 * 1024])('too large: %i bytes; 1009', async (bytes) => {
+    const { live } = await one();
+    live.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(bytes));
+    expect((await live.closed).code).toBe(1009);
+    expect(live.received.at(-1)).toEqual(errorOf('INVALID_REQUEST', 'TOO_LARGE'));
+  });
+
+  test('too large: 16 KiB are still read, of many small frames too', async () => {
+    const { live } = await one();
+    live.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(16 * 1024));
+    expect(await live.next()).toMatchObject({ type: 'pong', data: { id: 'x' } });
+    for (const part of ['{"type":"pi', 'ng","id"']) live.socket.send(part, { fin: false });
+    live.socket.send(':9}', { fin: true });
+    expect(await live.next()).toMatchObject({ type: 'pong', data: { id: 9 } });
+  });
+
+  test('too many: message 101 is warned of, the third warning is 4429', async () => {
+    const { live } = await one();
+    for (let id = 1; id <= 102; id += 1) live.send({ type: 'ping', id });
+    const answers: string[] = [];
+    for (let count = 0; count < 102; count += 1) answers.push((await live.next()).type);
+    expect(answers).toEqual([...Array(99).fill('pong'), 'error', 'error', 'error']);
+    expect(live.received.at(-1)!.error.code).toBe('RATE_LIMITED');
+    expect((await live.closed).code).toBe(4429);
+  });
+
+  test('topics: one unknown among good ones changes nothing', async () => {
+    const { there, live } = await one();
+    live.send({ type: 'subscribe', topics: ['network', 'weather'] });
+    expect(await live.next()).toEqual(errorOf('INVALID_REQUEST', 'UNKNOWN_TOPIC'));
+    await there.join('Bob');
+    expect(await live.settled()).toEqual([]);
+    expect(await live.subscribe(['blocks'])).toMatchObject({ topics: ['blocks'] });
+    live.send({ type: 'unsubscribe', topics: ['blocks', 'weather'] });
+    expect(await live.next()).toEqual(errorOf('INVALID_REQUEST', 'UNKNOWN_TOPIC'));
+    expect(await live.subscribe(['network'])).toMatchObject({ topics: ['blocks', 'network'] });
+  });
+
+  test('debug: its owner only, also after the close, with the code', async () => {
+    const there = await begin();
+    const [ada, bob] = await there.joinAll('Ada', 'Bob');
+    const live = await connect(there.wsUrl);
+    const id = String((await live.auth(ada!)).connection_id);
+    for (let time = 1; time <= 3; time += 1) live.send('{');
+    await live.closed;
+    const seen = await there.do(debugSocket(ada!, id), 200);
+    expect(seen).toMatchObject({ state: 'closed', closed: { code: 4400 } });
+    const tampered = debugSocket(tampering(ada!), id);
+    const old = debugSocket(ada!, id, new Date(Date.now() - 301_000).toISOString());
+    for (const request of [debugSocket(bob!, id), tampered, old]) {
+      expectError(await there.send(request), 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
+    }
+  });
+
+  test('stop: 1001 to everybody, authenticated or not', async () => {
+    const { there, live, ada } = await one();
+    const quiet = await connect(there.wsUrl);
+    const subscribed = await there.listen(ada, ['network']);
+    await there.close();
+    const codes = await Promise.all([live, quiet, subscribed].map(({ closed }) => closed));
+    expect(codes.map(({ code }) => code)).toEqual([1001, 1001, 1001]);
+  });
+});
+
+function prefixed(by: Agent, prefix: string): Agent {
+  return { ...by, sign: (text) => by.sign(`${prefix}${text}`) };
+}

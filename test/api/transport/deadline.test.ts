@@ -1,0 +1,74 @@
+/** Every request has a deadline, whatever holds it up, and so has a stop. */
+import { connect } from 'node:net';
+import type { Verifier } from 'folkmoot';
+import { describe, expect, test } from 'vitest';
+import { serve, transports } from '../../support/service/server.js';
+import { agentOf, type Request, register } from '../../support/service/signer.js';
+import { call, expectError } from '../../support/service/world.js';
+
+/** Says nothing to any question. */
+const silent = {
+  backend: 'silent',
+  workers: 0,
+  verify: () => new Promise<never>(() => {}),
+  close: async () => {},
+} as unknown as Verifier;
+
+const registration = (name: string): Request => register(agentOf(name));
+const head = 'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n';
+
+/** What comes back for a request whose body comes byte by byte, without end. */
+function trickle(url: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString();
+    });
+    socket.on('error', () => {});
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 8000\r\n\r\n{`);
+    const more = setInterval(() => socket.write(' '), 20);
+    socket.on('close', () => {
+      clearInterval(more);
+      resolve(text);
+    });
+  });
+}
+
+describe.each(transports)('deadlines over %s', (transport) => {
+  const begin = (exchange: object) => serve({ transport, verifier: silent, server: { exchange } });
+
+  test('a request that nothing answers: 503 DEADLINE, and its connection is closed', async () => {
+    const server = await begin({ requestMs: 400, stopMs: 200 });
+    const answers = await Promise.all(
+      ['Ada', 'Bob'].map((name) => call(server.url, registration(name))),
+    );
+    for (const answer of answers) {
+      expectError(answer, 503, 'NETWORK_ERROR', 'DEADLINE');
+      expect(answer.headers.get('connection')).toBe('close');
+      expect(answer.headers.get('retry-after')).toBe('1');
+    }
+    expect(
+      (await call(server.url, { method: 'GET', path: '/healthz', headers: {}, body: '' })).status,
+    ).toBe(200);
+    await server.close();
+  });
+
+  test('a body that never ends: the same', async () => {
+    const server = await begin({ requestMs: 400, stopMs: 200 });
+    const text = await trickle(server.url);
+    expect(text).toMatch(/^HTTP\/1\.1 503 /);
+    expect(text).toContain('"DEADLINE"');
+    await server.close();
+  });
+
+  test('a stop waits for what is under way, but not longer than its grace', async () => {
+    const server = await begin({ requestMs: 3_600_000, stopMs: 300 });
+    const unanswered = call(server.url, registration('Ada')).catch((error: Error) => error);
+    const body = trickle(server.url);
+    await call(server.url, { method: 'GET', path: '/healthz', headers: {}, body: '' });
+    await server.close();
+    expect(await unanswered).toBeInstanceOf(Error);
+    expect(await body).toBe('');
+  });
+});

@@ -1,0 +1,129 @@
+/** Bytes that no HTTP client sends, over both transports: refused, and the process stays up. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { abandon, answered, raw, statusesOf, statusOf } from '../../support/service/raw.js';
+import { transports, world } from '../../support/service/server.js';
+import { agentOf, type Request, register, signed, status } from '../../support/service/signer.js';
+
+const REGISTER = '/api/v1/agents/register';
+
+describe.each(transports)('bytes over %s', (transport) => {
+  const begin = async () => {
+    const there = await world({ transport });
+    // After whatever was sent, the server answers others.
+    onTestFinished(async () => expect((await there.get('/healthz')).status).toBe(200));
+    return there;
+  };
+
+  test('the request-target is signed as sent, an empty query included', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const target = `/api/v1/agents/${ada.agentId}/status?`;
+    const { headers, body } = signed(ada, 'PUT', target, { status: 'active' });
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const length = `Content-Length: ${body.length}\r\n`;
+    const head = `PUT ${target} HTTP/1.1\r\nHost: localhost\r\n${length}${lines.join('')}\r\n`;
+    const text = await raw(there.url, `${head}${body}`);
+    expect(statusOf(text), text).toBe(200);
+  });
+
+  test('pipelined requests are answered in order', async () => {
+    const there = await begin();
+    const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    const paths = ['/api/v1/network/state', '/nowhere', '/healthz', '/api/v1/blocks?limit=0'];
+    const text = await raw(
+      there.url,
+      paths.map(one).join(''),
+      (got) => statusesOf(got).length === 4 && got.endsWith('}'),
+    );
+    expect(statusesOf(text)).toEqual([200, 404, 200, 400]);
+  });
+
+  test('two requests of one agent, pipelined, both count', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const asText = ({ method, path, headers, body }: Request) => {
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+      const length = `Content-Length: ${body.length}\r\n\r\n`;
+      return `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${lines.join('')}${length}${body}`;
+    };
+    const requests = ['inactive', 'maintenance'].map((to) => asText(status(ada, { status: to })));
+    const text = await raw(
+      there.url,
+      requests.join(''),
+      (got) => statusesOf(got).length === 2 && got.endsWith('}'),
+    );
+    expect(statusesOf(text)).toEqual([200, 200]);
+    expect((await there.read(`/api/v1/agents/${ada.agentId}`)).status).toBe('maintenance');
+  });
+
+  const get = 'GET /api/v1/network/state HTTP/1.1\r\n';
+  test.each([
+    [
+      'two Content-Length',
+      `${get}Host: localhost\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n`,
+      [400],
+    ],
+    ['two Host', `${get}Host: localhost\r\nHost: b\r\n\r\n`, [400]],
+    [
+      'length and chunks',
+      `${get}Host: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      [400],
+    ],
+    ['a bad length', `${get}Host: localhost\r\nContent-Length: x\r\n\r\n`, [400]],
+    [
+      'a bad chunk',
+      `${get}Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      [400, 411],
+    ],
+    ['long headers', `${get}Host: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, [431, 400]],
+    ['many headers', `${get}Host: localhost\r\n${'X: y\r\n'.repeat(5_000)}\r\n`, [431, 400]],
+    [
+      'a long URL',
+      `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+      [414, 431, 400, 404],
+    ],
+    ['another version', 'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n', [400, 505]],
+  ])('%s is refused', async (_, bytes, expected) => {
+    const there = await begin();
+    const text = await raw(there.url, bytes);
+    expect(expected, text).toContain(statusOf(text));
+  });
+
+  test('what is no request at all does not end the process', async () => {
+    const there = await begin();
+    const strange = [
+      'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'GET http://a/api/v1/network/state HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      `GET /ws/v1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
+      '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003\r\n\r\n',
+    ];
+    for (const bytes of strange) {
+      const done = (text: string) => answered(text) || text.endsWith('\r\n\r\n');
+      await raw(there.url, bytes, done);
+      expect((await there.get('/healthz')).status).toBe(200);
+    }
+  });
+
+  test('requests that are given up half-way', async () => {
+    const there = await begin();
+    const line = `POST ${REGISTER} HTTP/1.1\r\nHost: localhost\r\n`;
+    const head = `${line}Content-Type: application/json\r\n`;
+    const { headers, body } = register(agentOf('Ada'));
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const whole = `${line}Content-Length: ${body.length}\r\n`;
+    for (const bytes of [
+      'POST /api',
+      head,
+      'HELLO\r\n\r\n',
+      `${get}\r\n`,
+      `${head}Content-Length: 100\r\n\r\n{"name":`,
+      `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"na`,
+      `${whole}${lines.join('')}\r\n${body}`,
+    ]) {
+      await abandon(there.url, bytes);
+      expect((await there.get('/healthz')).status).toBe(200);
+    }
+  });
+});

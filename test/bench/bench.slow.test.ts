@@ -1,0 +1,56 @@
+/** `npm run bench` as users run it: a case by name, the result as JSON, and what is refused. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Value } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { cases } from '../../dist/bench/cases/index.js';
+import { BenchResult } from '../../dist/bench/result.js';
+import { folkmoot } from '../support/cli.js';
+import { temporaryFolder } from '../support/fixture.js';
+
+const program = fileURLToPath(new URL('../../dist/bench/main.js', import.meta.url));
+const bench = (...args: string[]) => folkmoot(args, { program });
+
+test('bench: a case by its name, as text and as JSON', async () => {
+  const file = join(temporaryFolder(), 'bench.json');
+  const { code, stdout, stderr } = await bench('--case', 'encode', '--seed', 'a', '--json', file);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('encode') });
+  const result = JSON.parse(readFileSync(file, 'utf8')) as BenchResult;
+  expect([...Value.Errors(BenchResult, result)]).toEqual([]);
+  expect(result).toMatchObject({ seed: 'a', size: 'small', rounds: 1, tiers: [] });
+  expect(result.r).toBeGreaterThan(0);
+  for (const row of result.cases) {
+    expect(row.case).toBe('encode');
+    expect(row.per_s).toBeGreaterThan(0);
+    expect(stdout).toContain(row.name);
+  }
+  expect(stdout).toContain(`commit ${result.commit}, seed a, size small`);
+});
+
+test('bench: an unknown case is refused with the names of all', async () => {
+  const { code, stdout, stderr } = await bench('--case', 'nonsense');
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(cases.map(({ name }) => name).join(', '));
+});
+
+test('docs/benchmarks.md: has a line for every case, in their order', () => {
+  const docs = readFileSync(new URL('../../docs/benchmarks.md', import.meta.url), 'utf8');
+  const lines = docs.split('## The cases')[1]!.split('## ')[0]!;
+  const listed = [...lines.matchAll(/^\| `([a-z-]+)` +\|/gm)].map(([, name]) => name);
+  expect(listed).toEqual(cases.map(({ name }) => name));
+});
+
+test('bench: an unknown size is refused', async () => {
+  const { code, stderr } = await bench('--size', 'huge');
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('small, large') });
+});
+
+test('bench: --help tells every case and shows examples', async () => {
+  const { code, stdout } = await bench('--help');
+  expect(code).toBe(0);
+  for (const { name, about } of cases) {
+    expect(stdout).toMatch(new RegExp(`^  ${name} +${about}$`, 'm'));
+  }
+  expect(stdout).toContain('npm run bench -- --case tiers --json tiers.json');
+});

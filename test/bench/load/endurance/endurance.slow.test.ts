@@ -1,0 +1,166 @@
+/**
+ * A server that works for long at 70 % of what it holds: it loses no event, its log replays, its
+ * disk grows by what votes take, and nothing else grows. What is measured is printed.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { folkmoot } from '../../../support/cli.js';
+import { counts } from '../../../support/counts.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { type Host, host, openFiles, stop } from '../../../support/host.js';
+import { type LoadResult, load } from '../generator.js';
+import { Listener } from './listener.js';
+import { hasProc, nodeArgs, type Trend, trendOf, type Vitals, vitalsOf } from './vitals.js';
+
+const SHARE = 0.7;
+const CONNECTIONS = 128;
+const votes = {
+  workload: 'votes',
+  agents: 100,
+  keepAgents: true,
+  connections: CONNECTIONS,
+  // A busy machine may hold a server up for seconds; that is not what is looked for here.
+  timeoutMs: 30_000,
+} as const;
+
+/**
+ * What fills up and then stays: the feed's ring is full after 16,384 events, and reputations, which
+ * begin at 50 and are told when they move by a tenth of a point, have settled after some 60 votes
+ * of each agent. Until then each vote brings two events, later hardly more than one.
+ */
+const WARM_VOTES = 10_000;
+
+/**
+ * What may be between the first third of a run and its last. Heap is what is reachable, and moves
+ * by half a mebibyte; the other is what allocators keep too, more of it when the machine is faster.
+ */
+const MEBIBYTE = 1024 * 1024;
+const mostHeapBytes = (from: number) => 1.05 * from + MEBIBYTE;
+const mostAnonymousBytes = (from: number) => 1.1 * from + 8 * MEBIBYTE;
+const MOST_BYTES_PER_VOTE = 1_200;
+
+const { enduranceSeconds, saturationSeconds } = counts;
+/** A slow machine warms up for longer, and replays faster than it served. */
+const timeoutMs = 300_000 + 3_000 * enduranceSeconds;
+
+const title = `endurance: ${enduranceSeconds} s at 70 % of saturation: nothing grows or is lost`;
+
+test(title, { timeout: timeoutMs }, async () => {
+  const data = temporaryFolder();
+  const server = await host({ data, nodeArgs });
+  const listener = await Listener.open(server.url);
+  const most = await saturated(server, listener);
+  const before = { disk: diskBytes(data), votes: listener.votes, files: filesOf(server) };
+
+  const { result, samples } = await loaded(server, SHARE * most.arrivals.accepted_per_s);
+  await listener.caughtUp();
+  const perVote = (diskBytes(data) - before.disk) / (listener.votes - before.votes);
+  const trends = trendsOf(samples);
+  print(result, perVote, trends);
+  expectAllAccepted(result);
+  await expectAllHeard(listener, before.votes + result.arrivals.accepted);
+  expectSteady(trends);
+  expect(perVote).toBeLessThan(MOST_BYTES_PER_VOTE);
+  // What the load had opened is closed with it.
+  await expect.poll(() => filesOf(server), { timeout: 10_000 }).toBeLessThanOrEqual(before.files);
+
+  await stop(server);
+  const replayed = await folkmoot(['replay', data, '--signatures'], { mostMs: timeoutMs });
+  expect(replayed.code, replayed.stdout + replayed.stderr).toBe(0);
+});
+
+/** What a server that is warmed up takes: each asks anew as soon as it has an answer. */
+async function saturated(server: Host, listener: Listener): Promise<LoadResult> {
+  const durationMs = 1_000 * saturationSeconds;
+  for (;;) {
+    const result = await load(server, {
+      ...votes,
+      rate: null,
+      concurrency: CONNECTIONS,
+      durationMs,
+    });
+    expectAllAccepted(result);
+    await listener.caughtUp();
+    if (listener.votes >= WARM_VOTES) return result;
+  }
+}
+
+/** The run of which it is about, and what the server held at regular times of it. */
+async function loaded(server: Host, ratePerS: number) {
+  const everySecond = Math.ceil(enduranceSeconds / 120);
+  const taken: Promise<Vitals>[] = [];
+  let seconds = 0;
+  const result = await load(
+    server,
+    {
+      ...votes,
+      rate: Math.round(ratePerS),
+      warmupMs: 1_000,
+      durationMs: 1_000 * enduranceSeconds,
+    },
+    {
+      onSecond({ phase }) {
+        if (phase !== 'measured') return;
+        seconds += 1;
+        if (seconds % everySecond === 0) taken.push(vitalsOf(server));
+      },
+    },
+  );
+  return { result, samples: await Promise.all(taken) };
+}
+
+const diskBytes = (data: string) => statSync(join(data, 'data.mdb')).size;
+
+const filesOf = ({ pid }: Host) => (hasProc ? openFiles(pid) : 0);
+
+type Trends = Record<keyof Vitals, Trend | null>;
+
+function trendsOf(samples: readonly Vitals[]): Trends {
+  return {
+    heapBytes: trendOf(samples.map(({ heapBytes }) => heapBytes)),
+    anonymousBytes: trendOf(samples.map(({ anonymousBytes }) => anonymousBytes)),
+    openFiles: trendOf(samples.map((one) => one.openFiles)),
+  };
+}
+
+function expectSteady({ heapBytes, anonymousBytes, openFiles: files }: Trends): void {
+  expect(heapBytes!.to).toBeLessThan(mostHeapBytes(heapBytes!.from));
+  if (!anonymousBytes || !files) return;
+  expect(anonymousBytes.to).toBeLessThan(mostAnonymousBytes(anonymousBytes.from));
+  // Connections are made when they are needed.
+  expect(files.to).toBeLessThanOrEqual(files.from + CONNECTIONS);
+}
+
+/** However slow the machine, nothing was refused or got lost. */
+function expectAllAccepted({ ended, arrivals, operations }: LoadResult): void {
+  expect(ended).toBe('complete');
+  expect(arrivals.accepted).toBeGreaterThan(0);
+  for (const { operation, sent, accepted, refused } of operations) {
+    expect({ operation, refused, accepted }).toEqual({ operation, refused: [], accepted: sent });
+  }
+}
+
+/** Every event was heard in its turn, and each vote that the server holds was among them. */
+async function expectAllHeard(listener: Listener, least: number): Promise<void> {
+  expect(listener.holes).toBe(0);
+  expect(listener.votes).toBe(await listener.heldVotes());
+  // A run does not count the votes of its first second, and those that end its last block.
+  expect(listener.votes).toBeGreaterThanOrEqual(least);
+}
+
+function print({ arrivals, asked, operations }: LoadResult, perVote: number, trends: Trends): void {
+  const shown = ({ from, to }: Trend, unit: number, digits: number) =>
+    `${(from / unit).toFixed(digits)} -> ${(to / unit).toFixed(digits)}`;
+  const { heapBytes, anonymousBytes, openFiles: files } = trends;
+  const p99 = operations.find(({ operation }) => operation === 'vote')?.response.p99;
+  const parts = [
+    `${Math.round(arrivals.accepted_per_s)} of ${asked.rate} votes a second`,
+    `p99 ${Math.round(p99 ?? 0)} ms`,
+    ...(heapBytes ? [`heap ${shown(heapBytes, MEBIBYTE, 1)} MiB`] : []),
+    ...(anonymousBytes ? [`RssAnon ${shown(anonymousBytes, MEBIBYTE, 1)} MiB`] : []),
+    ...(files ? [`files ${shown(files, 1, 0)}`] : []),
+    `disk ${Math.round(perVote)} bytes a vote`,
+  ];
+  process.stdout.write(`endurance: ${parts.join(', ')}\n`);
+}

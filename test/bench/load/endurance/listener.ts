@@ -1,0 +1,67 @@
+/** A subscriber by the client library from the first event on: counts votes and lost events. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AgentClient, EventStream } from 'folkmoot/client';
+import { onTestFinished } from 'vitest';
+import { clientOf } from '../../../client/helpers.js';
+import { everyTopic } from '../../../live/clients/subscriber.js';
+
+/** How long it may be behind the server without a further event. */
+const SILENT_MS = 10_000;
+
+export class Listener {
+  readonly client: AgentClient;
+  /** Votes that it was told of. */
+  votes = 0;
+  /** Events that did not come in their turn. */
+  holes = 0;
+  /** The last event. */
+  seq = 0;
+
+  private constructor(client: AgentClient) {
+    this.client = client;
+  }
+
+  /** It votes on nothing, so that blocks do not wait for it. */
+  static async open(url: string): Promise<Listener> {
+    const client = clientOf(url);
+    await client.register({ name: 'Listener', personality: 'neutral', capabilities: ['producer'] });
+    const listener = new Listener(client);
+    const events = client.events(everyTopic, { since: 0 });
+    onTestFinished(() => void events.return());
+    await events.opened;
+    void listener.#listen(events);
+    return listener;
+  }
+
+  /** Resolves when it has heard all that happened so far. @throws when nothing comes any more. */
+  async caughtUp(): Promise<void> {
+    const { event_seq } = await this.client.meta();
+    let heard = { seq: this.seq, atMs: performance.now() };
+    while (this.seq < event_seq) {
+      await pause(20);
+      if (this.seq > heard.seq) heard = { seq: this.seq, atMs: performance.now() };
+      else if (performance.now() - heard.atMs > SILENT_MS) {
+        throw new Error(`the listener heard ${this.seq} of ${event_seq} events, and no more come`);
+      }
+    }
+  }
+
+  /** Votes of all blocks, as the server has counted them. */
+  async heldVotes(): Promise<number> {
+    let votes = 0;
+    for (let from: { cursor?: string } | null = {}; from !== null; ) {
+      const page: Awaited<ReturnType<AgentClient['blocks']>> = await this.client.blocks(from);
+      for (const { tally } of page.blocks) votes += tally.approve + tally.reject;
+      from = page.next_cursor === null ? null : { cursor: page.next_cursor };
+    }
+    return votes;
+  }
+
+  async #listen(events: EventStream): Promise<void> {
+    for await (const { seq, type } of events) {
+      if (seq !== this.seq + 1) this.holes += 1;
+      this.seq = seq;
+      if (type === 'block_validation') this.votes += 1;
+    }
+  }
+}

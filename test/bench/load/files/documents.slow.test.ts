@@ -1,0 +1,78 @@
+/** The schema of a result and the guide to load testing: what the code says, and right. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { parseConditions, slo } from '../../../../dist/bench/load/figures/conditions.js';
+import { loadResultJsonSchema, meanings } from '../../../../dist/bench/load/files/json-schema.js';
+import { folkmoot } from '../../../support/cli.js';
+import { loadResult, saturation, tiers } from '../fixture.js';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const guide = readFileSync(`${root}docs/load-testing.md`, 'utf8');
+const readme = readFileSync(`${root}README.md`, 'utf8');
+const advice = 'it is out of date: npm run docs';
+
+test('docs/load-result.schema.json: is what the code says', () => {
+  const file = JSON.parse(readFileSync(`${root}docs/load-result.schema.json`, 'utf8')) as unknown;
+  expect(file, advice).toEqual(JSON.parse(JSON.stringify(loadResultJsonSchema())));
+});
+
+test('docs/load-testing.md: its dictionary is what the code says', () => {
+  const writer = fileURLToPath(new URL('../../../../tools/load-files.mjs', import.meta.url));
+  const written = execFileSync(process.execPath, [writer, '--print'], { encoding: 'utf8' });
+  expect(guide === written, advice).toBe(true);
+});
+
+test('schema: draft 2020-12 that takes results and nothing else', () => {
+  const accepts = new Ajv2020().compile(loadResultJsonSchema());
+  const whole = loadResult({ seconds: 2 }, { saturation: saturation(), tiers: tiers() });
+  expect([accepts(whole), accepts.errors]).toEqual([true, null]);
+  expect(accepts({ ...whole, colour: 'red' })).toBe(false);
+  expect(accepts({ ...whole, verdict: 'GOOD' })).toBe(false);
+});
+
+test('dictionary: every member that holds a value has a meaning, and they say something', () => {
+  const whole = loadResult({ seconds: 1 }, { saturation: saturation(), tiers: tiers() });
+  const known = new Map(meanings().map(({ path, meaning }) => [path, meaning]));
+  const leaves: string[] = [];
+  const visit = (path: string, value: unknown): void => {
+    // Told once, with the first of them.
+    if (/(?:response|service|latency|lag)$/.test(path) && known.has(path)) return;
+    if (Array.isArray(value) && typeof value[0] === 'object') return visit(`${path}[]`, value[0]);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      leaves.push(path);
+      return;
+    }
+    for (const [name, one] of Object.entries(value)) visit(path ? `${path}.${name}` : name, one);
+  };
+  visit('', whole);
+  expect(leaves.length).toBeGreaterThan(80);
+  expect(leaves.filter((path) => !known.has(path))).toEqual(['format']);
+});
+
+test('guide and README: their commands have only options that there are', async () => {
+  const text = guide + readme;
+  const commands = [...text.matchAll(/^npx folkmoot (load compare|load|serve) (.*)$/gm)];
+  expect(commands.length).toBeGreaterThan(10);
+  for (const [line, command, rest] of commands) {
+    const { stdout } = await folkmoot([...command!.split(' '), '--help']);
+    for (const [option] of rest!.matchAll(/--[a-z-]+/g)) expect(stdout, line).toContain(option);
+  }
+});
+
+test('guide: its conditions, objectives and figures can be read', () => {
+  const conditions = [...guide.matchAll(/--fail-on '([^']+)'/g)].map(([, text]) => text!);
+  const objectives = [...guide.matchAll(/--slo (\S+)/g)].map(([, text]) => text!);
+  expect(parseConditions(conditions, { relative: true }).length).toBeGreaterThan(3);
+  expect(slo(objectives.filter((text) => text.includes('='))).length).toBeGreaterThan(0);
+  const [, table = ''] = guide.split('| figure ');
+  const [rows = ''] = table.split('\n\n');
+  const named = rows.split('\n').flatMap((row) => [...row.split('|')[1]!.matchAll(/`([\w.]+)`/g)]);
+  expect(named.length).toBeGreaterThan(15);
+  for (const [, name] of named) {
+    const bound = /errors$/.test(name!) ? '1%' : /p\d+$|max$/.test(name!) ? '1ms' : '1';
+    expect(parseConditions([`${name}>${bound}`], { relative: false })).toHaveLength(1);
+  }
+});

@@ -1,0 +1,219 @@
+/** What a load run leaves in its folder: whole, the same as the result, and readable by others. */
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { HistogramLogReader, listTags } from 'hdr-histogram-js';
+import { expect, test } from 'vitest';
+import { prepareLoad, readLoad, writeLoad } from '../../../../dist/bench/load/files/index.js';
+import { Second } from '../../../../dist/bench/load/result.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { loadResult, nothing, percentilesOf, saturation, tiers } from '../fixture.js';
+
+const rows = (folder: string, name: string): Record<string, string>[] =>
+  parse(readFileSync(join(folder, name)), { columns: true, record_delimiter: '\n' });
+
+const mixed = () =>
+  loadResult(
+    { workload: 'mixed', operations: ['vote', 'propose', 'vote (beside)'], seconds: 3 },
+    { saturation: saturation(), tiers: tiers() },
+  );
+
+test('files: all of them, and the result comes back from file and folder', async () => {
+  const folder = join(temporaryFolder(), 'new', 'run');
+  const result = mixed();
+  await writeLoad(result, folder);
+  expect(readdirSync(folder).sort()).toEqual([
+    'errors.csv',
+    'histograms.hlog',
+    'latencies.csv',
+    'report.html',
+    'result.json',
+    'seconds.csv',
+  ]);
+  expect(readLoad(folder)).toEqual(result);
+  expect(readLoad(join(folder, 'result.json'))).toEqual(result);
+});
+
+test('files: any result comes back as it was, with a row for each of its figures', async () => {
+  const shape = fc.record({
+    seed: fc.nat(1_000),
+    workload: fc.constantFrom('votes', 'transactions', 'mixed', 'reads', 'subscribers'),
+    operations: fc.subarray(['vote', 'propose', 'read', 'meme', 'status', 'register']),
+    rate: fc.integer({ min: 1, max: 300 }),
+    seconds: fc.integer({ min: 1, max: 4 }),
+    medianMs: fc.constantFrom(0.002, 1, 50, 20_000),
+    failing: fc.constantFrom(0, 0.1, 1),
+    stall: fc.boolean(),
+  });
+  const free = fc.record({
+    seed: fc.string({ unit: 'grapheme' }),
+    machine: fc.string({ unit: 'binary' }),
+    reasons: fc.array(fc.string()),
+  });
+  await fc.assert(
+    fc.asyncProperty(shape, free, async (drawn, changes) => {
+      const folder = temporaryFolder();
+      const result = loadResult(drawn, changes);
+      await writeLoad(result, folder);
+      expect(readLoad(folder)).toEqual(JSON.parse(JSON.stringify(result)));
+      expect(rows(folder, 'seconds.csv')).toHaveLength(result.seconds.length);
+      for (const { operation, sent, accepted } of result.operations) {
+        const counted = rows(folder, 'errors.csv')
+          .filter((row) => row.operation === operation)
+          .reduce((sum, { count }) => sum + Number(count), 0);
+        expect(counted, operation).toBe(sent - accepted);
+      }
+    }),
+    { numRuns: 15 },
+  );
+});
+
+test('seconds.csv: the seconds of the result, empty where nothing was answered', async () => {
+  const folder = temporaryFolder();
+  const [first, ...rest] = loadResult({ seconds: 3 }).seconds;
+  const seconds = [{ ...first!, response_p50: null, response_p99: null }, ...rest];
+  await writeLoad(loadResult({}, { seconds }), folder);
+  const table = rows(folder, 'seconds.csv');
+  expect(Object.keys(table[0]!)).toEqual(Object.keys(Second.properties));
+  expect(table.map(({ accepted }) => Number(accepted))).toEqual(
+    seconds.map(({ accepted }) => accepted),
+  );
+  expect(table[0]).toMatchObject({ second: '0', response_p50: '', response_p99: '' });
+});
+
+test('latencies.csv: a ladder for each histogram, which agrees with the percentiles', async () => {
+  const folder = temporaryFolder();
+  const result = mixed();
+  await writeLoad(result, folder);
+  const table = rows(folder, 'latencies.csv');
+  const kinds = new Set(table.map(({ operation, time }) => `${operation} ${time}`));
+  expect([...kinds]).toEqual([
+    'vote response',
+    'vote service',
+    'propose response',
+    'propose service',
+    'vote (beside) response',
+    'vote (beside) service',
+    ' finality',
+    ' lag',
+  ]);
+  const at = (time: string, percentile: string) =>
+    Number(
+      table.find(
+        (row) => row.operation === '' && row.time === time && row.percentile === percentile,
+      )!.ms,
+    );
+  expect([at('finality', '50'), at('finality', '99'), at('finality', '100')]).toEqual([
+    result.finality.p50,
+    result.finality.p99,
+    result.finality.max,
+  ]);
+  const steps = table.filter(({ time }) => time === 'lag').map(({ ms }) => Number(ms));
+  expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+});
+
+test('histograms.hlog: the library reads it, by tags that hold no space', async () => {
+  const folder = temporaryFolder();
+  const finality = percentilesOf([1, 2, 3, 500]);
+  const result = { ...mixed(), finality };
+  await writeLoad(result, folder);
+  const text = readFileSync(join(folder, 'histograms.hlog'), 'utf8');
+  const tags = ['vote.response', 'vote.service', 'propose.response', 'propose.service'];
+  const beside = ['vote.beside.response', 'vote.beside.service'];
+  expect(listTags(text)).toEqual([...tags, ...beside, 'finality', 'lag']);
+  const reader = new HistogramLogReader(text);
+  const found = new Map<string, { count: number; longest: number; span: number[] }>();
+  for (let one = reader.nextIntervalHistogram(); one; one = reader.nextIntervalHistogram()) {
+    const { tag, totalCount: count, startTimeStampMsec: from, endTimeStampMsec: to } = one;
+    found.set(tag, { count, longest: one.getValueAtPercentile(100), span: [from, to] });
+  }
+  const started = Date.parse(result.started);
+  expect(found.get('finality')).toEqual({
+    count: 4,
+    longest: finality.max! * 1_000,
+    span: [started, started + 3_000],
+  });
+  expect(found.get('vote.response')!.count).toBe(result.operations[0]!.response.count);
+  const lines = text.trimEnd().split('\n');
+  expect(lines.slice(0, 3)).toEqual([
+    expect.stringContaining('#[Histogram log format version 1.3]'),
+    '#[StartTime: 1763758254.120 (seconds since epoch), 2025-11-21T20:50:54.120Z]',
+    '#[Values are microseconds, interval maxima milliseconds]',
+  ]);
+  expect(lines.every((line) => /^#\[|^"StartTimestamp"|^Tag=[\w.]+,[^ ]+$/.test(line))).toBe(true);
+});
+
+test('files: a folder that holds a run is refused before and after it, and stays', async () => {
+  const folder = temporaryFolder();
+  const first = loadResult({ seed: 1 });
+  await writeLoad(first, folder);
+  const refusal = {
+    code: 'OTHER_NETWORK',
+    message: expect.stringContaining('holds a run already'),
+  };
+  await expect(prepareLoad(folder)).rejects.toMatchObject(refusal);
+  await expect(writeLoad(loadResult({ seed: 2 }), folder)).rejects.toMatchObject(refusal);
+  expect(readLoad(folder)).toEqual(first);
+  const other = temporaryFolder();
+  writeFileSync(join(other, 'notes.txt'), 'mine');
+  await prepareLoad(other);
+  expect(readdirSync(other)).toEqual(['notes.txt']);
+});
+
+test('files: where a file is in the way of the folder, that is told', async () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  await expect(prepareLoad(file)).rejects.toMatchObject({ code: 'UNREADABLE' });
+});
+
+test('files: of a result that breaks its own schema nothing is written', async () => {
+  const folder = temporaryFolder();
+  const wrong = loadResult({}, { measured_s: Number.NaN });
+  await expect(writeLoad(wrong, folder)).rejects.toThrow('schema: /measured_s must be number');
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('read: what is not a result is refused with what it should be', () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'result.json');
+  const holding = (text: string) => {
+    writeFileSync(file, text);
+    return () => readLoad(file);
+  };
+  const whole = JSON.stringify(loadResult());
+  const refusal = (message: string) =>
+    expect.objectContaining({ code: 'MISSING', message: expect.stringContaining(message) });
+  expect(() => readLoad(join(folder, 'none'))).toThrow(
+    expect.objectContaining({ code: 'MISSING', message: expect.stringContaining('none does not') }),
+  );
+  expect(() => readLoad(folder)).toThrow(refusal('result.json cannot be used: ENOENT'));
+  expect(holding('')).toThrow(refusal('JSON'));
+  expect(holding(whole.slice(0, -9))).toThrow(refusal('JSON'));
+  for (const text of ['null', '7', '[]', '{}']) {
+    expect(holding(text)).toThrow(refusal('it names no format; expected folkmoot-load-1'));
+  }
+  expect(holding('{"format":"folkmoot-load-2"}')).toThrow(
+    refusal(
+      'its format is "folkmoot-load-2"; expected folkmoot-load-1. It should be the result.json',
+    ),
+  );
+  const change = (changes: object) => JSON.stringify({ ...loadResult(), ...changes });
+  expect(holding(change({ verdict: 'FINE' }))).toThrow(refusal('/verdict must be equal to one of'));
+  expect(holding(change({ extra: 1 }))).toThrow(refusal('/extra must NOT have additional'));
+  expect(holding(change({ r: '12' }))).toThrow(refusal('/r must be'));
+  expect(holding(change({ finality: { ...nothing(), count: -1 } }))).toThrow(
+    refusal('/finality/count must be >= 0'),
+  );
+  expect(holding(change({ tiers: undefined }))).toThrow(refusal('/tiers must have required'));
+});
+
+test('read: a folder in place of the file, and a file without end, are refused', () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'result.json'));
+  expect(() => readLoad(folder)).toThrow('result.json cannot be used: EISDIR');
+  const large = join(folder, 'large.json');
+  writeFileSync(large, '');
+  truncateSync(large, 65 * 2 ** 20);
+  expect(() => readLoad(large)).toThrow('it is larger than 64 MiB');
+});

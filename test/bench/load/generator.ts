@@ -1,0 +1,68 @@
+/** Load runs for tests: short, from this process, and sound whatever the server does. */
+import { Value } from 'folkmoot';
+import { expect } from 'vitest';
+import {
+  type LoadHooks,
+  type LoadOptions,
+  LoadResult,
+  loadDefaults,
+  runLoad,
+  workloadDefaults,
+} from '../../../dist/bench/load/index.js';
+
+export type Operation = LoadResult['operations'][number];
+export type { LoadResult };
+
+/** Without a warm-up, so that all that is sent by the schedule is measured. */
+export async function load(
+  { url }: { url: string },
+  asked: Partial<LoadOptions>,
+  hooks: LoadHooks = {},
+): Promise<LoadResult> {
+  const workload = asked.workload ?? 'reads';
+  const result = await runLoad(
+    {
+      ...loadDefaults,
+      ...workloadDefaults[workload],
+      ...{ url, workload, concurrency: null, seed: 'known', keepAgents: false },
+      ...{ warmupMs: 0, durationMs: 1_500, timeoutMs: 2_000, finalityTimeoutMs: 3_000 },
+      ...asked,
+    },
+    hooks,
+  );
+  expectSound(result);
+  return result;
+}
+
+/** What holds of every result: its sums add up, and each sample is of something seen. */
+export function expectSound(result: LoadResult): void {
+  expect([...Value.Errors(LoadResult, result)]).toEqual([]);
+  const { arrivals, operations, transactions, finality, delivery, seconds } = result;
+  for (const one of operations) {
+    const failed = one.lies + one.timed_out + one.broken + one.unfinished;
+    expect(one.accepted + refusedBy(one) + failed, one.operation).toBe(one.sent);
+    expect([one.response.count, one.service.count]).toEqual([one.accepted, one.accepted]);
+  }
+  const scheduled = operations.filter(({ operation }) => !operation.includes('beside'));
+  expect(sum(scheduled.map(({ accepted }) => accepted))).toBe(arrivals.accepted);
+  expect(sum(scheduled.map(({ sent }) => sent))).toBeLessThanOrEqual(arrivals.intended);
+  const { finalized, timed_out, unfinished, proposed, accepted } = transactions;
+  expect(finalized + timed_out + unfinished).toBe(proposed);
+  expect(accepted).toBeLessThanOrEqual(proposed);
+  expect(finality.count).toBe(finalized);
+  expect(delivery.delivered).toBeLessThanOrEqual(delivery.expected);
+  expect(delivery.latency.count).toBe(delivery.delivered);
+  expect(sum(seconds.map((second) => second.intended))).toBe(arrivals.intended);
+  expect(sum(seconds.map((second) => second.accepted))).toBe(arrivals.accepted);
+}
+
+export function operation(result: LoadResult, name: string): Operation {
+  const found = result.operations.find((one) => one.operation === name);
+  const names = result.operations.map((one) => one.operation);
+  if (!found) throw new Error(`nothing was said of ${name}, only of ${names.join(', ')}`);
+  return found;
+}
+
+export const refusedBy = ({ refused }: Operation) => sum(refused.map(({ count }) => count));
+
+export const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);

@@ -1,0 +1,95 @@
+/**
+ * A server whose behaviour is known, in a process of its own so that it does not share the load
+ * generator's event loop. What it did is written down, and a test compares a run with that.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { bundledChild } from '../../../support/child.js';
+import type { Asked, Made, Received, Record, Said } from './record.js';
+
+export { type Behaviour, reads } from './behaviour.js';
+export type { Received, Record } from './record.js';
+
+export interface KnownServer {
+  url: string;
+  /** What it did so far; of one that died, what it had done by then. */
+  record(): Promise<Record>;
+}
+
+/** Ended with the test file: tests that run at the same time share this module. */
+const children: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Bundled once a test file. */
+let program: Promise<string> | null = null;
+
+function host(): Promise<string> {
+  if (program) return program;
+  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  program = bundledChild('test/bench/load/known/host.ts', join(folder, 'known'));
+  return program;
+}
+
+const well: Made = {
+  behaviours: [],
+  citizens: 0,
+  shows: 'everything',
+  finalizes: true,
+  misdelivers: null,
+  checks: false,
+};
+
+/** Starts one that does all as it should, but for what is given. */
+export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer> {
+  const argument = JSON.stringify({ ...well, ...made });
+  const child = fork(await host(), [argument], { execArgv: [] });
+  children.push(child);
+  let last: Record | null = null;
+  child.on('message', (said: Said) => {
+    if ('record' in said) last = said.record;
+  });
+  const ended = once(child, 'exit');
+  const [first] = (await Promise.race([once(child, 'message'), ended])) as [Said | number | null];
+  if (typeof first !== 'object' || first === null || !('port' in first)) {
+    throw new Error(`the server of known behaviour did not start: ${first}`);
+  }
+  return {
+    url: `http://127.0.0.1:${first.port}`,
+    async record() {
+      if (child.connected) {
+        const asked: Asked = 'record';
+        // It may die before it hears that.
+        child.send(asked, () => {});
+        await Promise.race([once(child, 'message'), ended]);
+      }
+      if (!last) throw new Error('the server of known behaviour ended without its record');
+      return last;
+    },
+  };
+}
+
+/** Requests on these routes to which it did this. */
+export function deeds(record: Record, deed: Received['deed'], on: readonly string[]): Received[] {
+  return record.requests.filter((one) => one.deed === deed && on.includes(one.route));
+}
+
+/** From the request to its answer, in milliseconds, ascending. */
+export function serviceTimes(requests: readonly Received[]): number[] {
+  const times = requests.flatMap(({ atMs, answeredAtMs }) =>
+    answeredAtMs === null ? [] : [answeredAtMs - atMs],
+  );
+  return times.sort((one, other) => one - other);
+}
+
+/** The value that so many of a hundred do not exceed, by the nearest rank. */
+export function percentile(ascending: readonly number[], percent: number): number {
+  const rank = Math.max(1, Math.ceil((percent / 100) * ascending.length));
+  return ascending[rank - 1]!;
+}

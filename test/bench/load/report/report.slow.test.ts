@@ -1,0 +1,229 @@
+/// <reference lib="dom" />
+/** What the report of a load run says, and how a real browser shows it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeLoad } from '../../../../dist/bench/load/files/index.js';
+import type { LoadResult } from '../../../../dist/bench/load/result.js';
+import {
+  collisions,
+  executablePath,
+  faults,
+  hasBrowser,
+  launch,
+  type Setting,
+  show,
+} from '../../../report/browser.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { loadResult, nothing, saturation, tiers } from '../fixture.js';
+
+async function reportOf(result: LoadResult): Promise<{ file: string; page: string; text: string }> {
+  const folder = temporaryFolder();
+  await writeLoad(result, folder);
+  const file = join(folder, 'report.html');
+  const page = readFileSync(file, 'utf8');
+  const text = page
+    .replace(/<style>[\s\S]*?<\/style>/g, '')
+    .replace(/<wbr>/g, '')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/&#39;/g, "'")
+    .replace(/&gt;/g, '>')
+    .replace(/\s+/g, ' ');
+  return { file, page, text };
+}
+
+const headings = (page: string): string[] =>
+  [...page.matchAll(/<h[123]>([^<]*)<\/h[123]>/g)].map(([, text]) => text!);
+
+const silent = (): LoadResult =>
+  loadResult(
+    { operations: [], rate: 1, seconds: 1, failing: 0 },
+    {
+      r: null,
+      seconds: [],
+      verdict: 'INVALID',
+      reasons: ['the server went away before anything was accepted'],
+      ended: 'failed',
+      generator: { ...loadResult({ rate: 1, seconds: 1 }).generator, lag: nothing() },
+    },
+  );
+
+const results: Record<string, { result: () => LoadResult; figures: number }> = {
+  'votes with a stall': {
+    result: () => loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }),
+    figures: 6,
+  },
+  'a mixed load of many operations': {
+    result: () =>
+      loadResult({ workload: 'mixed', operations: ['vote', 'propose', 'read', 'meme'] }),
+    figures: 10,
+  },
+  subscribers: {
+    result: () => loadResult({ workload: 'subscribers', operations: ['status'], rate: 10 }),
+    figures: 6,
+  },
+  'a search for saturation': {
+    result: () => loadResult({ seconds: 3 }, { saturation: saturation() }),
+    figures: 6,
+  },
+  'an hour, second by second': {
+    result: () => loadResult({ rate: 3, seconds: 3_600, failing: 0 }),
+    figures: 4,
+  },
+  'a run in which nothing was answered': { result: silent, figures: 0 },
+};
+
+test('report: verdict first, then what was measured, then how to do it again', async () => {
+  const result = loadResult({ stall: true, failing: 0.02 }, { tiers: tiers() });
+  const { page, text } = await reportOf(result);
+  expect(headings(page)).toEqual([
+    'Load: votes, 1,000 a second, 10 s',
+    'Latency',
+    'Latency of vote',
+    'Lag of the generator',
+    'Over time',
+    'Arrivals over time',
+    'Response times over time',
+    'Requests',
+    'What was not accepted',
+    'Tiers',
+    'Where the time goes',
+    'Server, generator and machine',
+    'Do it again',
+  ]);
+  expect(text).toMatch(/10 s http:\/\/127\.0\.0\.1:8080, 2025-\S+ Verdict: VALID\. The server got/);
+  expect(text).toContain('accepted 980/s (98 %)');
+  expect(text).toContain('409 CONSENSUS_ERROR block_closed: 100, the most frequent.');
+  expect(text).toContain('vote 409 CONSENSUS_ERROR block_closed 100 1 %');
+  expect(text).toContain('engine+verify+store: 10,900/s, 0.88 R');
+  expect(text).toContain('limits bench durable before it answers yes');
+  expect(text).toContain(
+    'npx folkmoot load --url http://127.0.0.1:8080 --workload votes --rate 1000 --duration 10s In',
+  );
+  expect(text).toContain("load compare BASE.json result.json --fail-on 'p99>+10%'");
+  const { p99 } = result.operations[0]!.response;
+  expect(text).toContain(`p99 response ${Math.round(p99! * 100) / 100} ms`);
+});
+
+test('report: what is not usual is in the command that does it again', async () => {
+  const result = loadResult();
+  const asked = {
+    ...result.asked,
+    rate: null,
+    concurrency: 32,
+    loop: 'closed' as const,
+    agents: 7,
+  };
+  const { text } = await reportOf({ ...result, asked: { ...asked, timeout_ms: 900 } });
+  expect(text).toContain('Load: votes, 32 at a time, 10 s');
+  expect(text).toContain(
+    '--workload votes --concurrency 32 --duration 10s --agents 7 --timeout 900ms In',
+  );
+});
+
+test('report: transactions, finality and deliveries where there are any', async () => {
+  const { page, text } = await reportOf(loadResult({ workload: 'transactions', failing: 0 }));
+  expect(headings(page)).toContain('Finality of transactions');
+  expect(headings(page)).toContain('Finalized transactions over time');
+  expect(headings(page)).not.toContain('What was not accepted');
+  expect(text).toMatch(/finalized transactions 990\/s .* p99 finality [\d.]+ m?s/);
+  const watched = await reportOf(loadResult({ workload: 'subscribers', operations: ['status'] }));
+  expect(watched.text).toContain('deliveries 9,998 of 10,000');
+  expect(watched.text).toContain('holes that nobody announced 2');
+});
+
+test('report: saturation shows every bracket, and when the machine moved', async () => {
+  const found = saturation();
+  found.brackets[1]!.unstable = true;
+  found.brackets[2]!.fails = null;
+  const { page, text } = await reportOf(loadResult({ seconds: 3 }, { saturation: found }));
+  expect(headings(page).slice(0, 3)).toEqual([
+    'Load: votes, saturation',
+    'Saturation',
+    'The search for the rate that holds',
+  ]);
+  expect(text).toContain('rates that held 5,300 to 5,800/s');
+  expect(text).toContain('Bracket 1: 5,600/s holds, 6,100/s fails.');
+  expect(text).toContain('Bracket 2: 5,300/s holds, 5,900/s fails; the speed of the machine moved');
+  expect(text).toContain('Bracket 3: 5,800/s holds, no rate was found that fails.');
+  expect(text).toContain('--saturate --slo ');
+});
+
+test('report: a run that failed and measured nothing says so', async () => {
+  const { page, text } = await reportOf(silent());
+  expect(page).toContain('class="verdict bad"');
+  expect(text).toContain('Verdict: INVALID, failed.');
+  expect(text).toContain('The run could not go on: what is here was measured before.');
+  expect(text).toContain('the server went away before anything was accepted');
+  expect(text).toContain('Nothing was answered: there are no times.');
+});
+
+test('report: long runs stay small, say what a point is, and give the same bytes', async () => {
+  const hour = () => loadResult({ rate: 3, seconds: 3_600 });
+  const { page, text } = await reportOf(hour());
+  expect(page.length).toBeLessThan(400_000);
+  expect(text).toContain('Each point is the mean of 9 seconds.');
+  expect((await reportOf(hour())).page).toBe(page);
+});
+
+test('report: hundreds of codes are cut to the most frequent, and that is said', async () => {
+  const result = loadResult();
+  const [vote] = result.operations;
+  const refused = Array.from({ length: 400 }, (_, index) => ({
+    status: 500,
+    code: `CODE_${index}`,
+    reason: '-',
+    count: 1_000 - index,
+  }));
+  const { text } = await reportOf({ ...result, operations: [{ ...vote!, refused }] });
+  expect(text).toMatch(/ 3\d\d rarer codes are in errors\.csv\./);
+  expect(text).toContain('350 more are in errors.csv.');
+});
+
+const needs = `(needs ${executablePath})`;
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await launch();
+});
+afterAll(() => browser?.close());
+
+const settings: Setting[] = [
+  { width: 390, colorScheme: 'light' },
+  { width: 1_000, colorScheme: 'dark' },
+  { width: 720, colorScheme: 'dark', media: 'print' },
+];
+
+test.skipIf(!hasBrowser).each(Object.entries(results))(
+  `look: %s, light and dark, wide and narrow, on screen and paper ${needs}`,
+  async (_, { result, figures }) => {
+    const { file } = await reportOf(result());
+    for (const setting of settings) {
+      const { tab, complaints } = await show(browser, file, setting);
+      const where = JSON.stringify(setting);
+      expect(await tab.locator('figure').count(), where).toBe(figures);
+      expect(await tab.evaluate(faults), where).toEqual([]);
+      expect(await tab.evaluate(collisions), where).toEqual([]);
+      expect(complaints, where).toEqual([]);
+    }
+  },
+);
+
+const hostile =
+  `</title></style><script>alert(1)</script><img src=x onerror="alert(2)">` + `'&amp;\u0000`;
+
+test.skipIf(!hasBrowser)(`hostile: what a server says stays text ${needs}`, async () => {
+  const result = loadResult({}, { reasons: [hostile], machine: hostile, seed: hostile });
+  const [vote] = result.operations;
+  const refused = [{ status: 500, code: hostile, reason: hostile, count: 7 }];
+  const { file } = await reportOf({
+    ...result,
+    server: { ...result.server, version: hostile, limits_profile: hostile, network_id: hostile },
+    operations: [{ ...vote!, refused }],
+  });
+  const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });
+  expect(complaints).toEqual([]);
+  expect(await tab.locator('script, img, iframe, object, link[href^=http]').count()).toBe(0);
+  expect(await tab.textContent('.verdict')).toContain('<script>alert(1)</script>');
+  expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+});

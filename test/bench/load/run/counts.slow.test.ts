@@ -1,0 +1,121 @@
+/** What a server did to requests is counted as what it was, and exactly as often. */
+import { expect, test } from 'vitest';
+import { load, type Operation, operation } from '../generator.js';
+import { type Behaviour, deeds, knownServer, type Received, reads } from '../known/known-server.js';
+
+/** Unharmed: what is asked before the schedule begins. */
+const hits = { on: reads, after: 5 } as const;
+const full = { does: 'refuse', status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' } as const;
+
+interface Case {
+  name: string;
+  behaviour: Behaviour;
+  deed: Received['deed'];
+  count: (of: Operation) => number | undefined;
+}
+
+const inRefused = ({ refused }: Operation) => {
+  expect(refused).toEqual([{ ...fullRefusal, count: expect.any(Number) }]);
+  return refused[0]?.count;
+};
+const fullRefusal = { status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' };
+
+const cases: Case[] = [
+  {
+    name: 'dropped connections are broken',
+    behaviour: { ...hits, every: 100, does: 'drop' },
+    deed: 'drop',
+    count: ({ broken }) => broken,
+  },
+  {
+    name: 'answers cut in the middle are broken',
+    behaviour: { ...hits, every: 50, does: 'cut' },
+    deed: 'cut',
+    count: ({ broken }) => broken,
+  },
+  {
+    name: 'lies are lies',
+    behaviour: { ...hits, every: 7, does: 'lie' },
+    deed: 'lie',
+    count: ({ lies }) => lies,
+  },
+  {
+    name: '503s are refused by code',
+    behaviour: { ...hits, ...full, every: 20 },
+    deed: 'refuse',
+    count: inRefused,
+  },
+  {
+    name: 'a disk that is full in mid-run is refused by code',
+    behaviour: { ...hits, ...full, startMs: 500 },
+    deed: 'refuse',
+    count: inRefused,
+  },
+  {
+    name: 'requests without any answer time out',
+    behaviour: { ...hits, every: 25, does: 'keepSilent' },
+    deed: 'keepSilent',
+    count: ({ timed_out }) => timed_out,
+  },
+];
+
+test.concurrent.each(cases.map((one) => [one.name, one] as const))('counts: %s', async (_, {
+  behaviour,
+  deed,
+  count,
+}) => {
+  const server = await knownServer({ citizens: 3, behaviours: [behaviour] });
+  const result = await load(server, { rate: 200, durationMs: 2_000 });
+  const found = operation(result, 'read');
+  const record = await server.record();
+  const hit = deeds(record, deed, reads).length;
+  expect(hit).toBeGreaterThanOrEqual(2);
+  expect(count(found)).toBe(hit);
+  expect(found.accepted).toBe(found.sent - hit);
+  // All that the server saw, but for what was asked before the schedule began.
+  const before = deeds(record, 'answer', reads).length - found.accepted;
+  expect(before).toBeLessThanOrEqual(hits.after);
+  expect(result.ended).toBe('complete');
+  const target = Math.ceil(0.99 * result.arrivals.intended);
+  // Where latencies are the generator's own, that comes first; both are no figures to trust.
+  const trusted = ['VALID', 'UNSTABLE'].includes(result.verdict);
+  if (found.accepted < target) expect(trusted).toBe(false);
+});
+
+test.concurrent('counts: answers later than the deadline are not accepted', async () => {
+  const server = await knownServer({
+    behaviours: [
+      { ...hits, does: 'delay', fromMs: 5, toMs: 5 },
+      { ...hits, every: 5, does: 'delay', fromMs: 4_000, toMs: 4_000 },
+    ],
+  });
+  const found = operation(await load(server, { rate: 100, timeoutMs: 1_500 }), 'read');
+  const { requests } = await server.record();
+  const late = requests.filter(({ atMs, dueAtMs }) => dueAtMs - atMs > 3_900);
+  expect(late.length).toBeGreaterThan(20);
+  expect(found.timed_out).toBe(late.length);
+  expect(found.accepted).toBe(found.sent - late.length);
+  // Three digits of it are exact.
+  expect(found.service.max).toBeLessThan(1_502);
+});
+
+test.concurrent('counts: answers without an end are given up and cost no memory', async () => {
+  const server = await knownServer({ behaviours: [{ ...hits, every: 20, does: 'pour' }] });
+  const before = process.memoryUsage().rss;
+  const found = operation(await load(server, { rate: 100, timeoutMs: 800 }), 'read');
+  const poured = deeds(await server.record(), 'pour', reads).length;
+  expect(poured).toBeGreaterThanOrEqual(3);
+  expect(found.timed_out + found.broken + found.lies).toBe(poured);
+  expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
+});
+
+test.concurrent('counts: of a server that answers nothing, nothing is accepted', async () => {
+  const server = await knownServer({ behaviours: [{ ...hits, does: 'keepSilent' }] });
+  const begun = Date.now();
+  const result = await load(server, { rate: 100, durationMs: 1_000, timeoutMs: 500 });
+  expect(Date.now() - begun).toBeLessThan(10_000);
+  const found = operation(result, 'read');
+  expect(found.accepted).toBeLessThanOrEqual(hits.after);
+  expect(found.timed_out).toBe(found.sent - found.accepted);
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
+});

@@ -1,0 +1,81 @@
+/** However a server fails, the run ends in time, with what it measured, marked for what it is. */
+import { expect, test } from 'vitest';
+import { freePort } from '../../../client/helpers.js';
+import { expectOneLine, folkmoot } from '../../../support/cli.js';
+import { expectSound, type LoadResult, load, operation } from '../generator.js';
+import { deeds, knownServer, reads } from '../known/known-server.js';
+
+const short = ['--workload', 'reads', '--warmup', '0s', '--rate', '100'];
+
+test.concurrent('ends: nobody there, or nobody who answers: exit 1 with one line', async () => {
+  const silent = await knownServer({ behaviours: [{ on: ['meta'], does: 'keepSilent' }] });
+  const gone = `http://127.0.0.1:${await freePort()}`;
+  const runs = [gone, silent.url].map((url) =>
+    folkmoot(['load', '--url', url, ...short, '--json']),
+  );
+  for (const ended of await Promise.all(runs)) {
+    expect([ended.code, ended.stdout]).toEqual([1, '']);
+    expectOneLine(ended);
+    expect(ended.stderr).toContain('does not answer');
+  }
+});
+
+test.concurrent('ends: a server dies in mid-run: exit 14, with what was measured', async () => {
+  const behaviours = [{ on: reads, after: 5, does: 'die', startMs: 800 }] as const;
+  const server = await knownServer({ behaviours });
+  const args = ['load', '--url', server.url, ...short, '--duration', '60s', '--json'];
+  const begun = Date.now();
+  const { code, stdout, stderr } = await folkmoot(args);
+  expect(Date.now() - begun).toBeLessThan(40_000);
+  expect(code, stderr).toBe(14);
+  const result = JSON.parse(stdout) as LoadResult;
+  expectSound(result);
+  expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
+  expect(result.reasons.join()).toContain('the server is gone');
+  const { accepted, broken } = operation(result, 'read');
+  const answered = deeds(await server.record(), 'answer', reads).length;
+  expect(accepted).toBeGreaterThan(50);
+  expect(accepted).toBeLessThanOrEqual(answered);
+  expect(broken).toBeGreaterThan(0);
+  expect(result.measured_s).toBeLessThan(30);
+});
+
+test.concurrent('ends: another epoch after the run than before it: failed', async () => {
+  const behaviours = [{ on: reads, after: 5, does: 'newEpoch', startMs: 300 }] as const;
+  const result = await load(await knownServer({ behaviours }), { rate: 100, durationMs: 800 });
+  expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
+  expect(result.reasons.join()).toMatch(/epoch.*epoch-1.*epoch-2/);
+});
+
+test.concurrent('ends: the event stream is closed: nothing after it is counted', async () => {
+  const behaviours = [{ on: ['propose'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
+  const server = await knownServer({ behaviours });
+  const asked = { workload: 'transactions', rate: 100, batch: 5, durationMs: 5_000 } as const;
+  const result = await load(server, asked);
+  expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
+  expect(result.reasons.join()).toContain('the event stream was closed with 1001');
+  expect(result.measured_s).toBeLessThan(4);
+  const { finalized } = await server.record();
+  const final = finalized.reduce((sum, { transactions }) => sum + transactions, 0);
+  expect(result.transactions.finalized).toBeGreaterThan(0);
+  expect(result.transactions.finalized).toBeLessThanOrEqual(final);
+});
+
+test.concurrent('ends: a server begins anew under a chain: failed', async () => {
+  const behaviours = [{ on: ['vote'], after: 20, does: 'newEpoch', startMs: 300 }] as const;
+  const server = await knownServer({ behaviours });
+  const result = await load(server, { workload: 'votes', agents: 6, rate: 100, durationMs: 5_000 });
+  expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
+  expect(result.measured_s).toBeLessThan(4);
+  expect(operation(result, 'vote').accepted).toBe(
+    deeds(await server.record(), 'answer', ['vote']).filter(({ status }) => status === 201).length,
+  );
+});
+
+test.concurrent('ends: agents that are refused: nothing is measured, and it says why', async () => {
+  const quota = { status: 429, code: 'RATE_LIMITED', reason: 'QUOTA_USED' } as const;
+  const behaviours = [{ ...quota, on: ['register'], after: 3, does: 'refuse' }] as const;
+  const server = await knownServer({ behaviours });
+  const run = load(server, { workload: 'votes', agents: 6 });
+  await expect(run).rejects.toThrow(/not registered.*429 RATE_LIMITED.*--limits off/);
+});

@@ -1,0 +1,78 @@
+/** Latencies agree with what the server wrote down, and a stall cannot hide in the open loop. */
+import { expect, test } from 'vitest';
+import { counts } from '../../../support/counts.js';
+import { load, operation, sum } from '../generator.js';
+import {
+  type KnownServer,
+  knownServer,
+  percentile,
+  reads,
+  serviceTimes,
+} from '../known/known-server.js';
+
+/** What is between the server's clock and the generator's on a machine with other work. */
+const SLACK_MS = 25;
+
+async function ownTimes(server: KnownServer): Promise<number[]> {
+  const { requests } = await server.record();
+  return serviceTimes(requests.filter(({ route }) => reads.includes(route)));
+}
+
+test.each([
+  ['constant', 50, 50],
+  ['uniform', 20, 220],
+])('latency: of a %s delay, agrees with the record of the server', async (_, fromMs, toMs) => {
+  const server = await knownServer({ behaviours: [{ on: reads, does: 'delay', fromMs, toMs }] });
+  const result = await load(server, { rate: 300 });
+  const { service, response } = operation(result, 'read');
+  const { lag } = result.generator;
+  const own = await ownTimes(server);
+  for (const [name, percent, late] of [
+    ['p50', 50, lag.p90],
+    ['p90', 90, lag.p99],
+    ['p99', 99, lag.max],
+  ] as const) {
+    const truth = percentile(own, percent);
+    expect(service[name], name).toBeGreaterThan(truth - 2);
+    // Whoever is late to send is as late to see the answer.
+    expect(service[name], name).toBeLessThan(truth + SLACK_MS + 2 * late!);
+    expect(response[name], name).toBeGreaterThanOrEqual(service[name]!);
+  }
+  expect(own[0]).toBeGreaterThan(fromMs - 2);
+  expect(service.min).toBeGreaterThan(own[0]! - 1);
+  expect(service.max).toBeGreaterThan(own.at(-1)! - 1);
+});
+
+const durationMs = 1_000 * counts.stalledSeconds;
+const stall = { on: reads, does: 'stall', startMs: 500, endMs: 1_500 } as const;
+
+test('latency: a stall of a second shows in p99 in the open loop, and in its seconds', async () => {
+  const server = await knownServer({ behaviours: [stall] });
+  const result = await load(server, { rate: 200, durationMs, connections: 16 });
+  const { response, service, broken, timed_out } = operation(result, 'read');
+  // Two hundred wait, on average half of the second: of all, a tenth at least.
+  expect(response.p99).toBeGreaterThan(800);
+  expect(response.p99).toBeLessThan(2_000);
+  // Sixteen were sent and stood still, the others waited in line: only the response time has them.
+  expect(service.p90).toBeLessThan(500);
+  expect(service.max).toBeGreaterThan(900);
+  expect([broken, timed_out]).toEqual([0, 0]);
+  // The second half of the first second, and the first half of the one after it.
+  expect(result.seconds[0]!.accepted).toBeLessThan(150);
+  expect(Math.max(...result.seconds.map(({ accepted }) => accepted))).toBeGreaterThan(200);
+  expect(result.seconds[1]!.response_p99).toBeGreaterThan(700);
+  expect(sum(result.seconds.map(({ accepted }) => accepted))).toBe(200 * counts.stalledSeconds);
+});
+
+test('latency: the closed loop does not see the same stall in p99', async () => {
+  const server = await knownServer({ behaviours: [stall] });
+  const concurrency = 4;
+  const result = await load(server, { rate: null, concurrency, durationMs });
+  const { response, sent } = operation(result, 'read');
+  expect(sent).toBeGreaterThan(100 * concurrency);
+  expect(response.p99).toBeLessThan(500);
+  expect(response.max).toBeGreaterThan(900);
+  const slow = (await ownTimes(server)).filter((time) => time > 500);
+  expect(slow).toHaveLength(concurrency);
+  expect(result.asked).toMatchObject({ loop: 'closed', rate: null, concurrency });
+});

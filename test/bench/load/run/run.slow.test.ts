@@ -1,0 +1,148 @@
+/** Runs against a small server in this process: what is sent, when, and what becomes of it. */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { type LoadOptions, type LoadResult, runLoad } from '../../../../dist/bench/load/index.js';
+import { LoadResult as schema } from '../../../../dist/bench/load/result.js';
+import { Value } from '../../../../dist/engine/index.js';
+
+const state = JSON.stringify({
+  success: true,
+  data: { block_height: 1, validators: [], producers: [] },
+});
+
+/** Answers reads by `listener`, and says that it has no meta. */
+async function server(listener: RequestListener): Promise<string> {
+  const serving = createServer((request, response) => {
+    if (request.url !== '/api/v1/meta') return listener(request, response);
+    response.writeHead(404).end('{}');
+  });
+  serving.listen(0, '127.0.0.1');
+  await new Promise((resolve) => serving.once('listening', resolve));
+  onTestFinished(() => {
+    serving.closeAllConnections();
+    serving.close();
+  });
+  return `http://127.0.0.1:${(serving.address() as AddressInfo).port}`;
+}
+
+const run = (url: string, change: Partial<LoadOptions>, signal?: AbortSignal) => {
+  const options: LoadOptions = {
+    url,
+    workload: 'reads',
+    rate: 100,
+    concurrency: null,
+    agents: 0,
+    batch: 0,
+    durationMs: 1_000,
+    warmupMs: 200,
+    timeoutMs: 2_000,
+    finalityTimeoutMs: 1_000,
+    connections: 16,
+    seed: 'x',
+    keepAgents: false,
+    ...change,
+  };
+  return runLoad(options, signal ? { signal } : {});
+};
+
+/** Every request ends as one thing, and the result is what its schema says. */
+function consistent(result: LoadResult): void {
+  expect(Value.Check(schema, result)).toBe(true);
+  for (const one of result.operations) {
+    const refused = one.refused.reduce((sum, { count }) => sum + count, 0);
+    const { accepted, lies, timed_out, broken, unfinished } = one;
+    expect(accepted + refused + lies + timed_out + broken + unfinished).toBe(one.sent);
+  }
+}
+
+test('run: the open loop sends what its schedule says, the warm-up is not counted', async () => {
+  let asked = 0;
+  const url = await server((_, response) => {
+    asked += 1;
+    response.end(state);
+  });
+  const result = await run(url, {});
+  consistent(result);
+  expect(result.arrivals.intended).toBe(100);
+  expect(result.operations[0]).toMatchObject({ operation: 'read', sent: 100, accepted: 100 });
+  // And up to 20 for warming up, and the list of agents before it.
+  expect(asked).toBeGreaterThan(101);
+  expect(asked).toBeLessThanOrEqual(121);
+  expect(result.server).toMatchObject({ url, version: null, epoch: null });
+});
+
+test('run: the closed loop has never more under way than it may', async () => {
+  let underWay = 0;
+  let most = 0;
+  const url = await server((_, response) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    setTimeout(() => {
+      underWay -= 1;
+      response.end(state);
+    }, 10);
+  });
+  const result = await run(url, { rate: null, concurrency: 5, durationMs: 500 });
+  consistent(result);
+  expect(most).toBe(5);
+  expect(result.arrivals.accepted).toBeGreaterThan(20);
+  expect(result.asked).toMatchObject({ loop: 'closed', rate: null, concurrency: 5 });
+});
+
+test('run: waiting for a free connection is response time, and no service time', async () => {
+  const url = await server((_, response) => setTimeout(() => response.end(state), 50));
+  const result = await run(url, { rate: 40, connections: 1 });
+  consistent(result);
+  const { response, service } = result.operations[0]!;
+  expect(service.p50).toBeLessThan(150);
+  expect(response.max!).toBeGreaterThan(service.max! + 200);
+  expect(result.verdict).not.toBe('VALID');
+});
+
+test('run: answers are told apart, and only what holds its data is accepted', async () => {
+  let count = 0;
+  const refusal = { success: false, error: { code: 'RATE_LIMITED', details: { reason: 'RATE' } } };
+  const answers: RequestListener[] = [
+    (_, response) => response.end(state),
+    (_, response) => response.writeHead(429).end(JSON.stringify(refusal)),
+    (_, response) => response.writeHead(502).end('<html>'),
+    (_, response) => response.end(),
+    (_, response) => response.end('{"success":true,"data":{}}'),
+    (_, response) => void response.socket!.destroy(),
+    () => {},
+  ];
+  const url = await server((...both) => {
+    count += 1;
+    answers[count % answers.length]!(...both);
+  });
+  const result = await run(url, { rate: 70, timeoutMs: 300, warmupMs: 0 });
+  consistent(result);
+  const [only] = result.operations;
+  expect(only).toMatchObject({ sent: 70, accepted: 10, lies: 20, broken: 10, timed_out: 10 });
+  expect(only!.refused).toEqual([
+    { status: 429, code: 'RATE_LIMITED', reason: 'RATE', count: 10 },
+    { status: 502, code: '-', reason: '-', count: 10 },
+  ]);
+  expect(only!.response.count).toBe(10);
+  expect(result.verdict).toBe('INVALID');
+});
+
+test('run: a server that closes each connection after its answer breaks nothing', async () => {
+  const url = await server((_, response) => {
+    response.setHeader('Connection', 'close').end(state);
+  });
+  const result = await run(url, { rate: null, concurrency: 3, durationMs: 300 });
+  consistent(result);
+  expect(result.operations[0]!.accepted).toBe(result.operations[0]!.sent);
+  expect(result.arrivals.accepted).toBeGreaterThan(10);
+});
+
+test('run: an interruption ends it early, with what was measured by then', async () => {
+  const url = await server((_, response) => response.end(state));
+  const result = await run(url, { durationMs: 60_000 }, AbortSignal.timeout(800));
+  consistent(result);
+  expect(result.ended).toBe('interrupted');
+  expect(result.measured_s).toBeLessThan(30);
+  expect(result.arrivals.accepted).toBe(result.operations[0]!.accepted);
+});

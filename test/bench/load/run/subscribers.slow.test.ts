@@ -1,0 +1,73 @@
+/** Deliveries agree with what the server sent to its subscribers, and what it did not. */
+import { expect, test } from 'vitest';
+import { full } from '../../../support/counts.js';
+import { load, operation } from '../generator.js';
+import { knownServer } from '../known/known-server.js';
+
+const asked = {
+  workload: 'subscribers',
+  agents: 20,
+  rate: 40,
+  durationMs: 1_000,
+  timeoutMs: 800,
+  // Their last updates would be deliveries too.
+  keepAgents: true,
+} as const;
+
+test.concurrent.each([
+  'everything',
+  'interface',
+] as const)('subscribers: each update reaches each of them once (%s)', async (shows) => {
+  const server = await knownServer({ shows, checks: true });
+  const { delivery, arrivals } = await load(server, asked);
+  const { wrong, delivered, sockets } = await server.record();
+  expect(wrong).toEqual([]);
+  expect(delivery).toMatchObject({ subscribers: 20, holes: 0, disconnects: 0 });
+  expect(delivery.expected).toBe(20 * arrivals.accepted);
+  expect([delivery.delivered, sockets.authenticated]).toEqual([delivered.agent_status, 20]);
+  expect(delivery.delivered).toBe(delivery.expected);
+});
+
+const wrongs = [
+  ['withhold', 'interface'],
+  ['repeat', 'everything'],
+  ['withhold', 'everything'],
+  ['repeat', 'interface'],
+] as const;
+
+test.concurrent.each(
+  full ? wrongs : wrongs.slice(0, 2),
+)('subscribers: each event that a server %ss is a hole (%s)', async (does, shows) => {
+  const misdelivers = { types: ['agent_status'], every: 50, does } as const;
+  const server = await knownServer({ shows, misdelivers });
+  const { delivery } = await load(server, asked);
+  const { misdelivered } = await server.record();
+  expect(misdelivered).toBeGreaterThan(5);
+  expect(delivery.holes).toBeLessThanOrEqual(misdelivered);
+  // A run ends when all have heard: the very last event may come twice after that.
+  expect(delivery.holes).toBeGreaterThanOrEqual(misdelivered - (does === 'repeat' ? 1 : 0));
+  const missing = does === 'withhold' ? misdelivered : 0;
+  expect(delivery.delivered).toBe(delivery.expected - missing);
+});
+
+test.concurrent('subscribers: events that are none are passed over', async () => {
+  const misdelivers = { types: ['agent_status'], every: 50, does: 'garble' } as const;
+  const server = await knownServer({ misdelivers });
+  const { delivery, ended } = await load(server, asked);
+  expect((await server.record()).misdelivered).toBeGreaterThan(5);
+  expect(ended).toBe('complete');
+  expect(delivery.delivered).toBeGreaterThan(0);
+});
+
+test.concurrent('subscribers: closed connections are disconnects, and hear no more', async () => {
+  const behaviours = [{ on: ['status'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
+  const server = await knownServer({ behaviours });
+  const result = await load(server, asked);
+  const { delivery } = result;
+  const { delivered, sockets } = await server.record();
+  expect(sockets.closed).toBe(20);
+  expect(delivery.disconnects).toBe(20);
+  expect(delivery.delivered).toBe(delivered.agent_status);
+  expect(delivery.delivered).toBeLessThan(20 * operation(result, 'status').accepted);
+  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
+});

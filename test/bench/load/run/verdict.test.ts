@@ -1,0 +1,86 @@
+/** When a run's figures can be trusted: the rule, case by case. */
+import { expect, test } from 'vitest';
+import { type Evidence, verdictOf } from '../../../../dist/bench/load/run/verdict.js';
+
+/** A run with which nothing is wrong. */
+const well: Evidence = {
+  ended: 'complete',
+  targetPerS: 1_000,
+  sentPerS: 1_000,
+  acceptedPerS: 1_000,
+  lagP90: 1,
+  lagP99: 2,
+  responseP99: 20,
+  utilization: 0.3,
+  transactions: { proposed: 200, timed_out: 2 },
+  delivery: { subscribers: 100, expected: 200, holes: 2, disconnects: 1 },
+  halves: [
+    { accepted: 5_000, response_p50: 3 },
+    { accepted: 5_000, response_p50: 3 },
+  ],
+};
+
+const closed: Partial<Evidence> = { targetPerS: null };
+const slow: Partial<Evidence> = { sentPerS: 700, acceptedPerS: 700, responseP99: 3_000 };
+const halves = (first: [number, number], second: [number, number]): Partial<Evidence> => ({
+  halves: [
+    { accepted: first[0], response_p50: first[1] },
+    { accepted: second[0], response_p50: second[1] },
+  ],
+});
+
+test.each<[string, Partial<Evidence>, string]>([
+  ['nothing wrong', {}, 'VALID'],
+  ['99 % of the rate', { acceptedPerS: 990 }, 'VALID'],
+  ['less than 99 % of the rate', { acceptedPerS: 989 }, 'INVALID'],
+  ['a slow server', slow, 'INVALID'],
+  [
+    'a server that refuses, asked by a late generator',
+    { acceptedPerS: 900, lagP99: 15 },
+    'INVALID',
+  ],
+  ['nothing accepted', { ...closed, acceptedPerS: 0 }, 'INVALID'],
+  ['a server that is gone', { ended: 'failed' }, 'INVALID'],
+  [
+    'transactions that are never final',
+    { transactions: { proposed: 200, timed_out: 3 } },
+    'INVALID',
+  ],
+  ['deliveries that are missing', { delivery: { ...well.delivery, holes: 3 } }, 'INVALID'],
+  ['subscribers thrown out', { delivery: { ...well.delivery, disconnects: 2 } }, 'INVALID'],
+  ['an interruption', { ended: 'interrupted', halves: null }, 'VALID'],
+  ['a generator too late to send all', { ...slow, lagP99: 1_600 }, 'CLIENT_BOUND'],
+  ['a slow server, asked by a somewhat late generator', { ...slow, lagP99: 25 }, 'INVALID'],
+  ['a generator too busy to send all', { ...slow, utilization: 0.96 }, 'CLIENT_BOUND'],
+  ['a busy generator that sends all', { utilization: 0.99 }, 'VALID'],
+  ['response times that are the lag', { lagP99: 15, responseP99: 29 }, 'CLIENT_BOUND'],
+  ['lag all along, seen twice', { lagP90: 90, lagP99: 99, responseP99: 300 }, 'CLIENT_BOUND'],
+  ['lag all along, of slow answers', { lagP90: 12, lagP99: 15, responseP99: 300 }, 'VALID'],
+  ['response times of which lag is a part', { lagP99: 15, responseP99: 31 }, 'VALID'],
+  ['a closed loop on a busy generator', { ...closed, utilization: 0.96 }, 'CLIENT_BOUND'],
+  ['a closed loop, late for a tenth of the time', { ...closed, lagP90: 11 }, 'CLIENT_BOUND'],
+  ['a closed loop, late for a hundredth', { ...closed, lagP99: 40 }, 'VALID'],
+  ['halves that accept not the same', { ...closed, ...halves([500, 3], [440, 3]) }, 'UNSTABLE'],
+  ['halves that differ by chance', { ...closed, ...halves([8, 3], [6, 3]) }, 'VALID'],
+  ['halves of which one is slow', halves([5_000, 3], [5_000, 6.1]), 'UNSTABLE'],
+  ['halves slower by little time', halves([5_000, 0.5], [5_000, 2.4]), 'VALID'],
+])('verdict: %s', (_, change, expected) => {
+  const { verdict, reasons } = verdictOf({ ...well, ...change });
+  expect(verdict).toBe(expected);
+  // What failed is known to the run, not to the rule.
+  if (expected !== 'VALID' && change.ended !== 'failed') expect(reasons).not.toEqual([]);
+});
+
+test('verdict: reasons hold the figures that decided', () => {
+  const { reasons } = verdictOf({ ...well, ...slow, lagP99: 2_500.4 });
+  expect(reasons).toEqual([
+    'the generator was too slow: its lag is 2,500 ms at the 99th percentile',
+    '700 of 1,000 arrivals a second were accepted, 70 %; expected at least 99 %',
+  ]);
+});
+
+test('verdict: lag that is part of response times is told of a valid run', () => {
+  const { verdict, reasons } = verdictOf({ ...well, lagP99: 15, responseP99: 100 });
+  expect(verdict).toBe('VALID');
+  expect(reasons[0]).toContain('15 ms');
+});

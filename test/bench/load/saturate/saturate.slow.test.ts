@@ -1,0 +1,134 @@
+/** `--saturate` finds the capacity of a server whose capacity is known. */
+import { expect, test } from 'vitest';
+import { probeOf } from '../../../../dist/bench/load/saturate/probe.js';
+import { folkmoot } from '../../../support/cli.js';
+import { full } from '../../../support/counts.js';
+import { loadResult } from '../fixture.js';
+import { expectSound, type LoadResult } from '../generator.js';
+import { type Behaviour, knownServer, reads } from '../known/known-server.js';
+
+const CAPACITY = 400;
+const DURATION_S = 4;
+const REPEAT = 3;
+/** What holds has 99 % of its rate. */
+const most = (beforehandS: number) => (CAPACITY * (1 + beforehandS / DURATION_S)) / 0.99;
+
+const limited: [string, Behaviour, string[], number][] = [
+  // A fifth of a second is had at once.
+  ['refuses more than it can', { on: reads, does: 'limit', perSecond: CAPACITY }, [], most(0.2)],
+  // A line may grow until its end waits for as long as the objective allows.
+  [
+    'serves one after the other',
+    { on: reads, does: 'queue', eachMs: 1_000 / CAPACITY },
+    ['--slo', 'p99=300ms'],
+    most(0.3),
+  ],
+];
+
+async function search(url: string, slo: readonly string[]): Promise<LoadResult> {
+  const probes = ['--rate', '300', '--duration', `${DURATION_S}s`, '--warmup', '0s'];
+  const args = ['load', '--url', url, '--workload', 'reads', '--json', '--saturate', ...probes];
+  const ended = await folkmoot([...args, '--repeat', `${REPEAT}`, ...slo], { mostMs: 900_000 });
+  expect([0, 14], ended.stderr).toContain(ended.code);
+  const result = JSON.parse(ended.stdout) as LoadResult;
+  expectSound(result);
+  expect(ended.code).toBe(['VALID', 'UNSTABLE'].includes(result.verdict) ? 0 : 14);
+  return result;
+}
+
+// Three brackets take minutes: only the full tests have the time.
+test.runIf(full).each(limited)(
+  'saturate: the brackets of a server that %s are around its capacity',
+  async (_, behaviour, slo, mostHeld) => {
+    const server = await knownServer({ behaviours: [behaviour] });
+    const { brackets } = (await search(server.url, slo)).saturation!;
+    expect(brackets).toHaveLength(REPEAT);
+    for (const { holds, fails, probes } of brackets) {
+      expect(holds, JSON.stringify(probes)).toBeLessThanOrEqual(mostHeld);
+      expect(holds).toBeGreaterThan(0);
+      expect(fails).toBeGreaterThan(holds);
+      // Answers to what was under way at the end are counted: 128 connections, a third of a second.
+      const { accepted_per_s } = probes.reduce((a, b) => (a.rate > b.rate ? a : b));
+      expect(accepted_per_s).toBeLessThan((CAPACITY * (DURATION_S + 0.6)) / DURATION_S);
+    }
+    // Other work on the machine may spoil a probe, and only ever downwards.
+    const failed = brackets.map(({ fails }) => fails ?? 0);
+    expect(Math.max(...failed)).toBeGreaterThan(0.95 * CAPACITY);
+  },
+  900_000,
+);
+
+type Half = [accepted: number, p50: number];
+
+test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; halves?: Half[] }]>([
+  ['that is kept', true, {}],
+  ['of which less than 99 % is accepted', false, { share: 0.98 }],
+  ['of an invalid run', false, { verdict: 'INVALID' }],
+  [
+    'whose line grows',
+    false,
+    {
+      verdict: 'UNSTABLE',
+      halves: [
+        [500, 40],
+        [500, 120],
+      ],
+    },
+  ],
+  [
+    'whose medians differ by less than a hundredth of the time',
+    true,
+    {
+      verdict: 'UNSTABLE',
+      halves: [
+        [500, 4],
+        [500, 50],
+      ],
+    },
+  ],
+  [
+    'that is kept less and less',
+    false,
+    {
+      verdict: 'UNSTABLE',
+      halves: [
+        [560, 4],
+        [430, 4],
+      ],
+    },
+  ],
+  [
+    'of a server that warms up',
+    true,
+    {
+      verdict: 'UNSTABLE',
+      halves: [
+        [430, 120],
+        [560, 40],
+      ],
+    },
+  ],
+  ['of a run that ended early', true, { halves: [] }],
+])('probe: a rate %s holds: %s', (_, expected, { verdict = 'VALID', share = 1, halves }) => {
+  const { arrivals, ...rest } = loadResult({ rate: 100 });
+  const two = halves?.map(([accepted, response_p50]) => ({ accepted, response_p50 }));
+  const result = {
+    ...rest,
+    verdict,
+    arrivals: { ...arrivals, of_target: share, halves: two ?? arrivals.halves },
+  };
+  const r = { r_before: null, r_after: null };
+  const { holds, reasons, verdict: shown } = probeOf(result, { rate: 100, objectives: [], r });
+  expect(holds).toBe(expected);
+  // Whoever reads that it failed reads why.
+  if (!holds && share === 1 && shown !== 'INVALID') expect(reasons[0]).toMatch(/half/);
+});
+
+test('probe: an objective that is missed does not hold, and is the first reason', () => {
+  const objectives = [{ text: 'p99<=1ms', missed: () => 'p99<=1ms: it is 9 ms' }];
+  const result = loadResult({ rate: 100 }, { reasons: ['another'] });
+  const kept = { ...result, arrivals: { ...result.arrivals, of_target: 1 } };
+  const r = { r_before: 9_000, r_after: 9_100 };
+  const probe = probeOf(kept, { rate: 100, objectives, r });
+  expect(probe).toMatchObject({ holds: false, ...r, reasons: ['p99<=1ms: it is 9 ms', 'another'] });
+});

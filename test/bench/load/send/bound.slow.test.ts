@@ -1,0 +1,36 @@
+/** A generator that cannot keep its schedule says so, and does not blame the server. */
+import { expect, onTestFinished, test } from 'vitest';
+import { load, operation } from '../generator.js';
+import { knownServer, reads } from '../known/known-server.js';
+
+/** Keeps the event loop of the generator busy for so long, again and again. */
+function block(forMs: number, everyMs: number): void {
+  const timer = setInterval(() => {
+    const untilMs = performance.now() + forMs;
+    while (performance.now() < untilMs);
+  }, everyMs);
+  onTestFinished(() => clearInterval(timer));
+}
+
+test('generator: blocked again and again, it is CLIENT_BOUND and shows its lag', async () => {
+  const server = await knownServer();
+  block(150, 200);
+  const result = await load(server, { rate: 200 });
+  expect(result.verdict).toBe('CLIENT_BOUND');
+  expect(result.generator.lag.p99).toBeGreaterThan(100);
+  expect(result.generator.utilization).toBeGreaterThan(0.5);
+  expect(result.seconds[0]!.lag_max).toBeGreaterThan(100);
+  // The lag is part of the response time: that of a stalled server would be, too.
+  expect(operation(result, 'read').response.p99).toBeGreaterThan(100);
+});
+
+test('generator: a slow server without a free connection is not its fault', async () => {
+  const server = await knownServer({
+    behaviours: [{ on: reads, after: 1, does: 'delay', fromMs: 400, toMs: 400 }],
+  });
+  const result = await load(server, { rate: 100, connections: 8 });
+  expect(result.verdict).toBe('INVALID');
+  expect(operation(result, 'read').response.p90).toBeGreaterThan(600);
+  // Eight at a time, each for 400 ms: the other requests waited in line.
+  expect(result.arrivals.accepted).toBeLessThanOrEqual(40);
+});

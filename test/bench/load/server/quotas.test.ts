@@ -1,0 +1,65 @@
+/** A server's limits, held against what a run will ask. */
+import { expect, test } from 'vitest';
+import type { LoadOptions } from '../../../../dist/bench/load/options.js';
+import { checkQuotas } from '../../../../dist/bench/load/run/quotas.js';
+import type { Target } from '../../../../dist/bench/load/server/target.js';
+
+const asked: LoadOptions = {
+  url: 'http://127.0.0.1',
+  workload: 'votes',
+  rate: 100,
+  concurrency: null,
+  agents: 1_000,
+  batch: 0,
+  durationMs: 10_000,
+  warmupMs: 0,
+  timeoutMs: 1_000,
+  finalityTimeoutMs: 1_000,
+  connections: 1,
+  seed: 'x',
+  keepAgents: false,
+};
+
+const limited = (limits_profile: string | null): Target => ({
+  server: {
+    url: asked.url,
+    version: null,
+    limits_profile,
+    durable: null,
+    network_id: null,
+    epoch: null,
+  },
+  perMinute: { register: 1, vote: 10, propose: 5, read: 600 },
+});
+
+const check = (profile: string | null, change: Partial<LoadOptions>) => () =>
+  checkQuotas(limited(profile), { ...asked, ...change });
+
+test.each<[string | null, Partial<LoadOptions>]>([
+  ['off', { rate: 1_000_000 }],
+  [null, { rate: 1_000_000 }],
+  ['bench', {}],
+  ['spec', { workload: 'reads', rate: 10, durationMs: 60_000 }],
+  // A short run uses less than a minute's worth.
+  ['spec', { workload: 'reads', rate: 200, durationMs: 3_000 }],
+])('limits: with profile %s, %o may begin', (profile, change) => {
+  expect(check(profile, change)).not.toThrow();
+});
+
+test('limits: all that a run would hit is told, with what is allowed and what to do', () => {
+  expect(check('spec', { rate: 2_000 })).toThrow(
+    'the server limits rates (profile spec), and this run would be refused: ' +
+      'register: 1,000 a minute from one address are needed, ' +
+      '1 a minute (0.02 a second) are allowed; ' +
+      'vote: 20 a minute from one agent are needed, 10 a minute (0.17 a second) are allowed. ' +
+      'Start the server with --limits bench or --limits off, or ask for less',
+  );
+});
+
+test.each<[string, Partial<LoadOptions>]>([
+  ['register', { agents: 20_000 }],
+  ['vote', { agents: 10, rate: 200_000, durationMs: 60_000 }],
+  ['read', { workload: 'reads', rate: 200_000, durationMs: 60_000 }],
+])('limits: the limit %s of the profile bench can be too low', (limit, change) => {
+  expect(check('bench', change)).toThrow(new RegExp(`refused: ${limit}.*--limits off`));
+});

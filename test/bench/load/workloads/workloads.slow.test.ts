@@ -1,0 +1,206 @@
+/** Each workload against a real server: what a run counts is what the server holds. */
+import { agentId } from 'folkmoot/signing';
+import { expect, test } from 'vitest';
+import {
+  type LoadOptions,
+  type LoadResult,
+  loadDefaults,
+  runLoad,
+  workloadDefaults,
+} from '../../../../dist/bench/load/index.js';
+import { signatoryOf } from '../../../../dist/sim/keys.js';
+import { full } from '../../../support/counts.js';
+import { transports, world } from '../../../support/service/server.js';
+import { type Agent, propose, vote } from '../../../support/service/signer.js';
+import type { World } from '../../../support/service/world.js';
+
+const seed = 'workloads';
+
+/** Without a warm-up all that is sent is measured. */
+function asked(url: string, options: Partial<LoadOptions>): LoadOptions {
+  const workload = options.workload ?? 'votes';
+  return {
+    ...loadDefaults,
+    ...workloadDefaults[workload],
+    ...{ url, workload, concurrency: null, seed, keepAgents: false },
+    ...{ warmupMs: 0, durationMs: 1_000, connections: 32, finalityTimeoutMs: 10_000 },
+    ...options,
+  };
+}
+
+interface Block {
+  status: string;
+  producer: { public_key: string };
+  transactions: number;
+  tally: { approve: number };
+}
+
+/** Newest first. */
+const blocksOf = async (server: World) =>
+  (await server.read('/api/v1/blocks?limit=1000')).blocks as Block[];
+
+const validatorsOf = async (server: World) =>
+  (await server.read('/api/v1/network/agents')).validators as unknown[];
+
+/**
+ * All that was sent was accepted, and nothing came twice: a repeat is no acceptance. A busy machine
+ * may not send all that was intended.
+ */
+function expectAllAccepted(result: LoadResult): void {
+  expect(result.ended).toBe('complete');
+  expect(result.arrivals.accepted).toBeGreaterThan(0);
+  for (const { operation, sent, accepted, refused, lies } of result.operations) {
+    const good = { operation, refused: [], lies: 0, accepted: sent };
+    expect({ operation, refused, lies, accepted }).toEqual(good);
+  }
+}
+
+const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
+
+// What the transport is makes little difference to a client.
+for (const transport of full ? transports : transports.slice(0, 1)) {
+  test(`votes, ${transport}: each vote that is counted is on the server`, async () => {
+    const server = await world({ transport, limits: 'off' });
+    const result = await runLoad(asked(server.url, { agents: 30, rate: 300 }));
+    expectAllAccepted(result);
+    const blocks = await blocksOf(server);
+    const held = sum(blocks.map(({ tally }) => tally.approve));
+    // The last block is decided after the measured time.
+    expect(held - result.arrivals.accepted).toBeGreaterThanOrEqual(0);
+    expect(held - result.arrivals.accepted).toBeLessThanOrEqual(21);
+    expect(blocks.map(({ status, tally }) => [status, tally.approve])).toEqual(
+      blocks.map(() => ['finalized', 21]),
+    );
+    expect(result.generator).toMatchObject({ keys: 30, prepared_ahead: 1 });
+    // Nobody is left who never votes.
+    expect(await validatorsOf(server)).toEqual([]);
+  });
+
+  test(`transactions, ${transport}: as many are final as in the server's blocks`, async () => {
+    const server = await world({ transport, limits: 'off' });
+    const workload = 'transactions';
+    const result = await runLoad(asked(server.url, { workload, batch: 120, rate: 1_200 }));
+    expectAllAccepted(result);
+    const final = (await blocksOf(server)).filter(({ status }) => status === 'finalized');
+    const held = sum(final.map(({ transactions }) => transactions));
+    expect(held).toBe(120 * result.arrivals.accepted);
+    expect(result.transactions).toMatchObject({
+      ...{ proposed: held, accepted: held, finalized: held, timed_out: 0, unfinished: 0 },
+    });
+    expect(result.finality.count).toBe(held);
+    // Those of the senders and of four validators.
+    expect(result.generator.keys).toBeGreaterThanOrEqual(Math.min(1_000, held));
+  });
+
+  test(`subscribers, ${transport}: each update reaches each of them once`, async () => {
+    const { url } = await world({ transport, limits: 'off' });
+    const workload = 'subscribers';
+    const result = await runLoad(asked(url, { workload, agents: 40, rate: 40 }));
+    expectAllAccepted(result);
+    const due = 40 * result.arrivals.accepted;
+    expect(result.delivery).toMatchObject({
+      ...{ subscribers: 40, expected: due, delivered: due, holes: 0, disconnects: 0 },
+    });
+    expect(result.delivery.latency.count).toBe(due);
+  });
+}
+
+test('votes: in the closed loop, each waits for one before it', async () => {
+  const { url } = await world({ limits: 'off' });
+  const result = await runLoad(asked(url, { agents: 4, rate: null, concurrency: 2 }));
+  expectAllAccepted(result);
+});
+
+test('votes: agents of an earlier run with the same seed are called back', async () => {
+  const server = await world({ limits: 'off' });
+  const options = asked(server.url, { agents: 4, rate: 50, durationMs: 300 });
+  expectAllAccepted(await runLoad(options));
+  expectAllAccepted(await runLoad({ ...options, keepAgents: true }));
+  expect(await validatorsOf(server)).toHaveLength(4);
+});
+
+test('mixed: all that agents do is done, in the shares of the table', async () => {
+  const server = await world({ limits: 'off' });
+  const workload = 'mixed';
+  const result = await runLoad(asked(server.url, { workload, agents: 30, rate: 150, batch: 5 }));
+  expectAllAccepted(result);
+  const sent = new Map(result.operations.map((one) => [one.operation, one.sent]));
+  const share = (name: string) => (sent.get(name) ?? 0) / result.arrivals.accepted;
+  // A kind that has to wait falls behind by ten arrivals at most.
+  const slack = 11 / result.arrivals.accepted;
+  for (const [name, weight] of [
+    ['vote', 0.6],
+    ['read', 0.3],
+    ['status', 0.07],
+    ['meme', 0.03],
+  ] as const) {
+    expect(Math.abs(share(name) - weight), name).toBeLessThan(slack);
+  }
+  const final = (await blocksOf(server)).filter(({ status }) => status === 'finalized');
+  expect(result.transactions).toMatchObject({
+    ...{ finalized: 5 * final.length, timed_out: 0, unfinished: 0 },
+  });
+});
+
+test('others: a run that cannot decide a block says how many agents can', async () => {
+  const server = await world({ limits: 'off' });
+  for (const name of ['one', 'two', 'three']) {
+    await server.join(name, { capabilities: ['validator'] });
+  }
+  const refused = runLoad(asked(server.url, { agents: 6 }));
+  await expect(refused).rejects.toThrow(/3 other validators .* 7 approvals.* --agents 7 or more/);
+  // It was refused before anybody was registered.
+  expect(await validatorsOf(server)).toHaveLength(3);
+  expectAllAccepted(await runLoad(asked(server.url, { agents: 7, rate: 70 })));
+});
+
+test('others: the run goes on from a block that is not its own', async () => {
+  const server = await world({ limits: 'off' });
+  const other = await server.join('other', { capabilities: ['producer'] });
+  const running = runLoad(asked(server.url, { agents: 4, rate: 40, durationMs: 2_000 }));
+  let between = 0;
+  const ended = running.finally(() => {
+    between = Number.POSITIVE_INFINITY;
+  });
+  while ((await validatorsOf(server)).length < 4) await pause(20);
+  for (; between < 3; between += (await blockBetween(server, other)) ? 1 : 0) await pause(50);
+  const result = await ended;
+  expect(result.ended).toBe('complete');
+  const blocks = await blocksOf(server);
+  const theirs = blocks.findIndex(
+    (block) => isFinal(block) && block.producer.public_key === other.publicKey,
+  );
+  expect(theirs).toBeGreaterThan(0);
+  // After the last one that came between, there are blocks of the run again.
+  expect(blocks.slice(0, theirs).filter(isFinal).length).toBeGreaterThan(1);
+});
+
+test('interrupted: before anything is measured, its agents are taken out again', async () => {
+  const server = await world({ limits: 'off' });
+  const interruption = new AbortController();
+  const running = runLoad(asked(server.url, { agents: 20, rate: 20_000, durationMs: 20_000 }), {
+    signal: interruption.signal,
+    onPreparing: () => interruption.abort(),
+  });
+  await expect(running).rejects.toThrow('it was interrupted');
+  expect(await validatorsOf(server)).toEqual([]);
+});
+
+const isFinal = ({ status }: Block) => status === 'finalized';
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Somebody's block, approved with the run's own keys; false when the run was faster. */
+async function blockBetween(server: World, by: Agent): Promise<boolean> {
+  const { head_hash } = await server.read('/api/v1/network/state');
+  const answer = await server.send(propose(by, { parent_hash: head_hash, transactions: [] }));
+  if (answer.status !== 201) return false;
+  const statuses: unknown[] = [];
+  for (const ordinal of [1, 2, 3]) {
+    const keys = signatoryOf(`load/${seed}`, ordinal);
+    const voter = { ...keys, agentId: agentId(keys.publicKey) };
+    const { block_hash } = answer.data;
+    const voted = await server.send(vote(voter, { block_hash: String(block_hash) }));
+    statuses.push(voted.data?.block_status);
+  }
+  return statuses.includes('finalized');
+}

@@ -1,0 +1,63 @@
+/** The check of determinism: two runs in processes of their own, and where they part. */
+import { expect, test } from 'vitest';
+import { mutant } from '../../sim/swarm/mutant.js';
+import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
+import { type Ended, folkmoot, main } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const check = (args: readonly string[], program = main): Promise<Ended> =>
+  folkmoot(['sim', ...args, '--check-determinism'], { program });
+
+const personal = () => {
+  const raw = smallRaw(8);
+  const agents = [{ ...raw.agents[0], strategy: { kind: 'personality' } }];
+  return writeScenario(temporaryFolder(), { ...raw, agents, length: { blocks: 4 } });
+};
+
+/** A bug for tests: what is seen of the verifier, of which nothing may be seen. */
+const inline = "process.argv.includes('inline')";
+
+test('check: runs that are the same', async () => {
+  const file = personal();
+  const { code, stdout } = await check([
+    file,
+    '--check-determinism',
+    '--out=x',
+    '--verifier',
+    'off',
+  ]);
+  expect([0, 10]).toContain(code);
+  expect(stdout).toMatch(/^deterministic: both runs have the digest [0-9a-f]{64}\n$/);
+  const json = await check([file, '--json']);
+  expect(JSON.parse(json.stdout)).toEqual({ same: true, digest: stdout.trim().split(' ').at(-1) });
+});
+
+test('check: a run that cannot be says so, once', async () => {
+  const { code, stdout, stderr } = await check([personal(), '--set', 'links.luck=1']);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr.match(/folkmoot: /g)).toHaveLength(1);
+});
+
+test('check: a decision of its own for each run is named with its voter', async () => {
+  const from = "random: agent.chance('votes').int(101)";
+  const program = mutant('sim/agents/voting.js', from, `random: ${inline} ? 0 : 100`);
+  const set = ['--set', 'agents.town.traits={"random":100,"technical":0,"social":0,"meme":0}'];
+  const { code, stdout } = await check([personal(), ...set], program);
+  expect(code).toBe(12);
+  const lines = stdout.split('\n');
+  expect(lines[0]).toMatch(
+    /^not deterministic: the runs part at entry \d+ \((vote|discuss|meme)\)$/,
+  );
+  expect(stdout).toMatch(/^ {2}by {6}\S+ \(key [0-9a-f]{64}\)/m);
+  expect(stdout).toMatch(/^ {2}field {3}\S+/m);
+});
+
+test('check: the same entries with other consequences', async () => {
+  const from = 'const data = { block_hash: block.hash, decision, reason, timestamp, validator };';
+  const program = mutant('engine/core/commands/vote.js', from, `${from} data.reason += ${inline};`);
+  const { code, stdout } = await check([personal(), '--no-audit'], program);
+  expect(code).toBe(12);
+  expect(stdout).toMatch(/entry \d+ \(vote\): the entry is the same, what followed is not/);
+  expect(stdout).toMatch(/event {3}\d+ \(block_validation\)/);
+  expect(stdout).toMatch(/field {3}data\.reason/);
+});

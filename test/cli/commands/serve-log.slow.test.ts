@@ -1,0 +1,134 @@
+/** What `serve` logs at `debug` and `trace`, the words on a terminal, and why it cannot listen. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { agentOf } from '../../client/helpers.js';
+import { expectOneLine, folkmoot, main, suiteFolder } from '../../support/cli.js';
+import { transports } from '../../support/service/server.js';
+
+const folder = suiteFolder();
+const children = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+interface Line {
+  level: number;
+  msg: string;
+  [member: string]: unknown;
+}
+
+/** Serves with these options; gives what was logged once it has been stopped. */
+async function logged(options: readonly string[], work: (url: string) => Promise<unknown>) {
+  const args = [main, 'serve', '--port', '0', '--limits', 'bench', ...options];
+  const child = spawn(process.execPath, args);
+  children.add(child);
+  let [stdout, stderr] = ['', ''];
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      if (stdout.includes('\n')) resolve((JSON.parse(stdout) as { url: string }).url);
+    });
+    ended.then(() => reject(new Error(stderr)));
+  });
+  await work(url);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  children.delete(child);
+  return stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+/** A block that its producer finalizes, and a refusal. */
+async function work(url: string): Promise<void> {
+  const ada = await agentOf(url);
+  const { block_hash } = await ada.propose();
+  await ada.vote({ block_hash, decision: 'approve' });
+  await ada.block('0'.repeat(64)).catch(() => null);
+  await fetch(`${url}/%1b]0;owned%07`);
+}
+
+describe.each(transports)('serve --log-level over %s:', (transport) => {
+  const options = (level: string) => {
+    const data = join(folder, `${level}-${transport}`);
+    return ['--transport', transport, '--data', data, '--log-level', level];
+  };
+
+  test('debug has each request, refusal and block', async () => {
+    const lines = await logged(options('debug'), work);
+    const of = (msg: string) => lines.filter((line) => line.msg === msg);
+    expect(of('request')).toContainEqual(
+      expect.objectContaining({ method: 'POST', target: '/api/v1/consensus/vote', status: 201 }),
+    );
+    const [refused, ...more] = of('refused');
+    expect(refused).toMatchObject({
+      level: 20,
+      method: 'GET',
+      target: `/api/v1/blocks/${'0'.repeat(64)}`,
+      status: 404,
+      address: '127.0.0.1',
+      request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      reason: 'UNKNOWN_BLOCK',
+      why: expect.stringContaining('no block'),
+    });
+    expect(more).toMatchObject([{ reason: 'UNKNOWN_ROUTE' }]);
+    expect(of('block proposed')).toMatchObject([{ height: 1 }]);
+    expect(of('block finalized')).toMatchObject([{ height: 1, status: 'finalized' }]);
+    expect(lines.filter((line) => 'ms' in line)).toEqual([]);
+  });
+
+  test('trace has times, info has none of it', async () => {
+    const traced = await logged(options('trace'), work);
+    const requests = traced.filter(({ msg }) => msg === 'request' || msg === 'refused');
+    expect(requests.length).toBeGreaterThan(4);
+    for (const { ms } of requests) expect(ms).toEqual(expect.any(Number));
+    const usual = await logged(options('info'), work);
+    expect(usual.map(({ msg }) => msg)).toEqual(['listening', 'stopping']);
+    expect(usual[0]).toMatchObject({ transport, limits: 'bench', folder: expect.any(String) });
+  });
+
+  test('GET / leads to the page, and gives JSON to who asks for it', async () => {
+    await logged(options('warn').slice(0, -2), async (url) => {
+      const page = await fetch(url, { redirect: 'manual' });
+      expect([page.status, page.headers.get('location')]).toEqual([302, '/docs']);
+      const index = (await page.json()) as { data: Record<string, string> };
+      const json = await fetch(url, { headers: { Accept: 'application/json' } });
+      expect([json.status, await json.json()]).toEqual([200, index]);
+      for (const [name, path] of Object.entries(index.data)) {
+        const { status } = await fetch(`${url}${path}`);
+        expect(status, name).toBe(name === 'events' ? 404 : 200);
+      }
+    });
+  });
+
+  test.each([
+    ['an address of another machine', '203.0.113.7', /no such address/],
+    ['a name of nobody', 'nowhere.invalid', /no address is known under this name/],
+  ])('--host: %s is named as the cause, exit code 1', async (_, host, cause) => {
+    const data = ['--data', join(folder, `host-${transport}`)];
+    const args = ['serve', '--port', '0', '--host', host, '--transport', transport, ...data];
+    const ended = await folkmoot(args);
+    expect([ended.code, ended.stdout]).toEqual([1, '']);
+    expectOneLine(ended);
+    expect(ended.stderr).toMatch(cause);
+  });
+
+  test('--port: one that is taken is named as the cause', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => holder.once('listening', resolve));
+    const { port } = holder.address() as { port: number };
+    const data = ['--data', join(folder, `host-${transport}`)];
+    const ended = await folkmoot(['serve', '--port', `${port}`, '--transport', transport, ...data]);
+    holder.close();
+    expect(ended.code).toBe(1);
+    expectOneLine(ended);
+    expect(ended.stderr).toContain(`127.0.0.1:${port} cannot be listened on: another program`);
+  });
+});

@@ -1,0 +1,279 @@
+/** `folkmoot serve` as a user runs it: what it prints, what it keeps, and how it fails. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { expectOneLine, folkmoot, main, replayHere, suiteFolder } from '../../support/cli.js';
+import { abandon } from '../../support/service/raw.js';
+import { transports } from '../../support/service/server.js';
+import { agentOf, meme, type Request, register, status } from '../../support/service/signer.js';
+import { World } from '../../support/service/world.js';
+
+const folder = suiteFolder();
+const children = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+interface Process {
+  first: { event: string; url: string; ws_url: string; network_id: string };
+  world: World;
+  stdout(): string;
+  stderr(): string;
+  /** Sends SIGTERM and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  ended: Promise<number | null>;
+}
+
+/** Starts a server on a free port and waits for its first line. */
+async function start(name: string, args: string[] = [], env = {}): Promise<Process> {
+  const data = ['--data', join(folder, name)];
+  const child = spawn(process.execPath, [main, 'serve', ...data, ...args], {
+    env: { ...process.env, FOLKMOOT_PORT: '0', FOLKMOOT_LIMITS: 'bench', ...env },
+  });
+  children.add(child);
+  let [stdout, stderr] = ['', ''];
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<number | null>((resolve) => {
+    child.on('close', (code) => {
+      children.delete(child);
+      resolve(code);
+    });
+  });
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      if (stdout.includes('\n')) resolve(stdout.slice(0, stdout.indexOf('\n')));
+    });
+    ended.then((code) => reject(new Error(`ended with ${code}: ${stderr}`)));
+  });
+  const first = JSON.parse(line) as Process['first'];
+  return {
+    first,
+    world: new World({ url: first.url, wsUrl: first.ws_url }),
+    stdout: () => stdout,
+    stderr: () => stderr,
+    stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return ended;
+    },
+    ended,
+  };
+}
+
+const serve = (name: string, ...args: string[]) =>
+  folkmoot(['serve', '--data', join(folder, name), ...args]);
+
+test.each(
+  transports,
+)('serve: the first line, health, metrics and the end, %s', async (transport) => {
+  const name = `first-${transport}`;
+  const server = await start(name, ['--transport', transport, '--network-id', 'mine']);
+  expect(server.first).toEqual({
+    event: 'listening',
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    ws_url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/ws\/v1$/),
+    network_id: 'mine',
+  });
+  const { world } = server;
+  for (const path of ['/healthz', '/readyz']) {
+    expect((await world.get(path)).data).toEqual({ status: 'ok' });
+  }
+  const ada = await world.join('Ada');
+  const live = await world.listen(ada, ['network']);
+  const metrics = await world.get('/metrics');
+  expect(metrics.headers.get('content-type')).toMatch(/^text\/plain/);
+  expect(metrics.text).toMatch(/^folkmoot_ws_connections 1$/m);
+  const counted = /^folkmoot_http_requests_total\{route="\/api\/v1\/agents\/register",.*\} 1$/m;
+  expect(metrics.text).toMatch(counted);
+  expect((await world.read('/api/v1/meta')).durable).toBe(true);
+  expect(await server.stop()).toBe(0);
+  expect((await live.closed).code).toBe(1001);
+  expect(server.stdout().split('\n')).toHaveLength(2);
+});
+
+test('serve: options from the environment; a flag wins', async () => {
+  const env = {
+    FOLKMOOT_NETWORK_ID: 'from-env',
+    FOLKMOOT_POLICY: 'majority',
+    FOLKMOOT_WEIGHTS: 'reputation',
+    FOLKMOOT_VOTING_PERIOD_MS: '1234',
+    FOLKMOOT_MIN_VALIDATORS: '2',
+    FOLKMOOT_LIMITS: 'off',
+    FOLKMOOT_CORS: 'https://a.example',
+    FOLKMOOT_LOG_LEVEL: 'silent',
+    FOLKMOOT_TRANSPORT: 'node',
+  };
+  const server = await start('environment', ['--limits', 'spec'], env);
+  expect(await server.world.read('/api/v1/meta')).toMatchObject({
+    network_id: 'from-env',
+    policy: 'majority',
+    weights: 'reputation',
+    voting_period_ms: 1234,
+    min_validators: 2,
+    limits: { profile: 'spec' },
+  });
+  const Origin = 'https://a.example';
+  const { headers } = await fetch(`${server.first.url}/healthz`, { headers: { Origin } });
+  expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
+  expect(await server.stop('SIGINT')).toBe(0);
+  expect(server.stderr()).toBe('');
+});
+
+test.each(
+  transports,
+)('SIGTERM in the middle of work: all that was answered, %s', async (transport) => {
+  const name = `work-${transport}`;
+  const server = await start(name, ['--transport', transport]);
+  const { world } = server;
+  const answered: string[] = [];
+  // Eight clients that go on until the server does not any more.
+  const client = async (number: number) => {
+    for (let count = 0; ; count += 1) {
+      const agent = agentOf(`${number}-${count}`);
+      const answer = await world.send(register(agent)).catch(() => null);
+      if (answer?.status !== 201) return;
+      answered.push(agent.agentId);
+    }
+  };
+  const clients = Promise.all(Array.from({ length: 8 }, (_, number) => client(number)));
+  await expect.poll(() => answered.length, { timeout: 20_000 }).toBeGreaterThan(50);
+  const before = answered.length;
+  expect(await server.stop()).toBe(0);
+  await clients;
+  // What is in flight is answered; who goes on asking does not keep the server up.
+  expect(answered.length - before).toBeLessThan(1_000);
+  const replayed = await replayHere(join(folder, name));
+  expect(replayed).toMatchObject({ match: true, first_divergence: null });
+  const again = await start(name, ['--transport', transport]);
+  const { validators } = await again.world.read('/api/v1/network/agents');
+  const ids = new Set((validators as { id: string }[]).map(({ id }) => id));
+  expect(answered.filter((id) => !ids.has(id))).toEqual([]);
+  expect(replayed.entries).toBe(ids.size + 1);
+  expect(await again.stop()).toBe(0);
+});
+
+test.each(
+  transports,
+)('serve: bytes that are wrong do not end the process, %s', async (transport) => {
+  const server = await start(`wrong-${transport}`, ['--transport', transport]);
+  const ada = await server.world.join('Ada');
+  const { url } = server.first;
+  const form = meme(ada, { file: 'Hello', caption: 'A' });
+  const cut = (most: number): Request => ({ ...form, body: form.body.slice(0, most) });
+  for (let most = 1; most < form.body.length; most += 11) {
+    await server.world.send(cut(most)).catch(() => null);
+  }
+  const head =
+    'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n' +
+    'Content-Type: application/json\r\n';
+  const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
+  await abandon(url, `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(5)}`);
+  await abandon(url, `${head}Content-Length: 999999999\r\n\r\n{`);
+  await abandon(url, `${head}Content-Length: 100\r\n\r\n{`);
+  expect((await server.world.get('/healthz')).status).toBe(200);
+  expect(await server.stop()).toBe(0);
+  expect(server.stderr()).not.toContain('Error');
+});
+
+test('serve: a new folder draws its network id and keeps it; one can be given', async () => {
+  const first = await start('drawn');
+  const { network_id } = first.first;
+  expect(network_id).toMatch(/^devnet-[a-z2-7]{10}$/);
+  expect(await first.world.read('/api/v1/meta')).toMatchObject({ network_id });
+  expect(await first.stop()).toBe(0);
+  const again = await start('drawn');
+  expect(again.first.network_id).toBe(network_id);
+  expect(await again.stop()).toBe(0);
+  const named = await start('drawn', ['--network-id', network_id]);
+  expect(await named.stop()).toBe(0);
+  const other = await start('drawn-too');
+  expect(other.first.network_id).not.toBe(network_id);
+  expect(await other.stop()).toBe(0);
+});
+
+test('serve: goes on where it was left, with the same epoch', async () => {
+  const first = await start('goes-on');
+  const ada = await first.world.join('Ada');
+  await first.world.do(status(ada, { status: 'maintenance' }), 200);
+  const before = await first.world.read('/api/v1/meta');
+  expect(await first.stop()).toBe(0);
+  const second = await start('goes-on');
+  expect(await second.world.read('/api/v1/meta')).toEqual(before);
+  expect((await second.world.read(`/api/v1/agents/${ada.agentId}`)).status).toBe('maintenance');
+  expect(await second.stop()).toBe(0);
+});
+
+test.each(
+  transports,
+)('serve: a port that is taken is exit code 1 and one line, %s', async (transport) => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => holder.once('listening', resolve));
+  const { port } = holder.address() as { port: number };
+  const args = ['--port', `${port}`, '--transport', transport];
+  const ended = await serve(`taken-${transport}`, ...args);
+  holder.close();
+  expect([ended.code, ended.stdout]).toEqual([1, '']);
+  expectOneLine(ended);
+});
+
+test.each(
+  transports,
+)('serve: a port that another one serves is taken too, %s', async (transport) => {
+  const server = await start(`holds-${transport}`, ['--transport', transport]);
+  const { port } = new URL(server.first.url);
+  const ended = await folkmoot(
+    [
+      'serve',
+      '--data',
+      join(folder, `wants-${transport}`),
+      '--port',
+      port,
+      '--transport',
+      transport,
+    ],
+    { mostMs: 10_000 },
+  );
+  expect([ended.code, ended.stdout]).toEqual([1, '']);
+  expectOneLine(ended);
+  expect(await server.stop()).toBe(0);
+});
+
+test('serve: a folder in use is exit code 13, of another network 2, one line each', async () => {
+  const server = await start('locked');
+  const locked = await serve('locked', '--port', '0');
+  expect([locked.code, locked.stdout]).toEqual([13, '']);
+  expectOneLine(locked);
+  expect(await server.stop()).toBe(0);
+  const other = await serve('locked', '--port', '0', '--network-id', 'other');
+  expect([other.code, other.stdout]).toEqual([2, '']);
+  expectOneLine(other);
+});
+
+test.each([
+  ['--port', '70000'],
+  ['--port', 'x'],
+  ['--limits', 'none'],
+  ['--policy', 'mine'],
+  ['--weights', 'mine'],
+  ['--voting-period-ms', '0'],
+  ['--min-validators', '0'],
+  ['--network-id', 'no spaces'],
+  ['--transport', 'quic'],
+  ['--log-level', 'loud'],
+  ['--cors', '*'],
+  ['--cors', 'https://a.example,https://b.example/'],
+  ['--cors', 'a.example'],
+  ['--cors', 'null'],
+  ['--cors', 'HTTPS://A.example'],
+  ['--cors', 'https://a.example:443'],
+  ['--hosts', 'http://moot.example'],
+  ['--hosts', 'moot.example:8080'],
+  ['--hosts', 'moot.example,*'],
+  ['--nonsense', ''],
+])('serve: %s %j is a usage error, exit code 2', async (flag, value) => {
+  const ended = await serve('usage', flag, ...(value === '' ? [] : [value]));
+  expect([ended.code, ended.stdout]).toEqual([2, '']);
+});

@@ -1,0 +1,147 @@
+/** Runs that are killed: what was told is in the folder, all of it replays, and it goes on. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import { type CrashPoint, composeRegister, crashPoints } from 'folkmoot';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Ended, folkmoot, logLines, main, replayHere, type SimJson } from '../support/cli.js';
+import { counts } from '../support/counts.js';
+import { signatoryOf, temporaryFolder, testNetwork } from '../support/fixture.js';
+
+/** All kill moments follow from it; a run that failed is repeated with FOLKMOOT_TEST_SEED. */
+const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
+const draw = numbersFrom(seed);
+const size = ['--seed', '7', '--agents', '60', '--blocks', '10'];
+const networkId = 'folkmoot-sim';
+
+/** A generator of 32-bit numbers (mulberry32), so that a printed seed repeats a run. */
+function numbersFrom(start: number): (below: number) => number {
+  let state = start >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/** The last promise on standard error: `durable to entry N digest D`. */
+function lastTold(stderr: string): { seq: number; digest: string } | null {
+  const told = [...stderr.matchAll(/durable to entry (\d+) digest ([0-9a-f]{64})\n/g)].at(-1);
+  return told ? { seq: Number(told[1]), digest: told[2]! } : null;
+}
+
+/** Expects all that a killed run owes to whoever watched it. */
+async function expectIntact(out: string, stderr: string): Promise<void> {
+  const network = join(out, 'network');
+  const told = lastTold(stderr);
+  const replayed = await folkmoot(['replay', out, '--signatures', '--json']);
+  // Killed before genesis was durable: then nothing was promised, and nothing is there.
+  const empty = replayed.stderr.includes('no network is stored here');
+  const shown = `${replayed.stderr}${replayed.stdout}`;
+  expect([replayed.code, told !== null && empty], shown).toEqual([empty ? 2 : 0, false]);
+  const before = empty ? { entries: 0 } : JSON.parse(replayed.stdout);
+  if (told) {
+    expect(before.entries).toBeGreaterThan(told.seq);
+    const line = (await logLines(out))[told.seq]!;
+    expect([line.seq, line.digest]).toEqual([told.seq, told.digest]);
+  }
+  const { network: reopened, submit } = await testNetwork({
+    path: network,
+    genesis: { network_id: networkId },
+  });
+  const entries = reopened.read.position.seq + 1;
+  expect(entries).toBe(Math.max(1, before.entries));
+  const request = composeRegister(signatoryOf(1), '2025-01-01T00:00:00.000Z', {
+    name: 'Latecomer',
+    personality: 'lawful',
+    capabilities: ['validator'],
+  });
+  expect(await submit(request)).toMatchObject({ result: 'accepted' });
+  await reopened.close();
+  const after = await replayHere(network);
+  expect(after).toMatchObject({ match: true, first_divergence: null });
+  expect(after.entries).toBeGreaterThan(entries);
+}
+
+/** How often a run passes each point on a fast disk; once where nothing is said. */
+const passes: Partial<Record<CrashPoint, number>> = {
+  'commit.before': 30,
+  'commit.after': 30,
+  'tell.after': 30,
+};
+
+/** A run that dies at this pass, or at an earlier one where a slow disk made fewer commits. */
+async function killedAt(point: CrashPoint, pass: number): Promise<{ out: string; ended: Ended }> {
+  const out = join(temporaryFolder(), 'run');
+  const env = { FOLKMOOT_CRASH_AT: `${point}:${pass}` };
+  const ended = await folkmoot(['sim', ...size, '--out', out], { env });
+  if (ended.code !== 0 || pass === 1) return { out, ended };
+  const { commits } = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8')) as SimJson;
+  expect(commits).toBeLessThan(pass);
+  return killedAt(point, Math.ceil(commits / 2));
+}
+
+describe(`kill: at each named point, seed ${seed}`, () => {
+  // Those of `folkmoot archive` are its own test's.
+  const passed = crashPoints.filter((point) => !/^(archive|compact)\./.test(point));
+  const plans = passed.flatMap((point) => {
+    const most = passes[point] ?? 1;
+    if (most === 1) return [{ point, pass: 1 }];
+    const drawn = Array.from({ length: counts.killsAtPoints }, () => 2 + draw(most - 1));
+    return [1, ...drawn].map((pass) => ({ point, pass }));
+  });
+
+  test.each(plans)('kill: at pass $pass of $point', async ({ point, pass }) => {
+    const { out, ended } = await killedAt(point, pass);
+    expect([ended.signal, ended.stdout]).toEqual(['SIGKILL', '']);
+    expect(existsSync(join(out, 'summary.json'))).toBe(false);
+    await expectIntact(out, ended.stderr);
+  });
+});
+
+/** Running children, killed at the latest when the file's tests are over. */
+const children = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Starts a run and kills it `changes` writes to its data after it printed `lines` lines. */
+async function killedRun(out: string, lines: number, changes: number) {
+  // Watched from before the run begins, so the folder of its data has to be there to be seen.
+  mkdirSync(out, { recursive: true });
+  const child = spawn(process.execPath, [main, 'sim', ...size, '--out', out]);
+  children.add(child);
+  let stderr = '';
+  let left = changes;
+  const watcher = watch(out, { recursive: true }, () => {
+    if (stderr.split('\n').length <= lines) return;
+    left -= 1;
+    if (left <= 0) child.kill('SIGKILL');
+  });
+  onTestFinished(() => watcher.close());
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  child.stdout.resume();
+  const signal = await new Promise((resolve) => {
+    child.on('close', (_, by) => resolve(by));
+  });
+  watcher.close();
+  children.delete(child);
+  return { signal, stderr };
+}
+
+describe(`kill: at random, seed ${seed}`, () => {
+  const moments = Array.from({ length: counts.killsAtRandom }, () => {
+    return { lines: 1 + draw(8), changes: 1 + draw(8) };
+  });
+
+  test.each(moments)('kill: $changes writes after line $lines', async ({ lines, changes }) => {
+    const out = join(temporaryFolder(), 'run');
+    const { signal, stderr } = await killedRun(out, lines, changes);
+    expect(signal).toBe('SIGKILL');
+    await expectIntact(out, stderr);
+  });
+});

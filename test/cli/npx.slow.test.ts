@@ -1,0 +1,40 @@
+/** SIGTERM to npx, which runs a command through a shell: the server stops in good order. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { root } from '../own-client/served.js';
+import { folkmoot } from '../support/cli.js';
+import { temporaryFolder } from '../support/fixture.js';
+
+test.skipIf(process.platform === 'win32')(
+  'npx folkmoot serve: SIGTERM to npx stops the server, which leaves its folder free',
+  async () => {
+    const data = join(temporaryFolder(), 'data');
+    const args = ['--no-install', 'folkmoot', 'serve', '--port', '0', '--data', data];
+    const npx = spawn('npx', args, { cwd: root });
+    let told = '';
+    npx.stderr.setEncoding('utf8').on('data', (text: string) => {
+      told += text;
+    });
+    const ended = once(npx, 'exit');
+    npx.stdout.setEncoding('utf8');
+    const [first] = (await once(npx.stdout, 'data')) as [string];
+    const { url } = JSON.parse(first.split('\n', 1)[0]!) as { url: string };
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    npx.kill('SIGTERM');
+    await ended;
+    const answers = () =>
+      fetch(`${url}/healthz`).then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(answers, { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => told, { timeout: 20_000 }).toContain('"msg":"stopping"');
+    // Whoever has the folder open would be in the way.
+    const next = ['serve', '--host', 'nowhere.invalid', '--data', data];
+    await expect
+      .poll(async () => (await folkmoot(next)).code, { timeout: 30_000, interval: 500 })
+      .toBe(1);
+  },
+);

@@ -1,0 +1,154 @@
+/** `sim --out`: what a kept run leaves in its folder, and folders that are refused. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  csvRows,
+  expectOneLine,
+  folkmoot,
+  type Line,
+  logLines,
+  replayJson,
+  type SimJson,
+  signaturesIn,
+  simJson,
+  suiteFolder,
+} from '../../support/cli.js';
+import { full } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const small = ['--seed', '7', '--agents', '60', '--blocks', '6'];
+/** As many as fill batches, and with the quick counts fewer. */
+const usual = full ? ['--seed', '7', '--agents', '300', '--blocks', '20'] : small;
+
+/** A folder inside a made one: `sim` makes it, and those above it. */
+const folder = join(suiteFolder(), 'a', 'run');
+let run: SimJson;
+let lines: Line[];
+
+beforeAll(async () => {
+  run = (await simJson(...small, '--out', folder)).json;
+  lines = await logLines(folder);
+});
+
+describe('sim --out: what is kept', () => {
+  test('sim --out: the folder holds network, summary and tables, and nothing half-written', () => {
+    const names = [
+      'agents.csv',
+      'blocks.csv',
+      'groups.csv',
+      'network',
+      'report.html',
+      'scenario.json',
+      'series.csv',
+      'summary.json',
+    ];
+    expect(readdirSync(folder).sort()).toEqual(names);
+  });
+
+  test('sim --out: summary.json is what --json prints of the run', () => {
+    const kept = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as object;
+    expect(kept).toEqual(run);
+    const scenario = JSON.parse(readFileSync(join(folder, 'scenario.json'), 'utf8')) as object;
+    expect(scenario).toEqual(run.scenario);
+  });
+
+  test('sim --out: the log ends in the digests of the summary', () => {
+    expect(lines).toHaveLength(run.entries);
+    const { digest, log_digest } = lines.at(-1)!;
+    expect({ digest, log_digest }).toEqual({ digest: run.digest, log_digest: run.log_digest });
+    expect(lines.filter(({ kind }) => kind === 'vote')).toHaveLength(run.measures.votes!);
+  });
+
+  test('sim --out: blocks.csv has a row a block, and as many of each end as the summary', () => {
+    const rows = csvRows(join(folder, 'blocks.csv'));
+    expect(rows).toHaveLength(run.measures.proposed!);
+    for (const status of ['finalized', 'rejected', 'expired', 'orphaned'] as const) {
+      const those = rows.filter((row) => row.status === status);
+      expect(those.length, status).toBe(run.measures[status]);
+    }
+    const final = rows.filter(({ status }) => status === 'finalized');
+    const transactions = final.reduce((sum, row) => sum + Number(row.transactions), 0);
+    expect(transactions).toBe(run.measures.transactions);
+    for (const { approve, electorate } of final) {
+      expect(3 * Number(approve)).toBeGreaterThan(2 * Number(electorate));
+    }
+    expect(final.map(({ height }) => Number(height))).toEqual(final.map((_, index) => index + 1));
+    expect(rows.map(({ number }) => Number(number))).toEqual(rows.map((_, index) => index));
+  });
+
+  test('sim --out: agents.csv has a row an agent, and who produced what', () => {
+    const rows = csvRows(join(folder, 'agents.csv'));
+    expect(rows).toHaveLength(60);
+    expect(new Set(rows.map(({ agent_id }) => agent_id)).size).toBe(60);
+    const produced = rows.reduce((sum, row) => sum + Number(row.blocks_finalized), 0);
+    expect(produced).toBe(run.measures.finalized);
+    expect(new Set(rows.map(({ personality }) => personality)).size).toBe(9);
+  });
+
+  test('sim --out: keeping a run does not change it', async () => {
+    const { json } = await simJson(...small);
+    expect([json.digest, json.log_digest]).toEqual([run.digest, run.log_digest]);
+  });
+});
+
+describe('sim: how many signatures are verified', () => {
+  test.each([
+    ['bft', 'equal', usual],
+    ['bft', 'reputation', usual],
+    ['majority', 'equal', small],
+    ['majority', 'reputation', small],
+    ['veto', 'alliance_bonus', usual],
+  ])('sim: %s with %s verifies what it logs, and nothing else', async (policy, weights, size) => {
+    const out = join(temporaryFolder(), 'run');
+    const args = [...size, '--policy', policy, '--weights', weights, '--out', out];
+    const { json } = await simJson(...args);
+    expect(json.verified).toBe(signaturesIn(await logLines(out)));
+  });
+
+  test('sim --verifier off: verifies nothing, and signs well all the same', async () => {
+    const out = join(temporaryFolder(), 'run');
+    const { json } = await simJson(...small, '--verifier', 'off', '--out', out);
+    expect(json.verified).toBe(0);
+    expect(signaturesIn(await logLines(out))).toBe(signaturesIn(lines));
+    const replayed = await replayJson(out, '--signatures');
+    expect(replayed).toMatchObject({ match: true, digest: run.digest });
+  });
+});
+
+describe('sim --out: folders that cannot be meant', () => {
+  test('sim --out: a folder that holds a run is refused and left as it was', async () => {
+    const before = readFileSync(join(folder, 'summary.json'), 'utf8');
+    const ended = await folkmoot(['sim', ...small, '--seed', '8', '--out', folder]);
+    expectOneLine(ended, 1);
+    expect(ended.stderr).toContain(folder);
+    expect(readFileSync(join(folder, 'summary.json'), 'utf8')).toBe(before);
+    expect(await logLines(folder)).toEqual(lines);
+  });
+
+  test('sim --out: a run that was cut off before its tables is refused too', async () => {
+    const out = join(temporaryFolder(), 'run');
+    mkdirSync(join(out, 'network'), { recursive: true });
+    expectOneLine(await folkmoot(['sim', ...small, '--out', out]), 1);
+    rmSync(join(out, 'network'), { recursive: true });
+    expect((await folkmoot(['sim', ...small, '--out', out])).code).toBe(0);
+  });
+
+  test.each([
+    ['below a file', (inside: string) => join(inside, 'file', 'run')],
+    ['a file', (inside: string) => join(inside, 'file')],
+    ['a name that is too long', (inside: string) => join(inside, 'x'.repeat(300))],
+    ['a place where nothing can be made', () => '/proc/folkmoot-run'],
+    ['no name', () => ''],
+  ])('sim --out: %s is refused in one line', async (_, place) => {
+    const inside = temporaryFolder();
+    writeFileSync(join(inside, 'file'), '');
+    const args = ['sim', '--agents', '5', '--blocks', '1', '--out', place(inside)];
+    expectOneLine(await folkmoot(args, { mostMs: 5_000 }), 1);
+  });
+
+  test('sim: a temporary folder that is not there is named in one line', async () => {
+    const env = { TMPDIR: join(temporaryFolder(), 'gone') };
+    expectOneLine(await folkmoot(['sim', '--agents', '5', '--blocks', '1'], { env }), 1);
+  });
+});

@@ -1,0 +1,103 @@
+/** Keys and logs are their owner's alone, whatever the umask; a key that others read is told. */
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { expectOneLine, folkmoot, main } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const run = promisify(execFile);
+/** Runs the command line with a umask that takes nothing away. */
+const unmasked = (args: readonly string[], cwd: string) =>
+  run('sh', ['-c', 'umask 0; exec "$@"', 'sh', process.execPath, main, ...args], { cwd });
+
+const mode = (file: string) => (statSync(file).mode & 0o777).toString(8);
+
+test('keygen --out: a file with mode 0600 that --key takes, and no secret is printed', async () => {
+  const folder = temporaryFolder();
+  const { stdout } = await unmasked(['keygen', '--out', 'ada.json', '--json'], folder);
+  const file = join(folder, 'ada.json');
+  expect(mode(file)).toBe('600');
+  const key = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+  expect(Object.keys(key)).toEqual(['agent_id', 'public_key', 'private_key']);
+  const { private_key, ...known } = key;
+  expect(JSON.parse(stdout)).toEqual({ ...known, file: 'ada.json' });
+  expect(stdout).not.toContain(private_key);
+  const { stdout: lines } = await unmasked(['keygen', '--out', 'bob.json'], folder);
+  expect(lines).not.toContain('private');
+});
+
+test('keygen --out: nothing is overwritten, and no link is followed', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'key.json');
+  writeFileSync(file, 'mine');
+  symlinkSync(join(folder, 'elsewhere.json'), join(folder, 'link.json'));
+  for (const name of ['key.json', 'link.json']) {
+    const ended = await folkmoot(['keygen', '--out', join(folder, name)]);
+    expect(ended.code).toBe(2);
+    expectOneLine(ended);
+    expect(ended.stderr).toContain('exists already');
+  }
+  expect(readFileSync(file, 'utf8')).toBe('mine');
+  expect(readdirSync(folder).sort()).toEqual(['key.json', 'link.json']);
+  const nowhere = await folkmoot(['keygen', '--out', join(folder, 'no', 'key.json')]);
+  expect(nowhere.code).toBe(2);
+  expectOneLine(nowhere);
+});
+
+test('--key and --response-key: a file that others can read is warned of', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'key.json');
+  await folkmoot(['keygen', '--out', file]);
+  const url = ['--url', 'http://127.0.0.1:9'];
+  const commands = [
+    ['agent', 'status', 'active', '--key', file, ...url],
+    ['serve', '--response-key', file, '--host', 'nowhere.invalid', '--data', join(folder, 'data')],
+  ];
+  for (const args of commands) {
+    chmodSync(file, 0o600);
+    expect((await folkmoot(args)).stderr).not.toContain('warning');
+    chmodSync(file, 0o640);
+    expect((await folkmoot(args)).stderr).toContain(`chmod 600 ${file}`);
+  }
+});
+
+/** Of everything in a folder. */
+const modesIn = (folder: string) =>
+  new Set(readdirSync(folder).map((name) => mode(join(folder, name))));
+
+test('a network that is kept: its folder is 0700 and its files 0600', async () => {
+  const folder = temporaryFolder();
+  await unmasked(['sim', '--agents', '5', '--blocks', '1', '--out', 'runs/one'], folder);
+  const network = join(folder, 'runs/one/network');
+  expect([mode(network), ...modesIn(network)]).toEqual(['700', '600']);
+  await unmasked(['archive', 'runs/one', '--before', '5'], folder);
+  const archive = join(network, 'archive');
+  expect(mode(archive)).toBe('700');
+  expect([...modesIn(archive)]).toEqual(['600']);
+  expect(mode(join(network, 'data.mdb'))).toBe('600');
+  // What is to be shown to others is left to the umask.
+  expect(mode(join(folder, 'runs/one'))).toBe('777');
+  expect(mode(join(folder, 'runs/one/report.html'))).toBe('666');
+});
+
+test('a network that is served: the same, also in a folder that was there', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'there'), { mode: 0o755 });
+  for (const data of ['made', 'there']) {
+    const args = ['serve', '--data', data, '--host', 'nowhere.invalid'];
+    await expect(unmasked(args, folder)).rejects.toMatchObject({ code: 1 });
+    expect([...modesIn(join(folder, data))]).toEqual(['600']);
+  }
+  expect(mode(join(folder, 'made'))).toBe('700');
+  expect(mode(join(folder, 'there'))).toBe('755');
+});

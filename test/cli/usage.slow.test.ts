@@ -1,0 +1,75 @@
+/** Options and arguments that cannot be meant, and the help that says what can. */
+import { expect, test } from 'vitest';
+import { folkmoot, linesOf } from '../support/cli.js';
+
+const commands = ['sim', 'scenario', 'sweep', 'swarm', 'replay', 'log', 'verify', 'keygen', 'load'];
+
+test.each([
+  ['an unknown command', ['nope']],
+  ['an unknown option', ['sim', '--nope']],
+  ['an argument too many', ['sim', 'healthy-town', 'extra']],
+  ['a scenario that is not there', ['sim', 'nowhere']],
+  ['a change without a value', ['sim', '--set', 'consensus.policy']],
+  ['a change of nothing', ['sim', '--set', 'consensus.polcy=bft']],
+  ['a change to nonsense', ['sim', '--set', 'consensus.policy=loud']],
+  ['a check of nothing', ['scenario', 'check']],
+  ['a scenario to show that is not there', ['scenario', 'show', 'nowhere']],
+  ['a negative number', ['sim', '--blocks', '-1']],
+  ['a number that is not written out', ['sim', '--agents', '1e3']],
+  ['too many agents', ['sim', '--agents', '1000001']],
+  ['a number beyond all bounds', ['sim', '--blocks', '9'.repeat(30)]],
+  ['an empty seed', ['sim', '--seed', '']],
+  ['an unknown verifier', ['sim', '--verifier', 'trust']],
+  ['a replay of nothing', ['replay']],
+  ['a replay without checking', ['replay', '.', '--verifier', 'off']],
+  ['a replay to nowhere', ['replay', '.', '--to', '-1']],
+  ['a log from nowhere', ['log', '.', '--from', 'x']],
+  ['a verification without checking', ['verify', '--verifier', 'off']],
+  ['a load of nothing known', ['load', '--workload', 'all']],
+  ['a duration without a unit', ['load', '--duration', '10']],
+  ['a rate of nothing', ['load', '--rate', '0']],
+  ['both loops at once', ['load', '--rate', '10', '--concurrency', '10']],
+  ['an objective without a search', ['load', '--slo', 'p99=200ms']],
+  ['a search in the closed loop', ['load', '--saturate', '--concurrency', '10']],
+  ['an objective that is none', ['load', '--saturate', '--slo', 'fast']],
+  ['a condition that is none', ['load', '--fail-on', 'p99>fast']],
+  ['a server that is no address', ['load', '--url', 'localhost']],
+  ['a seed that is not hex', ['keygen', '--seed-hex', 'zz'.repeat(32)]],
+])('usage: %s is told on standard error, with exit code 2', async (_, args) => {
+  const { code, stdout, stderr } = await folkmoot(args);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).not.toBe('');
+  expect(stderr).not.toMatch(/^ +at /m);
+});
+
+test('usage: what is out of bounds is told with what is in them', async () => {
+  const { stderr } = await folkmoot(['sim', '--agents', '0']);
+  expect(linesOf(stderr)[0]).toMatch(/--agents.*'0'.*1 to 200000/);
+  expect(stderr).toContain('--help');
+});
+
+test('help: it lists every command and every exit code', async () => {
+  const { code, stdout } = await folkmoot(['--help']);
+  expect(code).toBe(0);
+  for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+  expect(stdout).toMatch(
+    /Exit codes: 0 [\s\S]* 1 [\s\S]* 2 [\s\S]* 10 [\s\S]* 11 [\s\S]* 12 [\s\S]* 13 /,
+  );
+  expect(stdout).toContain('$ folkmoot sim');
+});
+
+test.each(commands)('help: that of %s has examples of it', async (command) => {
+  const { code, stdout, stderr } = await folkmoot([command, '--help']);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(new RegExp(`Examples?:\\n(.*\\n)*  \\$ .*folkmoot ${command}`));
+});
+
+test('help: options of sim show their defaults; the scenario has those of the others', async () => {
+  const { stdout } = await folkmoot(['sim', '--help']);
+  const text = stdout.replace(/\s+/g, ' ');
+  for (const shown of ['"pool"', '"lmdb"']) expect(text).toContain(`default: ${shown})`);
+  expect(text).toContain('1,000 agents, 100 blocks');
+  for (const shown of ['--seed', '--policy', '--weights', '--agents', '--blocks', '--set']) {
+    expect(text).toContain(shown);
+  }
+});

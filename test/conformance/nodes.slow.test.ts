@@ -1,0 +1,49 @@
+/**
+ * The conformance suite against `folkmoot serve` on the versions of Node that FOLKMOOT_NODES lists,
+ * paths between colons, each with the transports that it can load. Skipped where none are listed.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, test } from 'vitest';
+import { main } from '../support/cli.js';
+import type { Service, Start } from '../support/service/world.js';
+import { conformance } from './suite.js';
+
+const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
+const ends: (() => void)[] = [];
+afterAll(() => {
+  for (const end of ends) end();
+});
+
+/** Starts a server of its own, in a folder of its own, for each test. */
+function serving(node: string, transport: string): Start {
+  return async (limits): Promise<Service> => {
+    const data = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+    const args = ['serve', '--port', '0', '--data', data, '--limits', limits];
+    const quiet = ['--transport', transport, '--log-level', 'silent', '--network-id', 'testnet'];
+    const child = spawn(node, [main, ...args, ...quiet], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const end = () => {
+      child.kill('SIGKILL');
+      rmSync(data, { recursive: true, force: true });
+    };
+    ends.push(end);
+    const [line] = await once(createInterface({ input: child.stdout }), 'line');
+    const { url, ws_url: wsUrl } = JSON.parse(line as string);
+    return { url, wsUrl, close: async () => end() };
+  };
+}
+
+test.skipIf(nodes.length > 0)('conformance: no other Node is listed in FOLKMOOT_NODES', () => {});
+
+for (const node of nodes) {
+  const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
+  // uWebSockets.js carries binaries for Node 18, 20, 21 and 22.
+  const loads = Number(version.split('.')[0]) < 23;
+  for (const transport of loads ? ['uws', 'node'] : ['node']) {
+    conformance(`Node ${version}, ${transport}`, serving(node, transport));
+  }
+}

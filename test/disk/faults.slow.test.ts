@@ -1,0 +1,92 @@
+/** Disks that refuse a call: one clear line, exit code 13, and the folder opens again. */
+import { spawnSync } from 'node:child_process';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { meta, registration } from '../live/clients/actions.js';
+import { Caller, expectCut, inParallel } from '../live/clients/caller.js';
+import { expectOneLine, main } from '../support/cli.js';
+import { signatoryOf, temporaryFolder } from '../support/fixture.js';
+import { host, stop } from '../support/host.js';
+import { faulty, why } from './faulty.js';
+
+const { EACCES, EINTR, EIO, ENOMEM, ENOSPC } = constants.errno;
+
+/** Starts a server as a shell does that limits the address space, far above what is needed. */
+function serveLimited(data: string, env: Record<string, string>) {
+  const command = 'ulimit -v 1073741824; exec "$0" "$@"';
+  const serve = [main, 'serve', '--port', '0', '--log-level', 'silent', '--data', data];
+  const { status, signal, stdout, stderr } = spawnSync(
+    'bash',
+    ['-c', command, process.execPath, ...serve],
+    { env: { ...process.env, ...env }, encoding: 'utf8', timeout: 60_000 },
+  );
+  return { code: status, signal, stdout, stderr };
+}
+
+test.skipIf(why !== undefined).each([
+  ['no room for the first page', `pwrite:1:${ENOSPC}`],
+  ['no room for the locks', `pwrite:2:${ENOSPC}`],
+  ['no file may be made', `open:1:${EACCES}`],
+  ['no data file may be made', `open:3:${EACCES}`],
+  ['the data file gets no name', `rename:1:${EIO}`],
+  ['the first page cannot be flushed', `fsync:1:${EIO}`],
+  ['the first commit cannot be flushed', `fdatasync:1:${EIO}`],
+  ['no memory to map the locks', `mmap:1:${ENOMEM}`],
+  ['no memory to map the data', `mmap:2:${ENOMEM}`],
+  ['the system does not say what is free', `statfs:1:${EIO}`],
+  ['it says so once, and no more', `statfs:2:${EIO}`],
+])('disk: in a new folder %s', async (_, rules) => {
+  const folder = join(temporaryFolder(), 'data');
+  const ended = serveLimited(folder, faulty({ folder, rules }));
+  expectOneLine(ended);
+  // Where there is no right, another folder was meant; all else is the machine's fault.
+  expect(ended.code).toBe(rules.endsWith(`:${EACCES}`) ? 2 : 13);
+  const server = await host({ data: folder });
+  expect(await meta(new Caller(server.url))).toMatchObject({ seq: 0 });
+  await stop(server);
+});
+
+test.skipIf(why !== undefined)('disk: statfs that fails later ends the server, 13', async () => {
+  const folder = temporaryFolder();
+  const rules = `statfs:9+:${EIO}`;
+  const server = await host({ data: folder, env: faulty({ folder, rules }) });
+  const caller = new Caller(server.url);
+  const write = (n: number) => caller.send(registration(signatoryOf(n), 'New')).catch(expectCut);
+  await inParallel([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 1, write);
+  expect(await server.ended).toEqual({ code: 13, signal: null });
+  const said = server
+    .stderr()
+    .split('\n')
+    .filter((line) => line.includes('"level":60'));
+  expect(said).toHaveLength(1);
+  expect(said[0]).toContain('statfs fails with EIO');
+});
+
+test.skipIf(why !== undefined)('disk: an interrupted flush is done again', async () => {
+  const folder = temporaryFolder();
+  const interrupted = Array.from({ length: 40 }, (_, k) => `fdatasync:${3 + 2 * k}:${EINTR}`);
+  const rules = interrupted.slice(0, 30).join(',');
+  const server = await host({ data: folder, env: faulty({ folder, rules }) });
+  const caller = new Caller(server.url);
+  const numbers = Array.from({ length: 60 }, (_, number) => number);
+  await inParallel(numbers, 2, (n) => caller.do(registration(signatoryOf(n), 'New')));
+  const told = await meta(caller);
+  expect(told.seq).toBe(60);
+  await stop(server);
+  const again = await host({ data: folder });
+  expect((await meta(new Caller(again.url))).digest).toBe(told.digest);
+  await stop(again);
+});
+
+test.skipIf(why !== undefined).each([1, 2, 3])(
+  'disk: a folder whose file number %d cannot be opened is not taken for a new network',
+  async (nth) => {
+    const folder = temporaryFolder();
+    await (await host({ data: folder })).kill('SIGKILL');
+    const ended = serveLimited(folder, faulty({ folder, rules: `open:${nth}:${EIO}` }));
+    expectOneLine(ended);
+    expect(ended.code).toBe(13);
+    expect(ended.stderr).toContain('EIO');
+  },
+);

@@ -1,0 +1,64 @@
+/** The power goes at each moment of a folder's first seconds: it opens, with all that was told. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { registration } from '../live/clients/actions.js';
+import { Caller } from '../live/clients/caller.js';
+import { replayHere } from '../support/cli.js';
+import { counts } from '../support/counts.js';
+import { signatoryOf, temporaryFolder } from '../support/fixture.js';
+import { host } from '../support/host.js';
+import { drawnFrom, seed } from '../support/seeded.js';
+import { reopened } from './begun.js';
+import { faulty, why } from './faulty.js';
+import { PowerCut } from './journal.js';
+
+const draw = drawnFrom(seed);
+const args = ['--network-id', 'devnet'];
+
+/** What was told, and how long the journal was by then. */
+interface Told {
+  seq: number;
+  bytes: number;
+}
+
+/** A folder's first seconds: it is made, and takes a few registrations. */
+async function begin(data: string, noSync = false): Promise<{ power: PowerCut; told: Told[] }> {
+  const power = new PowerCut(data);
+  const env = faulty({ folder: data, journal: power.journal, noSync });
+  const server = await host({ data, env, args });
+  const now = (seq: number): Told => ({ seq, bytes: statSync(power.journal).size });
+  const told = [now(0)];
+  const caller = new Caller(server.url);
+  for (let agent = 1; agent <= 6; agent += 1) {
+    await caller.do(registration(signatoryOf(agent), 'First'));
+    told.push(now(agent));
+  }
+  await server.kill('SIGKILL');
+  return { power, told };
+}
+
+describe.skipIf(why !== undefined)(`power cuts of a beginning, seed ${seed}`, () => {
+  test('disk: after any note of a folder that begins, what was told is there', async () => {
+    const data = join(temporaryFolder(), 'data');
+    const { power, told } = await begin(data);
+    const ends = [0, ...power.ends()];
+    expect(ends.length).toBeGreaterThan(20);
+    for (let note = draw(counts.everyNote); note < ends.length; note += counts.everyNote) {
+      power.cut(draw, ends[note]);
+      const known = told.filter(({ bytes }) => bytes <= ends[note]!).at(-1)?.seq ?? 0;
+      const files = existsSync(data) ? readdirSync(data).join() : 'nothing';
+      const { seq } = await reopened(data);
+      expect(seq, `note ${note} of ${ends.length}: ${files}`).toBeGreaterThanOrEqual(known);
+      expect(await replayHere(data)).toMatchObject({ match: true, entries: seq + 1 });
+    }
+  });
+
+  test('disk: without a sync, a beginning is lost', async () => {
+    const data = join(temporaryFolder(), 'data');
+    const { power } = await begin(data, true);
+    power.cut(() => 0);
+    const left = await reopened(data).catch(() => ({ seq: 0 }));
+    expect(left.seq).toBeLessThan(6);
+  });
+});

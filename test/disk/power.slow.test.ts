@@ -1,0 +1,97 @@
+/** Power cuts: what was told is on the disk, whatever of the rest is. The control loses. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { ends, openStore, startWriter } from '../engine/store/fixture.js';
+import { meta } from '../live/clients/actions.js';
+import { Caller } from '../live/clients/caller.js';
+import { Endurance } from '../live/clients/endurance.js';
+import { counts } from '../support/counts.js';
+import { temporaryFolder } from '../support/fixture.js';
+import { host, stop, tryHost } from '../support/host.js';
+import { drawnFrom, seed } from '../support/seeded.js';
+import { faulty, why } from './faulty.js';
+import { PowerCut } from './journal.js';
+
+const draw = drawnFrom(seed);
+const transports = ['uws', 'node'];
+
+/** Writes into a folder until it is killed, then cuts the power. Gives the last batch it told. */
+async function storeCut(folder: string, noSync: boolean): Promise<number> {
+  const power = new PowerCut(folder);
+  const env = faulty({ folder, journal: power.journal, noSync });
+  const child = startWriter(['write', folder, '100000'], env);
+  const killAfter = draw(40);
+  while (child.lines.length < killAfter) await sleep(1);
+  child.process.kill('SIGKILL');
+  await child.ended;
+  const told = child.lines.filter((line) => line.startsWith('committed')).at(-1);
+  power.cut(draw);
+  return told === undefined ? 0 : Number(told.split(' ')[1]);
+}
+
+/** The last batch that a folder holds, whole in each of its parts. */
+async function kept(folder: string): Promise<number> {
+  if (!existsSync(join(folder, 'data.mdb'))) return 0;
+  const store = openStore(folder);
+  const { meta: last, entries, votes } = ends(store) as { meta: number; entries: []; votes: [] };
+  expect([entries.length, votes.length]).toEqual([Math.min(last, 1_001), last]);
+  await store.close();
+  return last;
+}
+
+describe.skipIf(why !== undefined)(`power cuts, seed ${seed}`, () => {
+  test(`disk: ${counts.powerCuts} power cuts of a store that begins and goes on`, async () => {
+    for (let cut = 0; cut < counts.powerCuts; cut += 1) {
+      const folder = join(temporaryFolder(), 'store');
+      for (let life = 0; life < 2; life += 1) {
+        const told = await storeCut(folder, false);
+        expect(await kept(folder)).toBeGreaterThanOrEqual(told);
+      }
+    }
+  });
+
+  test('disk: without a sync a power cut loses what was told', async () => {
+    let lost = 0;
+    for (let cut = 0; cut < 10 && lost === 0; cut += 1) {
+      const folder = join(temporaryFolder(), 'store');
+      const told = await storeCut(folder, true);
+      const left = await kept(folder).catch(() => 0);
+      if (left < told) lost += 1;
+    }
+    expect(lost).toBe(1);
+  });
+
+  test(`disk: ${counts.powerCuts} power cuts of a server under load`, async () => {
+    const data = join(temporaryFolder(), 'data');
+    const moot = new Endurance(data);
+    await moot.begin();
+    for (let cut = 0; cut < counts.powerCuts; cut += 1) {
+      const power = new PowerCut(data);
+      const env = faulty({ folder: data, journal: power.journal });
+      await moot.die({ after: 20 + draw(200), env, transport: transports[cut % 2]! });
+      power.cut(draw);
+    }
+    await moot.end();
+  });
+
+  test(`disk: ${counts.powerCuts} power cuts of a server that begins`, async () => {
+    for (let cut = 0; cut < counts.powerCuts; cut += 1) {
+      const data = join(temporaryFolder(), 'data');
+      const power = new PowerCut(data);
+      const server = await tryHost({
+        data,
+        env: faulty({ folder: data, journal: power.journal }),
+      });
+      const caller = new Caller(server!.url);
+      const told = await meta(caller);
+      await server!.kill('SIGKILL');
+      power.cut(draw);
+      const again = await host({ data });
+      const now = await meta(new Caller(again.url));
+      expect([now.epoch, now.seq]).toEqual([told.epoch, told.seq]);
+      await stop(again);
+    }
+  });
+});

@@ -1,0 +1,79 @@
+/** Disks that refuse calls at random under load: nothing that was told is lost, ever. */
+import { constants } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { Endurance } from '../live/clients/endurance.js';
+import { counts } from '../support/counts.js';
+import { temporaryFolder } from '../support/fixture.js';
+import type { Ending } from '../support/host.js';
+import { drawnFrom, seed } from '../support/seeded.js';
+import { faulty, why } from './faulty.js';
+
+const draw = drawnFrom(seed);
+const { EINTR, EIO, ENOSPC } = constants.errno;
+const transports = ['uws', 'node'];
+
+/** What of a disk's calls may fail, how, and among how many of them that is drawn. */
+const failures: [call: string, errors: number[], among: number][] = [
+  // 0 is a write of half of what was asked.
+  ['pwrite', [EIO, ENOSPC, EINTR, 0], 400],
+  ['fdatasync', [EIO, ENOSPC, EINTR], 200],
+  ['statfs', [EIO, EINTR], 200],
+  ['mmap', [constants.errno.ENOMEM], 12],
+  ['ftruncate', [EIO, ENOSPC, EINTR], 4],
+  ['open', [EIO, constants.errno.EMFILE], 20],
+  ['fsync', [EIO, EINTR], 6],
+  ['rename', [EIO], 3],
+];
+
+const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)]!;
+
+/** Early ones are as frequent as late ones; one in four goes on failing. */
+function rule(): string {
+  const [call, errors, among] = pick([...failures, failures[0]!, failures[0]!, failures[1]!]);
+  const error = pick(errors);
+  const nth = 1 + draw(pick([among, Math.ceil(among / 20)]));
+  // A signal interrupts a call once; lmdb tries again for as long as it is interrupted.
+  const onwards = error !== EINTR && draw(4) === 0;
+  return `${call}:${nth}${onwards ? '+' : ''}:${error}`;
+}
+
+/** Counts how servers ended. */
+const endings = new Map<string, number>();
+
+/**
+ * Where LMDB itself may end the process by a signal, which operating.md says: it may not open or
+ * map its own files; or a page may not be written (lmdb 3.5.6 puts up to 120 characters about that
+ * into 100 bytes, mdb.c, mdb_page_flush). A write of half a page takes another path.
+ */
+const nativeEnd = /mmap|open|pwrite:\d+\+?:[1-9]/;
+
+/** A server that ended by itself said so in one line; what it told is on the disk in any case. */
+function expectClear({ code, signal }: Ending, stderr: string, rules: string): void {
+  const how = `${rules}\n${stderr}`;
+  const name = String(signal ?? code);
+  endings.set(name, (endings.get(name) ?? 0) + 1);
+  if (signal !== null && nativeEnd.test(rules)) {
+    expect(['SIGSEGV', 'SIGABRT', 'SIGBUS'], how).toContain(signal);
+    return;
+  }
+  expect([code, signal], how).toEqual([13, null]);
+  const told = stderr.split('\n').filter((line) => /"level":60|^folkmoot: /.test(line));
+  expect(told, how).toHaveLength(1);
+}
+
+describe.skipIf(why !== undefined)(`random faults of a disk, seed ${seed}`, () => {
+  test(`disk: ${counts.randomFaults} servers under load whose disk fails at random`, async () => {
+    const data = temporaryFolder();
+    const moot = new Endurance(data);
+    await moot.begin();
+    for (let time = 0; time < counts.randomFaults; time += 1) {
+      const rules = Array.from({ length: 1 + draw(3) }, rule).join(',');
+      const env = faulty({ folder: data, rules });
+      const failed = (ending: Ending, stderr: string) => expectClear(ending, stderr, rules);
+      await moot.die({ after: 100 + draw(150), env, transport: transports[time % 2]!, failed });
+      await moot.look();
+    }
+    await moot.end();
+    process.stdout.write(`disk: servers ended by ${JSON.stringify([...endings])}\n`);
+  });
+});

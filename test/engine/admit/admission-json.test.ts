@@ -1,0 +1,215 @@
+/** Admission of bytes: what JSON is acceptable, and what is said of keys and signatures. */
+import type { SignedRequest } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { foundTown, refusalOf } from '../helpers.js';
+import { agent, around, changed, good, key, made, refusalAtDoor, signature } from './admission.js';
+
+const vote = (text: string) => around('vote', Buffer.from(text));
+
+/** A good vote with one more member, written out: JSON.stringify would mend some of these. */
+const voteWith = (member: string) => vote(`${JSON.stringify(good.vote).slice(0, -1)},${member}}`);
+
+async function said(request: SignedRequest): Promise<string> {
+  const refusal = await refusalAtDoor(request);
+  if (refusal === 'none') return 'none';
+  return `${refusal.status} ${refusal.reason} ${refusal.pointer ?? ''}`.trim();
+}
+
+test.each([
+  '',
+  '{',
+  'nul',
+  "{'a':1}",
+  '{"a":1,}',
+  '\ufeff{}',
+  '{"a":NaN}',
+  '[1]x',
+])('json: %j is refused', async (text) => {
+  expect(await said(vote(text))).toBe('400 BAD_JSON');
+});
+
+test.each(['null', '[]', '"x"', '7', 'true'])('json: %s is no body', async (text) => {
+  expect(await said(vote(text))).toMatch(/^400 SCHEMA/);
+});
+
+test('json: invalid UTF-8 is refused', async () => {
+  const text = Buffer.from(JSON.stringify({ ...good.vote, reason: 'aXb' }));
+  for (const byte of [0xff, 0xc3, 0x80]) {
+    const spoiled = Buffer.from(text);
+    spoiled[spoiled.indexOf('aXb') + 1] = byte;
+    expect(await said(around('vote', spoiled))).toBe('400 BAD_JSON');
+  }
+});
+
+test.each([
+  ['"x":"\\ud800"', '/x'],
+  ['"x":["a","\\udc00\\ud800"]', '/x/1'],
+  ['"reason":"\\ud83c"', '/reason'],
+])('json: the lone surrogate in %s is refused', async (member, pointer) => {
+  expect(await said(voteWith(member))).toBe(`400 BAD_JSON ${pointer}`);
+});
+
+test('json: a lone surrogate in a name is refused, a pair is not', async () => {
+  expect(await said(voteWith('"\\ud800":1'))).toMatch(/^400 BAD_JSON/);
+  expect(await said(voteWith('"\\ud83c\\udf89":"\\ud83c\\udf89"'))).toBe('none');
+});
+
+test.each([
+  ['"x":1e400', '/x'],
+  ['"x":-1e400', '/x'],
+  ['"x":9007199254740992', '/x'],
+  ['"x":-9007199254740992', '/x'],
+  ['"x":{"y":[0,9007199254740993]}', '/x/y/1'],
+])('json: the number in %s is refused', async (member, pointer) => {
+  expect(await said(voteWith(member))).toBe(`400 BAD_JSON ${pointer}`);
+});
+
+test.each([
+  '9007199254740991',
+  '-9007199254740991',
+  '0.1',
+  '-0',
+  '1e-7',
+  '1.5e15',
+])('json: the number %s is taken', async (number) => {
+  expect(await said(voteWith(`"x":${number}`))).toBe('none');
+});
+
+test.each([
+  ['"__proto__":{}', '/__proto__'],
+  ['"constructor":1', '/constructor'],
+  ['"prototype":null', '/prototype'],
+  ['"x":[{"__proto__":1}]', '/x/0/__proto__'],
+])('json: the name in %s is refused', async (member, pointer) => {
+  expect(await said(voteWith(member))).toBe(`400 BAD_JSON ${pointer}`);
+});
+
+test('json: names are escaped in pointers', async () => {
+  expect(await said(voteWith('"a/b":{"c~d":1e400}'))).toBe('400 BAD_JSON /a~1b/c~0d');
+});
+
+test('json: sixteen levels are taken, seventeen are not', async () => {
+  const nested = (levels: number) => `"x":${'['.repeat(levels)}${']'.repeat(levels)}`;
+  expect(await said(voteWith(nested(15)))).toBe('none');
+  expect(await said(voteWith(nested(16)))).toMatch(/^400 BAD_JSON \/x/);
+  expect(await said(vote('['.repeat(30_000) + ']'.repeat(30_000)))).toMatch(/^400 BAD_JSON/);
+});
+
+test('json: a body of 64 KiB is taken, a byte more is 413', async () => {
+  const padding = 64 * 1024 - voteWith('"x":""').body.length;
+  expect(await said(voteWith(`"x":"${'a'.repeat(padding)}"`))).toBe('none');
+  expect(await said(voteWith(`"x":"${'a'.repeat(padding + 1)}"`))).toBe('413 TOO_LARGE');
+});
+
+test('json: a proposal may have 2 MiB', async () => {
+  const text = JSON.stringify(good.propose).slice(0, -1);
+  const padded = (bytes: number) => {
+    const filler = 'a'.repeat(bytes - text.length - ',"x":""}'.length);
+    return around('propose', Buffer.from(`${text},"x":"${filler}"}`));
+  };
+  expect(await said(padded(2 * 1024 * 1024))).toBe('none');
+  expect(await said(padded(2 * 1024 * 1024 + 1))).toBe('413 TOO_LARGE');
+});
+
+test('json: unknown members are ignored', async () => {
+  expect(await made('vote', { x_unknown: [1], another: { deep: null } })).toEqual(
+    await made('vote'),
+  );
+});
+
+test.each([
+  ['MISSING', undefined],
+  ['MISSING', ''],
+  ['MALFORMED', null],
+  ['MALFORMED', 7],
+  ['MALFORMED', 'ab'],
+  ['MALFORMED', `${signature}00`],
+  ['MALFORMED', signature.replace('0', 'g')],
+])('signature: %s is told of a body signed with %j', async (reason, bad) => {
+  for (const kind of ['vote', 'propose'] as const) {
+    expect(await said(changed(kind, { signature: bad }))).toBe(`401 ${reason}`);
+  }
+});
+
+test('signature: upper-case hex is taken', async () => {
+  expect(await said(changed('vote', { signature: 'AB'.repeat(64) }))).toBe('none');
+});
+
+test.each([
+  'register',
+  'status',
+  'discuss',
+  'meme',
+  'alliance_propose',
+  'alliance_leave',
+] as const)('signature: %s needs those of its headers well-formed', async (kind) => {
+  const request = changed(kind, {});
+  const told = [
+    await said({ ...request, signature: '' }),
+    await said({ ...request, signature: 'xyz' }),
+    await said({ ...request, timestamp: '' }),
+    await said({ ...request, timestamp: '2026-02-30T00:00:00Z' }),
+    await said({ ...request, public_key: 'xyz' }),
+  ].map((text) => text.split(' ').slice(0, 2).join(' '));
+  const reasons = ['MISSING', 'MALFORMED', 'MISSING', 'MALFORMED', 'MALFORMED'];
+  expect(told).toEqual(reasons.map((reason) => `401 ${reason}`));
+});
+
+test.each([
+  'status',
+  'vote',
+  'propose',
+  'discuss',
+  'meme',
+  'alliance_respond',
+] as const)('signature: %s needs the header that names its key', async (kind) => {
+  expect(await said({ ...changed(kind, {}), public_key: '' })).toBe('401 MISSING');
+});
+
+test('signature: registration may leave the key header out, but it must not differ', async () => {
+  const request = changed('register', {});
+  expect(await said({ ...request, public_key: '' })).toBe('none');
+  expect(await said({ ...request, public_key: key.toUpperCase() })).toBe('none');
+  expect(await said({ ...request, public_key: 'f'.repeat(64) })).toMatch(/^401 MISMATCH/);
+});
+
+test('signature: what is wrong with it is told after the schema', async () => {
+  const unsigned = { signature: undefined };
+  expect(await said(changed('vote', { ...unsigned, decision: 'maybe' }))).toMatch(/^400 SCHEMA/);
+  expect(await said(changed('vote', { ...unsigned, timestamp: 'now' }))).toMatch(/^400 SCHEMA/);
+  expect(await said({ ...changed('register', { name: '' }), signature: '' })).toMatch(/^400/);
+  const producer = changed('propose', { ...unsigned, producer: key });
+  expect(await said(producer)).toMatch(/^400 SCHEMA/);
+});
+
+test('signature: an unknown key is told before a signature that does not fit', async () => {
+  const town = await foundTown({ verifier: 'inline' });
+  const refusal = refusalOf(await town.submit(changed('vote', {})));
+  expect(refusal).toMatchObject({ code: 'INVALID_AGENT', status: 401, reason: 'UNKNOWN_KEY' });
+});
+
+test('signature: one that does not fit is explained', async () => {
+  const town = await foundTown({ verifier: 'inline' });
+  const ada = await town.join();
+  const refusal = refusalOf(
+    await town.submit({ ...changed('vote', {}), public_key: ada.publicKey }),
+  );
+  expect(refusal).toMatchObject({
+    code: 'INVALID_SIGNATURE',
+    status: 401,
+    reason: 'MISMATCH',
+    details: { kind: 'vote', expected_input_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  });
+});
+
+test('status: a path that names no agent is 404', async () => {
+  const request = changed('status', {});
+  for (const id of ['bob', 'agent_1', agent.toUpperCase()]) {
+    const target = `/api/v1/agents/${id}/status`;
+    expect(await said({ ...request, target })).toBe('404 UNKNOWN_AGENT');
+  }
+});
+
+test('alliance_leave: needs no body', async () => {
+  expect(await said(around('alliance_leave', new Uint8Array()))).toBe('none');
+});

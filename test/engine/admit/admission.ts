@@ -1,0 +1,86 @@
+/** Bodies to try at the door: good ones to begin with, and what becomes of a changed one. */
+import {
+  admit,
+  type Command,
+  type CommandKind,
+  type CommandOf,
+  type Refusal,
+  type SignedRequest,
+  targetOf,
+} from 'folkmoot';
+import { sha256Hex } from 'folkmoot/signing';
+import { paperSignatory } from '../helpers.js';
+
+export const key = paperSignatory(0).publicKey;
+export const signature = '0'.repeat(128);
+export const hash = 'a'.repeat(64);
+export const agent = `agent_${'0'.repeat(32)}`;
+export const meme = `meme_${'0'.repeat(32)}`;
+export const timestamp = '2025-01-01T00:00:00Z';
+
+type Body = Record<string, unknown>;
+
+export const transaction = (data: string, more: Body = {}): Body => ({
+  hash: sha256Hex(data),
+  data,
+  signature,
+  ...more,
+});
+
+const file = new TextEncoder().encode('gm');
+
+/** A good body of each kind. */
+export const good: Record<CommandKind, Body> = {
+  register: { public_key: key, personality: 'lawful', name: 'Ada', capabilities: ['validator'] },
+  status: { status: 'inactive' },
+  vote: { block_hash: hash, decision: 'approve', timestamp, signature },
+  propose: { parent_hash: hash, transactions: [], timestamp, signature },
+  meme: { caption: '', content_sha256: sha256Hex(file), tags: [] },
+  discuss: { block_hash: hash, message: 'hm', sentiment: 'neutral' },
+  alliance_propose: { target_ids: [agent], purpose: 'win' },
+  alliance_respond: { accepted: true },
+  alliance_leave: {},
+};
+
+/** A request of a kind around any bytes. */
+export function around(kind: CommandKind, body: Uint8Array): SignedRequest {
+  const inBody = kind === 'vote' || kind === 'propose';
+  const id = kind === 'status' ? agent : `ally_${'0'.repeat(32)}`;
+  return {
+    kind,
+    public_key: key,
+    target: targetOf(kind, id),
+    timestamp: inBody ? '' : timestamp,
+    signature: inBody ? '' : signature,
+    body,
+    ...(kind === 'meme' ? { file } : {}),
+  };
+}
+
+/** The good body of a kind with some members changed; undefined takes one away. */
+export function changed(kind: CommandKind, changes: Body): SignedRequest {
+  const text = JSON.stringify({ ...good[kind], ...changes });
+  return around(kind, new TextEncoder().encode(text));
+}
+
+export async function commandOf(request: SignedRequest): Promise<Command> {
+  const admission = admit(request, 'devnet');
+  if ('refusal' in admission) throw new Error(`refused: ${JSON.stringify(admission.refusal)}`);
+  return admission.command;
+}
+
+/** What a changed body becomes. */
+export const made = async <K extends CommandKind>(kind: K, changes: Body = {}) =>
+  (await commandOf(changed(kind, changes))) as CommandOf<K>;
+
+export async function refusalAtDoor(request: SignedRequest): Promise<Refusal | 'none'> {
+  const admission = admit(request, 'devnet');
+  return 'refusal' in admission ? admission.refusal : 'none';
+}
+
+/** Where and how a changed body is refused: status, reason and pointer; or that it is not. */
+export async function refused(kind: CommandKind, changes: Body): Promise<string> {
+  const refusal = await refusalAtDoor(changed(kind, changes));
+  if (refusal === 'none') return 'none';
+  return `${refusal.status} ${refusal.reason} ${refusal.pointer ?? ''}`.trim();
+}

@@ -1,0 +1,72 @@
+/** What a file is, by its first bytes: as the library said that used to tell it. */
+import fc from 'fast-check';
+import { fileTypeFromBuffer } from 'file-type';
+import { expect, test } from 'vitest';
+import { sniff } from '../../../engine/admit/content.js';
+
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+const heads = {
+  png: hex('89504e470d0a1a0a'),
+  jpeg: hex('ffd8ffe0'),
+  lossless: hex('ffd8fff7'),
+  gif: Buffer.from('GIF89a'),
+  gifText: Buffer.from('GIFs are fun'),
+  webp: Buffer.concat([Buffer.from('RIFF'), hex('24000000'), Buffer.from('WEBPVP8 ')]),
+  wav: Buffer.concat([Buffer.from('RIFF'), hex('24000000'), Buffer.from('WAVEfmt ')]),
+  mark: hex('efbbbf'),
+  text: Buffer.from('Hello'),
+  bmp: Buffer.from('BM'),
+};
+
+const byLibrary: Record<string, string> = {
+  'image/png': 'image/png',
+  'image/apng': 'image/png',
+  'image/jpeg': 'image/jpeg',
+  'image/webp': 'image/webp',
+  'image/gif': 'image/gif',
+};
+
+test('sniff: the accepted images are those that the library found, whatever follows', async () => {
+  const piece = fc.oneof(
+    fc.constantFrom(...Object.values(heads)),
+    fc.uint8Array({ maxLength: 40 }),
+    fc
+      .nat(12)
+      .chain((length) =>
+        fc.constantFrom(...Object.values(heads).map((head) => head.subarray(0, length))),
+      ),
+  );
+  const file = fc.array(piece, { minLength: 1, maxLength: 4 }).map((parts) => Buffer.concat(parts));
+  await fc.assert(
+    fc.asyncProperty(file, async (bytes) => {
+      const found = await fileTypeFromBuffer(bytes);
+      const expected = found && byLibrary[found.mime];
+      // The library reads on in a PNG, and gives up where that is cut short.
+      const image = sniff(bytes)?.media_type;
+      if (expected) expect(image).toBe(expected);
+      else expect([undefined, 'text/plain; charset=utf-8', 'image/png']).toContain(image);
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test.each(Object.entries(heads))('sniff: %s', (name, head) => {
+  const expected: Record<string, string | undefined> = {
+    png: 'image/png',
+    jpeg: 'image/jpeg',
+    gif: 'image/gif',
+    gifText: 'image/gif',
+    webp: 'image/webp',
+    mark: 'text/plain; charset=utf-8',
+    text: 'text/plain; charset=utf-8',
+    bmp: 'text/plain; charset=utf-8',
+  };
+  expect(sniff(head)?.media_type).toBe(expected[name]);
+});
+
+test('sniff: never looks further than the first bytes of what is no text', () => {
+  const zip = Buffer.concat([hex('504b0304'), Buffer.alloc(1024 * 1024, 'PK')]);
+  expect(sniff(zip)).toBe(null);
+  const marks = Buffer.concat([...Array<Buffer>(10).fill(heads.mark), heads.png]);
+  expect(sniff(marks)?.media_type).toBe('image/png');
+});

@@ -1,0 +1,277 @@
+/** Registration, status and memes: repeats, replays, owners, quotas. */
+import { composeMeme, composeRegister, composeStatus, limits, type Registration } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { answerOf, foundTown, instant, refusalOf, type Town, word } from '../helpers.js';
+
+const data: Registration = {
+  personality: 'lawful',
+  name: 'Ada',
+  capabilities: ['validator', 'producer'],
+};
+
+/** What is refused or repeated leaves no trace. */
+async function expectNoTrace(town: Town, act: () => Promise<void>): Promise<void> {
+  const before = town.network.read.position;
+  await act();
+  expect(town.network.read.position).toEqual(before);
+}
+
+test('register: gives the id, the time and active', async () => {
+  const town = await foundTown();
+  await town.wait(11);
+  const outcome = await town.submit(composeRegister(town.key(), town.stamp(), data));
+  expect(outcome).toEqual({
+    result: 'accepted',
+    data: {
+      agent_id: expect.stringMatching(/^agent_[0-9a-f]{32}$/),
+      registration_time: instant(11),
+      status: 'active',
+    },
+  });
+});
+
+test('register: the same data again is a repeat, however it is written', async () => {
+  const town = await foundTown();
+  const key = town.key();
+  const first = answerOf<'register'>(await town.submit(composeRegister(key, town.stamp(), data)));
+  await town.wait(60_000);
+  await expectNoTrace(town, async () => {
+    const same: Registration[] = [
+      data,
+      { ...data, description: '' },
+      { ...data, personality: 'LAWFUL' },
+      { ...data, capabilities: ['producer', 'validator'] },
+    ];
+    for (const fields of same) {
+      expect(await town.submit(composeRegister(key, town.stamp(), fields))).toEqual({
+        result: 'duplicate',
+        data: { ...first, duplicate: true },
+      });
+    }
+  });
+});
+
+test('register: a repeat shows the status as it is', async () => {
+  const town = await foundTown();
+  const ada = await town.join(['validator'], data);
+  await town.status(ada, 'maintenance');
+  const again = await town.submit(composeRegister(ada, town.stamp(), data));
+  expect(answerOf<'register'>(again).status).toBe('maintenance');
+});
+
+test.each([
+  { personality: 'greedy' },
+  { name: 'ada' },
+  { description: 'x' },
+  { capabilities: ['validator'] as const },
+])('register: other data for the same key are refused: %j', async (change) => {
+  const town = await foundTown();
+  const key = town.key();
+  await town.submit(composeRegister(key, town.stamp(), data));
+  const other = await town.submit(composeRegister(key, town.stamp(), { ...data, ...change }));
+  expect(refusalOf(other)).toMatchObject({
+    code: 'INVALID_REQUEST',
+    status: 409,
+    reason: 'AGENT_EXISTS',
+  });
+});
+
+test('register: the same name with another key is another agent', async () => {
+  const town = await foundTown();
+  for (const key of [town.key(), town.key()]) {
+    expect(word(await town.submit(composeRegister(key, town.stamp(), data)))).toBe('accepted');
+  }
+});
+
+test('register: the signature proves possession of the key', async () => {
+  const town = await foundTown({ verifier: 'inline' });
+  const [ada, bob] = [town.key(), town.key()];
+  const stolen = composeRegister({ ...ada, sign: bob.sign }, town.stamp(), data);
+  expect(refusalOf(await town.submit(stolen))).toMatchObject({
+    code: 'INVALID_SIGNATURE',
+    status: 401,
+    reason: 'MISMATCH',
+  });
+});
+
+test('status: is answered with what it was and what it is', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const fields = { reason: 'upgrade', expected_duration: 'PT1H' };
+  const first = await town.status(ada, 'maintenance', fields);
+  expect(answerOf(first)).toEqual({
+    agent_id: ada.id,
+    status: 'maintenance',
+    previous_status: 'active',
+    ...fields,
+    timestamp: instant(0),
+  });
+  expect(answerOf(await town.status(ada, 'inactive'))).toMatchObject({
+    previous_status: 'maintenance',
+    reason: '',
+    expected_duration: '',
+  });
+});
+
+test('status: only the agent itself may set it', async () => {
+  const town = await foundTown();
+  const [ada, bob] = await town.joinMany(2);
+  const request = composeStatus(bob!, town.stamp(), ada!.id, { status: 'inactive' });
+  expect(refusalOf(await town.submit(request))).toMatchObject({
+    code: 'INVALID_AGENT',
+    status: 403,
+    reason: 'NOT_OWNER',
+  });
+});
+
+test('status: that of an unknown agent is 404', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const id = `agent_${'0'.repeat(32)}`;
+  const request = composeStatus(ada, town.stamp(), id, { status: 'inactive' });
+  expect(refusalOf(await town.submit(request))).toMatchObject({
+    code: 'INVALID_AGENT',
+    status: 404,
+    reason: 'UNKNOWN_AGENT',
+  });
+});
+
+test('status: the very same request is a repeat', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const request = composeStatus(ada, town.stamp(), ada.id, { status: 'inactive' });
+  const first = answerOf(await town.submit(request));
+  await town.wait(5_000);
+  await expectNoTrace(town, async () => {
+    expect(await town.submit(request)).toEqual({
+      result: 'duplicate',
+      data: { ...first, duplicate: true },
+    });
+  });
+});
+
+test.each([
+  ['earlier', '2024-12-31T23:59:59.999Z'],
+  ['the same instant', '2025-01-01T01:00:00+01:00'],
+  ['the same millisecond', '2025-01-01T00:00:00.0009Z'],
+])('status: %s is a replay', async (_, timestamp) => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const at = (stamp: string, status: 'active' | 'inactive') =>
+    town.submit(composeStatus(ada, stamp, ada.id, { status }));
+  await at('2025-01-01T00:00:00.000Z', 'inactive');
+  await expectNoTrace(town, async () => {
+    expect(refusalOf(await at(timestamp, 'active'))).toMatchObject({
+      code: 'INVALID_SIGNATURE',
+      status: 401,
+      reason: 'REPLAYED',
+    });
+  });
+  expect(word(await at('2025-01-01T00:00:00.001Z', 'active'))).toBe('accepted');
+});
+
+test('status: an older request that was accepted once is a replay later', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const first = composeStatus(ada, town.stamp(), ada.id, { status: 'inactive' });
+  await town.submit(first);
+  await town.status(ada, 'active');
+  expect(word(await town.submit(first))).toBe('REPLAYED');
+});
+
+test('status: an instant of 1970 is remembered like any other', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const at = (stamp: string, status: 'active' | 'inactive') =>
+    town.submit(composeStatus(ada, stamp, ada.id, { status }));
+  await at('1970-01-01T00:00:00Z', 'inactive');
+  expect(word(await at('1970-01-01T00:00:00Z', 'active'))).toBe('REPLAYED');
+});
+
+test('status: a refused update does not count as the last one', async () => {
+  const town = await foundTown();
+  const [ada, bob] = await town.joinMany(2);
+  const late = instant(999_000);
+  await town.submit(composeStatus(bob!, late, ada!.id, { status: 'inactive' }));
+  expect(word(await town.status(bob!, 'inactive'))).toBe('accepted');
+});
+
+const posted = (text: string | Uint8Array) => ({
+  caption: '',
+  tags: [],
+  file: typeof text === 'string' ? new TextEncoder().encode(text) : text,
+});
+
+test('meme: the same one again is a repeat, another time makes another', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const request = composeMeme(ada, town.stamp(), posted('gm'));
+  const first = answerOf<'meme'>(await town.submit(request));
+  await town.wait(999_000);
+  await expectNoTrace(town, async () => {
+    expect(await town.submit(request)).toEqual({
+      result: 'duplicate',
+      data: { ...first, duplicate: true },
+    });
+  });
+  expect(word(await town.submit(composeMeme(ada, town.stamp(), posted('gm'))))).toBe('accepted');
+});
+
+test('meme: needs an active agent, but a repeat does not', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const request = composeMeme(ada, town.stamp(), posted('gm'));
+  await town.submit(request);
+  await town.status(ada, 'inactive');
+  expect(word(await town.submit(request))).toBe('duplicate');
+  expect(refusalOf(await town.submit(composeMeme(ada, town.stamp(), posted('gn'))))).toMatchObject({
+    code: 'INVALID_AGENT',
+    status: 403,
+    reason: 'NOT_ACTIVE',
+  });
+});
+
+test('meme: 64 MiB of one agent in all', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const file = new Uint8Array(limits.memeFileBytes).fill(97);
+  for (let count = 0; count < 64; count += 1) {
+    expect(word(await town.submit(composeMeme(ada, town.stamp(), posted(file))))).toBe('accepted');
+  }
+  expect(refusalOf(await town.submit(composeMeme(ada, town.stamp(), posted('x'))))).toMatchObject({
+    code: 'INVALID_REQUEST',
+    status: 409,
+    reason: 'QUOTA',
+  });
+});
+
+const png = Buffer.from(
+  '89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489',
+  'hex',
+);
+
+test.each([
+  ['image', png],
+  ['image', Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')],
+  ['gif', Buffer.from('GIF89a\u0001\u0000\u0001\u0000\u0000\u0000\u0000;', 'latin1')],
+  ['text', Buffer.from('grüße\t🎉\r\n')],
+  ['MEDIA_TYPE', Buffer.from(' \n<svg/>')],
+  ['MEDIA_TYPE', Buffer.from('a\u0000b')],
+  ['MEDIA_TYPE', Buffer.from([0xff, 0xfe, 0x41])],
+  ['MEDIA_TYPE', Buffer.from('PK\u0003\u0004\u0014\u0000\u0000\u0000', 'latin1')],
+  ['MEDIA_TYPE', Buffer.alloc(0)],
+])('meme: the bytes tell that it is %s', async (type, file) => {
+  const town = await foundTown();
+  const outcome = await town.submit(composeMeme(await town.join(), town.stamp(), posted(file)));
+  const told = 'data' in outcome ? answerOf<'meme'>(outcome).content.type : word(outcome);
+  expect(told).toBe(type);
+});
+
+test('meme: a file of 1 MiB is taken, a byte more is 413', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  const file = (bytes: number) => posted(new Uint8Array(bytes).fill(97));
+  const most = limits.memeFileBytes;
+  expect(word(await town.submit(composeMeme(ada, town.stamp(), file(most))))).toBe('accepted');
+  expect(word(await town.submit(composeMeme(ada, town.stamp(), file(most + 1))))).toBe('TOO_LARGE');
+});

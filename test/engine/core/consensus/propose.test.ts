@@ -1,0 +1,250 @@
+/** Proposals: who may make one, in which order reasons are found, and what is applied when. */
+import { GENESIS_HASH, type SignedTransaction } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { answerOf, foundTown, instant, refusalOf, word } from '../../helpers.js';
+
+const both = ['validator', 'producer'] as const;
+
+test('propose: opens a block on the head and says until when it is voted on', async () => {
+  const town = await foundTown();
+  const [ada] = await town.joinMany(4, both);
+  await town.wait(7);
+  const outcome = await town.propose(ada!);
+  const { block_hash } = answerOf<'propose'>(outcome);
+  expect(block_hash).toMatch(/^[0-9a-f]{64}$/);
+  expect(outcome).toEqual({
+    result: 'accepted',
+    data: {
+      block_hash,
+      height: 1,
+      parent_hash: GENESIS_HASH,
+      status: 'voting',
+      voting_deadline: instant(30_007),
+      electorate: 4,
+      timestamp: instant(7),
+    },
+  });
+});
+
+test('propose: the same proposal again is a repeat before everything else', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const request = town.proposal(ada);
+  const first = answerOf<'propose'>(await town.submit(request));
+  await town.vote(ada, first.block_hash);
+  await town.status(ada, 'inactive');
+  await town.wait(99_000);
+  const before = town.network.read.position;
+  expect(await town.submit(request)).toEqual({
+    result: 'duplicate',
+    data: { ...first, status: 'finalized', duplicate: true },
+  });
+  expect(town.network.read.position).toEqual(before);
+});
+
+test('propose: no producer is told before inactivity', async () => {
+  const town = await foundTown();
+  const ada = await town.join();
+  await town.status(ada, 'inactive');
+  expect(refusalOf(await town.propose(ada))).toMatchObject({
+    code: 'INVALID_AGENT',
+    status: 403,
+    reason: 'NOT_PRODUCER',
+  });
+});
+
+test('propose: inactivity is told before a stale parent', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  await town.status(ada, 'maintenance');
+  expect(refusalOf(await town.propose(ada, { parent_hash: 'a'.repeat(64) }))).toMatchObject({
+    code: 'INVALID_AGENT',
+    status: 403,
+    reason: 'NOT_ACTIVE',
+  });
+});
+
+test('propose: a stale parent is told before an open block, with the head', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const head_hash = await town.open(ada);
+  await town.vote(ada, head_hash);
+  await town.open(ada);
+  expect(refusalOf(await town.propose(ada, { parent_hash: GENESIS_HASH }))).toMatchObject({
+    code: 'INVALID_REQUEST',
+    status: 409,
+    reason: 'STALE_PARENT',
+    details: { head_hash, height: 1 },
+  });
+});
+
+test('propose: one open block a producer, told before too many', async () => {
+  const town = await foundTown();
+  const makers = await town.joinMany(8, both);
+  for (const maker of makers) await town.open(maker);
+  expect(refusalOf(await town.propose(makers[0]!))).toMatchObject({
+    code: 'INVALID_REQUEST',
+    status: 409,
+    reason: 'OPEN_BLOCK',
+  });
+});
+
+test('propose: a ninth open block is refused, before the lack of validators', async () => {
+  const town = await foundTown({ genesis: { min_validators: 2 } });
+  const makers = await town.joinMany(9, ['producer']);
+  const [bob] = await town.joinMany(2);
+  for (const maker of makers.slice(0, 8)) expect(word(await town.propose(maker))).toBe('accepted');
+  await town.status(bob!, 'inactive');
+  expect(refusalOf(await town.propose(makers[8]!))).toMatchObject({
+    code: 'INVALID_REQUEST',
+    status: 409,
+    reason: 'TOO_MANY_OPEN',
+  });
+});
+
+test('propose: a block that ends makes room for another', async () => {
+  const town = await foundTown();
+  const makers = await town.joinMany(9, both);
+  const hashes: string[] = [];
+  for (const maker of makers.slice(0, 8)) hashes.push(await town.open(maker));
+  await town.votes(makers.slice(0, 3), hashes[0]!, 'reject');
+  expect(word(await town.propose(makers[8]!))).toBe('accepted');
+});
+
+test('propose: too few validators are told before a duplicate transaction', async () => {
+  const town = await foundTown();
+  const ada = await town.join(['producer']);
+  const one = town.transaction(ada, 'one');
+  expect(refusalOf(await town.propose(ada, { transactions: [one, one] }))).toMatchObject({
+    code: 'INVALID_REQUEST',
+    status: 409,
+    reason: 'NO_VALIDATORS',
+  });
+});
+
+test('propose: as many validators as min_validators asks for are enough', async () => {
+  const town = await foundTown({ genesis: { min_validators: 3 } });
+  const ada = await town.join(both);
+  await town.join();
+  expect(word(await town.propose(ada))).toBe('NO_VALIDATORS');
+  await town.join();
+  expect(word(await town.propose(ada))).toBe('accepted');
+});
+
+test('propose: validators that are not active do not count', async () => {
+  const town = await foundTown({ genesis: { min_validators: 2 } });
+  const ada = await town.join(both);
+  const bob = await town.join();
+  await town.status(bob, 'inactive');
+  expect(word(await town.propose(ada))).toBe('NO_VALIDATORS');
+});
+
+test('propose: a transaction twice in one block is refused with its hash', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const transactions = ['one', 'two', 'one'].map((data) => town.transaction(ada, data));
+  expect(refusalOf(await town.propose(ada, { transactions }))).toMatchObject({
+    code: 'INVALID_REQUEST',
+    status: 409,
+    reason: 'DUPLICATE_TX',
+    pointer: '/transactions/2',
+    details: { hash: transactions[2]!.hash },
+  });
+});
+
+test('propose: a sender that is the producer is the same signer', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const transactions = [town.transaction(ada, 'one'), town.transaction(ada, 'one', true)];
+  expect(word(await town.propose(ada, { transactions }))).toBe('DUPLICATE_TX');
+});
+
+test('propose: the same data of two signers is two transactions', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const stranger = town.key();
+  const transactions = [town.transaction(ada, 'one'), town.transaction(stranger, 'one', true)];
+  expect(word(await town.propose(ada, { transactions }))).toBe('accepted');
+});
+
+test('propose: a final transaction is refused, one of a block that failed is not', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const transactions = [town.transaction(ada, 'one')];
+  const rejected = await town.open(ada, { transactions });
+  await town.vote(ada, rejected, 'reject');
+  const final = await town.open(ada, { transactions });
+  await town.vote(ada, final);
+  expect(refusalOf(await town.propose(ada, { transactions }))).toMatchObject({
+    reason: 'DUPLICATE_TX',
+    details: { hash: transactions[0]!.hash },
+  });
+});
+
+test('propose: siblings may hold the same transaction', async () => {
+  const town = await foundTown();
+  const [ada, bob, stranger] = [await town.join(both), await town.join(both), town.key()];
+  const transactions = [town.transaction(stranger, 'one', true)];
+  expect(word(await town.propose(ada, { transactions }))).toBe('accepted');
+  expect(word(await town.propose(bob, { transactions }))).toBe('accepted');
+});
+
+test('propose: a bad transaction signature is told last, with a pointer', async () => {
+  const town = await foundTown({ verifier: 'inline' });
+  const ada = await town.join(both);
+  const spoiled = (data: string): SignedTransaction => ({
+    ...town.transaction(ada, data),
+    signature: town.transaction(ada, `${data}?`).signature,
+  });
+  const good = town.transaction(ada, 'one');
+  const twice = [good, spoiled('two'), spoiled('two')];
+  expect(word(await town.propose(ada, { transactions: twice }))).toBe('DUPLICATE_TX');
+  const transactions = [good, spoiled('two'), spoiled('three')];
+  expect(refusalOf(await town.propose(ada, { transactions }))).toMatchObject({
+    code: 'INVALID_SIGNATURE',
+    status: 401,
+    reason: 'MISMATCH',
+    pointer: '/transactions/1/signature',
+  });
+});
+
+test('propose: a second valid signature does not make a second block', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const request = town.proposal(ada);
+  await town.submit(request);
+  const body = JSON.parse(Buffer.from(request.body).toString()) as Record<string, unknown>;
+  const other = Buffer.from(JSON.stringify({ ...body, signature: 'ab'.repeat(64) }));
+  expect((await town.submit({ ...request, body: other })).result).toBe('duplicate');
+});
+
+test('propose: the state diff is applied on finalization only', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const state = () => [...town.network.read.records('state')].map(({ key, value }) => [key, value]);
+  const first = { additions: { a: 1, b: { c: [null] } }, deletions: {} };
+  const rejected = await town.open(ada, { state_diff: first });
+  await town.vote(ada, rejected, 'reject');
+  expect(state()).toEqual([]);
+  const block_hash = await town.open(ada, { state_diff: first });
+  expect(state()).toEqual([]);
+  await town.vote(ada, block_hash);
+  expect(state()).toEqual([
+    ['a', { value: 1, block_hash }],
+    ['b', { value: { c: [null] }, block_hash }],
+  ]);
+  const second = { additions: { c: '' }, deletions: { a: null, absent: null } };
+  const next = await town.open(ada, { state_diff: second });
+  await town.vote(ada, next);
+  expect(state().map(([key]) => key)).toEqual(['b', 'c']);
+});
+
+test('propose: blocks_produced counts finalized blocks', async () => {
+  const town = await foundTown();
+  const ada = await town.join(both);
+  const produced = () => town.network.read.activeAgents().producers[0]?.blocks_produced;
+  await town.vote(ada, await town.open(ada), 'reject');
+  expect(produced()).toBe(0);
+  await town.vote(ada, await town.open(ada));
+  expect(produced()).toBe(1);
+});

@@ -1,0 +1,57 @@
+/** Verifiers by name, and keys. */
+import { expect, test } from 'vitest';
+import {
+  createVerifier,
+  generateKeyPair,
+  keyPairFromSeed,
+  sign,
+} from '../../../dist/engine/crypto/index.js';
+
+test('createVerifier: each kind bears its name, and refuses once closed', async () => {
+  for (const kind of ['pool', 'inline', 'reference'] as const) {
+    const lines: string[] = [];
+    const verifier = createVerifier(kind, { threads: 1, warn: (line) => lines.push(line) });
+    expect(verifier.name).toBe(kind);
+    expect(lines).toEqual([]);
+    await verifier.close();
+    await expect(verifier.verify([])).rejects.toThrow(`verifier ${kind} is closed`);
+  }
+});
+
+test('createVerifier: inline and reference count, and refuse wrong lengths', async () => {
+  const keyPair = generateKeyPair();
+  const message = new Uint8Array([1, 2, 3]);
+  const job = { publicKey: keyPair.publicKey, message, signature: sign(message, keyPair) };
+  for (const kind of ['inline', 'reference'] as const) {
+    const verifier = createVerifier(kind);
+    const verdicts = await verifier.verify([job, { ...job, message: new Uint8Array(3) }]);
+    expect(verdicts).toEqual([true, false]);
+    expect(verifier.stats).toEqual({ verified: 1, rejected: 1, batches: 1, batchSizes: [0, 1] });
+    const short = { ...job, signature: job.signature.subarray(0, 63) };
+    await expect(verifier.verify([short])).rejects.toThrow(RangeError);
+  }
+});
+
+test('createVerifier: off says valid to everything and counts nothing', async () => {
+  const verifier = createVerifier('off');
+  const nonsense = {
+    publicKey: new Uint8Array(32),
+    message: new Uint8Array(0),
+    signature: new Uint8Array(64),
+  };
+  expect(await verifier.verify([nonsense, nonsense])).toEqual([true, true]);
+  expect(verifier.stats).toEqual({ verified: 0, rejected: 0, batches: 0, batchSizes: [] });
+});
+
+test('keys: a seed gives one key pair, generated ones differ, other lengths are refused', () => {
+  const seed = new Uint8Array(32).fill(1);
+  const keyPair = keyPairFromSeed(seed);
+  // The key of test/vectors/signing.json.
+  expect(keyPair.publicKeyHex).toBe(
+    '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c',
+  );
+  expect(keyPairFromSeed(seed)).toEqual(keyPair);
+  expect(keyPair.secretKey).toEqual(Uint8Array.from([...seed, ...keyPair.publicKey]));
+  expect(generateKeyPair().publicKeyHex).not.toBe(generateKeyPair().publicKeyHex);
+  expect(() => keyPairFromSeed(new Uint8Array(31))).toThrow(RangeError);
+});

@@ -1,0 +1,65 @@
+/** Where sodium-native does not load, everything works all the same, and one line says so. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from 'vitest';
+import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/index.js';
+
+const run = promisify(execFile);
+const block = fileURLToPath(new URL('./block-sodium.cjs', import.meta.url));
+const child = fileURLToPath(new URL('./fallback-child.mjs', import.meta.url));
+const folders: string[] = [];
+
+afterEach(async () => {
+  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
+});
+
+test('fallback: the pool verifies in its threads without libsodium, with one warning', async () => {
+  const { found, warning, blocked } = await runBlocked('pool');
+  expectSameAsLibsodium(found);
+  expect(warning).toMatch(/^sodium-native did not load: .*\n$/);
+  expect(blocked).toEqual(['main', 'worker', 'worker']);
+});
+
+test('fallback: inline verifies without libsodium, with one warning', async () => {
+  const { found, warning, blocked } = await runBlocked('inline');
+  expectSameAsLibsodium(found);
+  expect(warning).toMatch(/^sodium-native did not load: .*\n$/);
+  expect(blocked).toEqual(['main']);
+});
+
+test('fallback: the reference never used libsodium, so it warns of nothing', async () => {
+  const { found, warning } = await runBlocked('reference');
+  expectSameAsLibsodium(found);
+  expect(warning).toBe('');
+});
+
+interface Found {
+  verdicts: boolean[];
+  publicKeyHex: string;
+  signature: string;
+}
+
+async function runBlocked(kind: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'fallback-'));
+  folders.push(folder);
+  const log = join(folder, 'blocked');
+  const env = { ...process.env, BLOCKED_LOG: log };
+  const { stdout, stderr } = await run(process.execPath, ['--require', block, child, kind], {
+    env,
+  });
+  const blocked = (await readFile(log, 'utf8')).trim().split('\n').sort();
+  return { found: JSON.parse(stdout) as Found, warning: stderr, blocked };
+}
+
+/** This process has libsodium, so its keys and signatures are the ones to compare with. */
+function expectSameAsLibsodium(found: Found): void {
+  const keyPair = keyPairFromSeed(new Uint8Array(32).fill(1));
+  const signature = sign(new TextEncoder().encode('agentnet-v1-vote'), keyPair);
+  expect(found.publicKeyHex).toBe(keyPair.publicKeyHex);
+  expect(found.signature).toBe(Buffer.from(signature).toString('hex'));
+  expect(found.verdicts).toEqual(Array.from({ length: 40 }, (_, index) => index !== 9));
+}

@@ -1,0 +1,173 @@
+/** The pool as its callers see it: order, limits, fairness and the death of threads. */
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import {
+  createPoolVerifier,
+  keyPairFromSeed,
+  type PoolVerifier,
+  sign,
+  VerifierBusy,
+  type VerifyJob,
+} from '../../../dist/engine/crypto/index.js';
+import { limits } from '../../../dist/engine/protocol/limits.js';
+
+const keyPair = keyPairFromSeed(new Uint8Array(32).fill(7));
+const valid = signedJob('a vote');
+const invalid: VerifyJob = { ...valid, message: new TextEncoder().encode('another vote') };
+const opened: PoolVerifier[] = [];
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((pool) => pool.close()));
+});
+
+test('pool: verdicts keep the order of their jobs under many concurrent calls', async () => {
+  const pool = open(2);
+  const calls = Array.from({ length: 400 }, (_, call) => {
+    const size = call % 20 === 0 ? 150 : 1 + (call % 7);
+    return Array.from({ length: size }, (_, index) => (call * 31 + index * index) % 3 !== 0);
+  });
+  const verdicts = await Promise.all(
+    calls.map((call) => pool.verify(call.map((good) => (good ? valid : invalid)))),
+  );
+  expect(verdicts).toEqual(calls);
+});
+
+test('pool: one invalid signature among many is found at its index', async () => {
+  const pool = open(2);
+  const jobs = Array.from({ length: 1_000 }, (_, index) => (index === 777 ? invalid : valid));
+  const verdicts = await pool.verify(jobs);
+  expect(verdicts.length).toBe(1_000);
+  expect(verdicts.flatMap((good, index) => (good ? [] : [index]))).toEqual([777]);
+});
+
+test('pool: counts what it verified and rejected, and the batches', async () => {
+  const pool = open(2);
+  expect(await pool.verify([])).toEqual([]);
+  expect(pool.stats).toEqual({ verified: 0, rejected: 0, batches: 0, batchSizes: [] });
+  await pool.verify([valid, invalid, valid]);
+  expect(pool.stats).toEqual({ verified: 2, rejected: 1, batches: 1, batchSizes: [0, 1] });
+});
+
+test('pool: a full queue refuses with VerifierBusy, and takes more once drained', async () => {
+  const pool = open(2);
+  const most = new Array<VerifyJob>(limits.verifyQueue).fill(valid);
+  const full = pool.verify(most);
+  // The threads have taken some; as many more find no room.
+  await expect(pool.verify(most)).rejects.toThrow(VerifierBusy);
+  expect((await full).every((good) => good)).toBe(true);
+  expect(await pool.verify([valid])).toEqual([true]);
+  const tooMany = new Array<VerifyJob>(limits.verifyQueue + 1).fill(valid);
+  await expect(pool.verify(tooMany)).rejects.toThrow(VerifierBusy);
+});
+
+test('pool: wrong lengths are a RangeError and leave the other calls alone', async () => {
+  const pool = open(1);
+  const good = pool.verify([valid]);
+  const key = { ...valid, publicKey: valid.publicKey.subarray(1) };
+  const signature = { ...valid, signature: new Uint8Array(65) };
+  await expect(pool.verify([valid, key])).rejects.toThrow(RangeError);
+  await expect(pool.verify([signature])).rejects.toThrow(RangeError);
+  expect(await good).toEqual([true]);
+  expect(pool.stats.verified).toBe(1);
+  expect(() => createPoolVerifier({ threads: 0 })).toThrow(RangeError);
+});
+
+test('pool: a vote does not wait for a request of 1,000 signatures before it', async () => {
+  const pool = open(1);
+  const finished: string[] = [];
+  const bulk = pool.verify(new Array<VerifyJob>(1_000).fill(valid));
+  void bulk.then(() => finished.push('bulk'));
+  // The bulk request is in the threads' hands by now, as far as it ever gets ahead.
+  await setImmediate();
+  const vote = pool.verify([valid]).then(() => {
+    finished.push('vote');
+    return pool.stats.verified;
+  });
+  await bulk;
+  expect(finished).toEqual(['vote', 'bulk']);
+  expect(await vote).toBeLessThan(500);
+});
+
+test('pool: a stream of votes does not starve a bulk request', async () => {
+  const pool = open(1);
+  const finished: string[] = [];
+  const votes = Array.from({ length: 4_000 }, () =>
+    pool.verify([valid]).then(() => finished.push('vote')),
+  );
+  const bulk = pool.verify(new Array<VerifyJob>(200).fill(valid));
+  await bulk.then(() => finished.push('bulk'));
+  await Promise.all(votes);
+  expect(finished.indexOf('bulk')).toBeLessThan(2_000);
+});
+
+test('pool: threads terminated in the middle of a batch lose nothing', async () => {
+  const pool = open(2);
+  const slow = [slowJob(1024 * 1024, true), slowJob(1024 * 1024, false)];
+  for (let round = 0; round < 3; round++) {
+    const expected = Array.from({ length: 40 }, (_, index) => index % 3 === 0);
+    let answered = false;
+    const heavy = pool.verify(expected.map((good) => slow[good ? 0 : 1]!));
+    void heavy.then(() => {
+      answered = true;
+    });
+    const votes = expected.map((good) => pool.verify([good ? valid : invalid]));
+    // The first batches are with the threads, and 20 megabytes of SHA-512 each keep them there.
+    await setImmediate();
+    const killed = [...pool.threads];
+    await Promise.all(killed.map((thread) => thread.terminate()));
+    expect(answered, 'a thread must die with its batch').toBe(false);
+    expect(await heavy).toEqual(expected);
+    expect((await Promise.all(votes)).flat()).toEqual(expected);
+    expect(pool.threads.some((thread) => killed.includes(thread))).toBe(false);
+  }
+  expect(pool.stats.verified + pool.stats.rejected).toBe(3 * 80);
+});
+
+test('pool: a batch whose threads keep dying ends in an error, and the pool lives on', async () => {
+  const pool = open(1);
+  const slow = slowJob(1024 * 1024, true);
+  let outcome: unknown;
+  pool.verify(new Array<VerifyJob>(60).fill(slow)).then(
+    (verdicts) => {
+      outcome = verdicts;
+    },
+    (reason: unknown) => {
+      outcome = reason;
+    },
+  );
+  while (outcome === undefined) {
+    // Threads that have only just been started die here too.
+    await Promise.all(pool.threads.map((thread) => thread.terminate()));
+    await setImmediate();
+  }
+  expect(String(outcome)).toBe('Error: 60 signatures not verified: 4 attempts failed');
+  expect(await pool.verify([valid, invalid])).toEqual([true, false]);
+});
+
+test('pool: close answers what waits, then refuses', async () => {
+  const pool = open(2);
+  const calls = Array.from({ length: 500 }, () => pool.verify([valid, invalid]));
+  const closed = pool.close();
+  await expect(pool.verify([valid])).rejects.toThrow('verifier pool is closed');
+  await closed;
+  await pool.close();
+  expect(await Promise.all(calls)).toEqual(calls.map(() => [true, false]));
+  expect(pool.threads.length).toBe(0);
+});
+
+function open(threads: number): PoolVerifier {
+  const pool = createPoolVerifier({ threads });
+  opened.push(pool);
+  return pool;
+}
+
+function signedJob(text: string): VerifyJob {
+  const message = new TextEncoder().encode(text);
+  return { publicKey: keyPair.publicKey, message, signature: sign(message, keyPair) };
+}
+
+/** A message so long that hashing it takes a millisecond or more. */
+function slowJob(messageBytes: number, good: boolean): VerifyJob {
+  const job = signedJob('x'.repeat(messageBytes));
+  return good ? job : { ...job, signature: job.signature.toReversed() };
+}

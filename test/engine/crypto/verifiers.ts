@@ -1,0 +1,33 @@
+/** The three verifiers side by side, for tests that hold them against each other. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, expect } from 'vitest';
+import { createVerifier, type VerifyJob } from '../../../dist/engine/crypto/index.js';
+
+/**
+ * Returns a function that asks all three for verdicts, expects them to agree, and returns them.
+ * They are closed after the tests of the file.
+ */
+export function createAgreement(): (jobs: readonly VerifyJob[]) => Promise<boolean[]> {
+  const [pool, inline, reference] = (['pool', 'inline', 'reference'] as const).map((kind) =>
+    createVerifier(kind),
+  );
+  afterAll(async () => {
+    await Promise.all([pool!.close(), inline!.close(), reference!.close()]);
+  });
+  return async (jobs) => {
+    const byReference = await reference!.verify(jobs);
+    expect(await inline!.verify(jobs), 'inline against reference').toEqual(byReference);
+    expect(await pool!.verify(jobs), 'pool against reference').toEqual(byReference);
+    return byReference;
+  };
+}
+
+export function fromHex(hex: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(hex, 'hex'));
+}
+
+/** A vector file of test/vectors, taken at its word about its shape. */
+export async function readVectors<Shape>(name: string): Promise<Shape> {
+  const url = new URL(`../../vectors/${name}`, import.meta.url);
+  return JSON.parse(await readFile(url, 'utf8')) as Shape;
+}

@@ -1,0 +1,144 @@
+/** A network from opening to closing: who is told what, and when nothing can be written. */
+import { execFileSync } from 'node:child_process';
+import { rmSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Clock,
+  composeProposal,
+  composeRegister,
+  createVerifier,
+  formatInstant,
+  GENESIS_HASH,
+  Network,
+  type Signatory,
+} from 'folkmoot';
+import { Interrupted, simulate, usualScenario } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { START_MS, signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
+
+const timestamp = formatInstant(START_MS);
+const capabilities = ['validator', 'producer'] as const;
+const registration = (by: Signatory) =>
+  composeRegister(by, timestamp, { personality: 'lawful', name: 'Ada', capabilities });
+
+test('follow: a waiting follower ends when the network closes', async () => {
+  const { network } = await testNetwork();
+  const next = network.follow().next();
+  await network.close();
+  expect(await next).toEqual({ done: true, value: undefined });
+});
+
+test('follow: a commit while the follower begins to wait is not missed', async () => {
+  const { network } = await testNetwork();
+  const verified = await network.verify(registration(signatoryOf(1)));
+  if ('refusal' in verified) throw new Error(verified.refusal.message);
+  network.apply(verified);
+  const { value } = await network.follow().next();
+  expect(value).toMatchObject({ seq: 1, type: 'agent_status' });
+});
+
+test('follow: from the beginning, each event once', async () => {
+  const { network, submit } = await testNetwork();
+  for (let number = 0; number < 600; number += 1) await submit(registration(signatoryOf(number)));
+  const seen: number[] = [];
+  for await (const { seq } of network.follow(-1)) {
+    seen.push(seq);
+    if (seq === 600) break;
+  }
+  expect(seen).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
+});
+
+test('close: twice at once closes once, and the folder can be opened at once', async () => {
+  const path = temporaryFolder();
+  const { network } = await testNetwork({ path });
+  await Promise.all([network.close(), network.close()]);
+  const again = await testNetwork({ path });
+  expect(again.network.read.position.seq).toBe(0);
+});
+
+test('close: what comes later is refused as a value', async () => {
+  const { network, submit } = await testNetwork();
+  await network.close();
+  const outcome = await submit(registration(signatoryOf(1)));
+  expect(outcome).toMatchObject({ result: 'refused', refusal: { reason: 'STOPPING' } });
+});
+
+test('disk: below the mark writes are refused, and done again once there is room', async () => {
+  const folder = temporaryFolder();
+  const mebibyte = 2 ** 20;
+  const free = () => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  };
+  const verifier = createVerifier('inline');
+  const network = await Network.open({
+    path: join(folder, 'network'),
+    genesis: { network_id: 'devnet' },
+    verifier,
+    freeSpaceBytes: free() - 400 * mebibyte,
+  });
+  const submit = async (number: number) =>
+    network.submit(await network.verify(registration(signatoryOf(number))));
+  const ballast = join(folder, 'ballast');
+  try {
+    expect(await submit(1)).toMatchObject({ result: 'accepted' });
+    execFileSync('fallocate', ['-l', '800M', ballast]);
+    expect(await submit(2)).toMatchObject({ refusal: { reason: 'DISK_FULL', status: 503 } });
+    expect(network.read.networkState().active_validators).toBe(1);
+    rmSync(ballast);
+    expect(await submit(2)).toMatchObject({ result: 'accepted' });
+  } finally {
+    await network.close();
+    await verifier.close();
+  }
+});
+
+test('clock: a deadline passes by itself, and the alarm is set again for the next', async () => {
+  const alarms: { at: number; wake: () => void }[] = [];
+  let now = START_MS;
+  const clock: Clock = {
+    now: () => now,
+    wakeAt(at, wake) {
+      const alarm = { at, wake };
+      alarms.push(alarm);
+      return () => alarms.splice(alarms.indexOf(alarm), 1);
+    },
+  };
+  const verifier = createVerifier('inline');
+  const genesis = { network_id: 'devnet', voting_period_ms: 1_000 };
+  const network = await Network.open({ memory: true, genesis, verifier, clock });
+  const by = signatoryOf(1);
+  await network.submit(await network.verify(registration(by)));
+  const fields = { parent_hash: GENESIS_HASH, transactions: [] };
+  await network.submit(await network.verify(composeProposal(by, timestamp, fields)));
+  expect(alarms.map(({ at }) => at)).toEqual([START_MS + 1_001]);
+  now = START_MS + 5_000;
+  alarms.pop()!.wake();
+  await network.durable;
+  expect([...network.read.blocks()].map(({ status }) => status)).toEqual(['expired']);
+  expect(alarms).toEqual([]);
+  await network.close();
+  await verifier.close();
+});
+
+test('simulate: an interrupted run says what is durable', async () => {
+  const out = join(temporaryFolder(), 'run');
+  const controller = new AbortController();
+  const run = simulate(
+    usualScenario(50, { length: { blocks: 50 } }),
+    { verifier: 'inline', out },
+    { signal: controller.signal, onProgress: () => controller.abort() },
+  );
+  const error = await run.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(Interrupted);
+  const { network } = await testNetwork({
+    path: join(out, 'network'),
+    genesis: { network_id: 'folkmoot-sim' },
+  });
+  expect(network.read.position.seq).toBe((error as Interrupted).seq);
+});
+
+test('scenario: values out of bounds are named', () => {
+  expect(() => usualScenario(10, { population: 0 })).toThrow(/population is 0; .* from 1 to/);
+  expect(() => usualScenario(10, { length: { blocks: 5.5 } })).toThrow(/length.blocks is 5\.5/);
+});

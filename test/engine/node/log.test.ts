@@ -1,0 +1,129 @@
+/** The log: exactly what changed something, as received, in a chain that anyone can recompute. */
+import { createHash } from 'node:crypto';
+import {
+  composeVote,
+  createVerifier,
+  openLmdbStore,
+  replay,
+  SCHEMA_VERSION,
+  type SignedRequest,
+  storedLines,
+  tables,
+} from 'folkmoot';
+
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import { foundTown, type Town, word } from '../helpers.js';
+
+const both = ['validator', 'producer'] as const;
+
+function open(path: string) {
+  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const linesOf = (path: string) => [...storedLines(open(path), 0, Number.MAX_SAFE_INTEGER)];
+
+/** A short life that has all four outcomes and a tick. */
+async function liveIn(town: Town): Promise<SignedRequest[]> {
+  const [ada, bob] = await town.joinMany(4, both);
+  const hash = await town.open(ada!);
+  const voted = composeVote(ada!, town.stamp(), { block_hash: hash, decision: 'approve' });
+  const unknown = Buffer.from(voted.body).toString().replace('{', '{ "x_unknown": [1, true] ,');
+  const vote = { ...voted, body: Buffer.from(unknown) };
+  const words = [word(await town.submit(vote)), word(await town.submit(voted))];
+  words.push(word(await town.vote(ada!, hash, 'reject')));
+  words.push(word(await town.vote(ada!, hash, 'reject')));
+  words.push(word(await town.vote(bob!, 'f'.repeat(64))));
+  expect(words).toEqual([
+    'accepted',
+    'duplicate',
+    'equivocation',
+    'ALREADY_VOTED',
+    'UNKNOWN_BLOCK',
+  ]);
+  await town.at(40_000);
+  return [vote];
+}
+
+test('log: holds what changed something and nothing else', async () => {
+  const path = temporaryFolder();
+  const town = await foundTown({ path });
+  await liveIn(town);
+  await town.network.close();
+  const lines = linesOf(path).map(({ entry }) => entry);
+  expect(lines.map(({ kind }) => kind)).toEqual([
+    'genesis',
+    ...Array(4).fill('register'),
+    'propose',
+    'vote',
+    'vote',
+    'tick',
+  ]);
+  expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index));
+});
+
+test('log: keeps the raw body as received', async () => {
+  const path = temporaryFolder();
+  const town = await foundTown({ path });
+  const [vote] = await liveIn(town);
+  await town.network.close();
+  const logged = linesOf(path)[6]!.entry;
+  expect(Buffer.from(logged.body).toString()).toBe(Buffer.from(vote!.body).toString());
+  expect(logged).toMatchObject({ kind: 'vote', public_key: vote!.public_key });
+});
+
+/** The frame of parts, each behind its length in eight bytes. */
+function framed(parts: (string | Uint8Array)[]): Buffer {
+  const pieces = parts.flatMap((part) => {
+    const bytes = Buffer.from(part as string);
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(bytes.length));
+    return [length, bytes];
+  });
+  return Buffer.concat(pieces);
+}
+
+function chained(before: Buffer, { entry }: ReturnType<typeof linesOf>[number]): Buffer {
+  const { seq, at, kind, public_key, target, timestamp, signature, body } = entry;
+  const parts = [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
+  return createHash('sha256').update(before).update(framed(parts)).digest();
+}
+
+test('log: its digest is that of the digest before and the framed entry', async () => {
+  const path = temporaryFolder();
+  const town = await foundTown({ path });
+  await liveIn(town);
+  const { log_digest } = town.network.read.position;
+  await town.network.close();
+  let digest = Buffer.alloc(32);
+  for (const line of linesOf(path)) {
+    digest = chained(digest, line) as typeof digest;
+    expect(line.logDigest).toBe(digest.toString('hex'));
+  }
+  expect(log_digest).toBe(digest.toString('hex'));
+});
+
+test('log: everything follows from it again, every signature too', async () => {
+  const path = temporaryFolder();
+  const town = await foundTown({ path, verifier: 'inline' });
+  const [ada, bob] = await town.joinMany(4, both);
+  const meme = await town.meme(ada!, 'gm');
+  const stranger = town.key();
+  const transactions = [town.transaction(stranger, 'one', true), town.transaction(ada!, 'two')];
+  const hash = await town.open(ada!, { transactions });
+  await town.allied(ada!, [bob!]);
+  await town.discuss(bob!, { block_hash: hash, meme_references: [meme] });
+  await town.votes(town.citizens, hash, 'approve');
+  await town.status(bob!, 'inactive');
+  await town.at(4_000_000);
+  const { digest } = town.network.read.position;
+  await town.network.close();
+  const verifier = createVerifier('inline');
+  onTestFinished(() => verifier.close());
+  const stored = open(path);
+  const lines = storedLines(stored, 0, Number.MAX_SAFE_INTEGER);
+  const result = await replay({ lines, stored, verifier });
+  expect(result).toMatchObject({ match: true, first_divergence: null, digest });
+});

@@ -1,0 +1,289 @@
+/** The published signing vectors: every input, id and signature, made and taken. */
+import { readFileSync } from 'node:fs';
+import {
+  type Admission,
+  admit,
+  composeAlliancePropose,
+  composeMeme,
+  composeProposal,
+  composeRegister,
+  composeStatus,
+  composeTransaction,
+  composeVote,
+  createVerifier,
+  keyPairFromSeed,
+  type Signatory,
+  type SignedRequest,
+  sign,
+} from 'folkmoot';
+import * as signing from 'folkmoot/signing';
+import { expect, onTestFinished, test } from 'vitest';
+import { answerOf, foundTown, word } from '../helpers.js';
+
+interface Vector {
+  method: string;
+  target: string;
+  timestamp: string;
+  body: string;
+  body_sha256: string;
+  signing_input: string;
+  signature: string;
+}
+
+interface Signed<B> {
+  body: B;
+  signing_input: string;
+  signature: string;
+}
+
+interface Vectors {
+  public_key: string;
+  network_id: string;
+  timestamp: string;
+  agent_id: string;
+  register: Vector;
+  status: Vector;
+  debug_read: Vector;
+  alliance: Vector & { alliance_id: string };
+  transaction: { data: string; hash: string; signing_input: string; signature: string };
+  transaction_with_sender: Vectors['transaction'] & { sender: string };
+  proposal: Signed<Record<string, unknown>> & { block_hash_input: string; block_hash: string };
+  vote: Signed<Record<string, unknown>>;
+  vote_as_received: Signed<Record<string, unknown>>;
+  meme: { file_utf8: string; signing_input: string; signature: string; meme_id: string };
+  meme_bare: Vectors['meme'];
+  ws_auth: { signing_input: string; signature: string };
+  response: Response;
+  response_to_read: Response;
+}
+
+interface Response {
+  status: number;
+  request: {
+    method: string;
+    target: string;
+    public_key: string;
+    input_sha256: string;
+    signature: string;
+    timestamp: string;
+  };
+  timestamp: string;
+  body: string;
+  signing_input: string;
+  signature: string;
+}
+
+const path = new URL('../../vectors/signing.json', import.meta.url);
+const vectors = JSON.parse(readFileSync(path, 'utf8')) as Vectors;
+const { public_key, network_id, timestamp } = vectors;
+
+/** The key whose seed is one byte, 32 times. */
+function keyOf(byte: number): Signatory {
+  const keys = keyPairFromSeed(new Uint8Array(32).fill(byte));
+  return {
+    publicKey: keys.publicKeyHex,
+    sign: (input) => Buffer.from(sign(encode(input), keys)).toString('hex'),
+  };
+}
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+function byHeader(kind: SignedRequest['kind'], vector: Vector): SignedRequest {
+  const { target, signature, body } = vector;
+  return { kind, public_key, target, timestamp: vector.timestamp, signature, body: encode(body) };
+}
+
+function byBody(kind: 'vote' | 'propose', { body, signature }: Vectors['vote']): SignedRequest {
+  const raw = encode(JSON.stringify({ ...body, signature }));
+  return { kind, public_key, target: '', timestamp: '', signature: '', body: raw };
+}
+
+function byForm(vector: Vectors['meme'], caption: string, tags: string[]): SignedRequest {
+  const file = encode(vector.file_utf8);
+  const form = { caption, content_sha256: signing.sha256Hex(file), tags };
+  const { signature } = vector;
+  const body = encode(JSON.stringify(form));
+  const target = '/api/v1/social/memes';
+  return { kind: 'meme', public_key, target, timestamp, signature, body, file };
+}
+
+const requests: [string, SignedRequest, string][] = [
+  ['register', byHeader('register', vectors.register), vectors.register.signing_input],
+  ['status', byHeader('status', vectors.status), vectors.status.signing_input],
+  ['alliance', byHeader('alliance_propose', vectors.alliance), vectors.alliance.signing_input],
+  ['vote', byBody('vote', vectors.vote), vectors.vote.signing_input],
+  [
+    'vote_as_received',
+    byBody('vote', vectors.vote_as_received),
+    vectors.vote_as_received.signing_input,
+  ],
+  ['proposal', byBody('propose', vectors.proposal), vectors.proposal.signing_input],
+  ['meme', byForm(vectors.meme, 'hello', ['gm', 'test']), vectors.meme.signing_input],
+  ['meme_bare', byForm(vectors.meme_bare, '', []), vectors.meme_bare.signing_input],
+];
+
+async function admitted(request: SignedRequest): Promise<Exclude<Admission, { refusal: unknown }>> {
+  const admission = admit(request, network_id);
+  if ('refusal' in admission) throw new Error(admission.refusal.message);
+  return admission;
+}
+
+test.each(requests)('signing: %s signs the text of its vector', async (_, request, input) => {
+  const { ownJob, inputSha256 } = await admitted(request);
+  expect(Buffer.from(ownJob().message).toString()).toBe(input);
+  expect(inputSha256()).toBe(signing.sha256Hex(input));
+});
+
+test.each([
+  'inline',
+  'reference',
+] as const)('signing: every signature is valid to %s, and of its text only', async (kind) => {
+  const verifier = createVerifier(kind);
+  onTestFinished(() => verifier.close());
+  const admissions = await Promise.all(requests.map(([, request]) => admitted(request)));
+  const jobs = admissions.flatMap((admission) => [admission.ownJob(), ...admission.innerJobs()]);
+  expect(jobs).toHaveLength(requests.length + 1);
+  expect(await verifier.verify(jobs)).toEqual(jobs.map(() => true));
+  const other = jobs.map((job) => ({
+    ...job,
+    message: Buffer.concat([job.message, encode(' ')]),
+  }));
+  expect(await verifier.verify(other)).toEqual(jobs.map(() => false));
+});
+
+test.each([
+  'register',
+  'status',
+  'alliance',
+  'debug_read',
+] as const)('signing: the text of %s is made of method, target, time and body', (name) => {
+  const { method, target, timestamp: at, body, body_sha256, signing_input } = vectors[name];
+  expect(signing.sha256Hex(body)).toBe(body_sha256);
+  const made = signing.httpInput({ method, target, timestamp: at, bodySha256: body_sha256 });
+  expect(made).toBe(signing_input);
+});
+
+test('signing: websocket auth has its text', () => {
+  expect(signing.authInput(public_key, timestamp)).toBe(vectors.ws_auth.signing_input);
+});
+
+test.each([
+  'response',
+  'response_to_read',
+] as const)('signing: a %s covers the request, status, time and body', (name) => {
+  const { status, request, body, signing_input, signature, timestamp: at } = vectors[name];
+  const { public_key: publicKey, input_sha256: inputSha256, ...rest } = request;
+  const bodySha256 = signing.sha256Hex(body);
+  const answered = { ...rest, publicKey, inputSha256 };
+  const made = signing.responseInput({ status, request: answered, timestamp: at, bodySha256 });
+  expect(made).toBe(signing_input);
+  expect(keyOf(1).sign(made)).toBe(signature);
+});
+
+test('signing: the response vector answers the vote vector', () => {
+  const { input_sha256, signature } = vectors.response.request;
+  expect(input_sha256).toBe(signing.sha256Hex(vectors.vote.signing_input));
+  expect(signature).toBe(vectors.vote.signature);
+});
+
+test('signing: a key gives its agent id, in either case', () => {
+  expect(signing.agentId(public_key)).toBe(vectors.agent_id);
+  expect(signing.agentId(public_key.toUpperCase())).toBe(vectors.agent_id);
+});
+
+test('signing: a proposal gives its block hash, without its signature', async () => {
+  const { body, block_hash, block_hash_input } = vectors.proposal;
+  const { command } = await admitted(byBody('propose', vectors.proposal));
+  expect(command).toMatchObject({ kind: 'propose', block_hash });
+  expect(signing.blockHash(body, public_key, network_id)).toBe(block_hash);
+  expect(signing.blockHash({ ...body, signature: 'x' }, public_key, network_id)).toBe(block_hash);
+  expect(signing.sha256Hex(block_hash_input)).toBe(block_hash);
+});
+
+test('signing: an upper-case key in the header makes the same ids', async () => {
+  const upper = (request: SignedRequest) => ({ ...request, public_key: public_key.toUpperCase() });
+  const proposal = await admitted(upper(byBody('propose', vectors.proposal)));
+  expect(proposal.command).toMatchObject({ block_hash: vectors.proposal.block_hash, public_key });
+  const meme = await admitted(upper(byForm(vectors.meme, 'hello', ['gm', 'test'])));
+  expect(meme.command).toMatchObject({ meme_id: vectors.meme.meme_id });
+  const alliance = await admitted(upper(byHeader('alliance_propose', vectors.alliance)));
+  expect(alliance.command).toMatchObject({ alliance_id: vectors.alliance.alliance_id });
+});
+
+test('signing: memes and alliances give their ids', async () => {
+  const commands = await Promise.all(
+    requests.map(async ([, request]) => (await admitted(request)).command),
+  );
+  const ids = commands.map((command) =>
+    'meme_id' in command ? command.meme_id : 'alliance_id' in command ? command.alliance_id : '',
+  );
+  expect(ids.filter((id) => id !== '')).toEqual([
+    vectors.alliance.alliance_id,
+    vectors.meme.meme_id,
+    vectors.meme_bare.meme_id,
+  ]);
+});
+
+test('signing: a transaction signs network and hash, by its sender where it has one', () => {
+  const { transaction, transaction_with_sender: other } = vectors;
+  const own = composeTransaction(keyOf(1), network_id, transaction.data, false);
+  expect(own).toEqual({
+    data: transaction.data,
+    hash: transaction.hash,
+    signature: transaction.signature,
+  });
+  expect(composeTransaction(keyOf(2), network_id, other.data, true)).toEqual({
+    data: other.data,
+    hash: other.hash,
+    sender: other.sender,
+    signature: other.signature,
+  });
+  for (const { hash, signing_input } of [transaction, other]) {
+    expect(signing.transactionInput(network_id, hash)).toBe(signing_input);
+  }
+});
+
+test('signing: what clients compose is signed as in the vectors', () => {
+  const by = keyOf(1);
+  const parsed = (vector: Vector) => JSON.parse(vector.body);
+  const { public_key: _, ...registration } = parsed(vectors.register);
+  const inHeader = [
+    composeRegister(by, timestamp, registration),
+    composeStatus(by, timestamp, vectors.agent_id, parsed(vectors.status)),
+    composeAlliancePropose(by, timestamp, parsed(vectors.alliance)),
+  ];
+  const { register, status, alliance, meme_bare } = vectors;
+  expect(inHeader).toEqual([
+    byHeader('register', register),
+    byHeader('status', status),
+    byHeader('alliance_propose', alliance),
+  ]);
+  const meme = composeMeme(by, timestamp, { caption: '', tags: [], file: encode('gm') });
+  expect(meme.signature).toBe(meme_bare.signature);
+  const { timestamp: __, ...proposal } = vectors.proposal.body;
+  const { timestamp: ___, ...vote } = vectors.vote_as_received.body;
+  const inBody = [
+    composeProposal(by, timestamp, proposal as never),
+    composeVote(by, timestamp, vote as never),
+  ].map(({ body }) => JSON.parse(Buffer.from(body).toString()).signature);
+  expect(inBody).toEqual([vectors.proposal.signature, vectors.vote_as_received.signature]);
+});
+
+test('signing: a vote as received is counted, unknown members, upper case and all', async () => {
+  const town = await foundTown({ verifier: 'inline' });
+  await town.joinMany(3, ['validator', 'producer']);
+  answerOf(await town.submit(byHeader('register', vectors.register)));
+  const open = await town.submit(byBody('propose', vectors.proposal));
+  expect(answerOf<'propose'>(open).block_hash).toBe(vectors.proposal.block_hash);
+  const received = answerOf<'vote'>(await town.submit(byBody('vote', vectors.vote_as_received)));
+  expect(received).toMatchObject({ block_hash: vectors.proposal.block_hash, decision: 'reject' });
+  expect(town.told('block_validation').at(-1)?.reason).toBe(vectors.vote_as_received.body.reason);
+});
+
+test('signing: one changed unknown member spoils the signature', async () => {
+  const town = await foundTown({ verifier: 'inline' });
+  answerOf(await town.submit(byHeader('register', vectors.register)));
+  const { body, ...rest } = vectors.vote_as_received;
+  const changed = byBody('vote', { ...rest, body: { ...body, x_unknown: [1, true] } });
+  expect(word(await town.submit(changed))).toBe('MISMATCH');
+});

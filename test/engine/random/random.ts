@@ -1,0 +1,288 @@
+/** Random lives of a network: what agents try, drawn as data, and turned into signed requests. */
+import fc from 'fast-check';
+import {
+  composeAllianceLeave,
+  composeAlliancePropose,
+  composeAllianceRespond,
+  composeDiscuss,
+  composeMeme,
+  composeProposal,
+  composeRegister,
+  composeStatus,
+  composeTransaction,
+  composeVote,
+  GENESIS_HASH,
+  type GenesisOptions,
+  type Network,
+  policies,
+  type SignedRequest,
+  weightings,
+} from 'folkmoot';
+import { type Citizen, citizenOf, instant, paperSignatory } from '../../support/citizens.js';
+
+const CITIZENS = 13;
+const FOUNDERS = 12;
+const UNKNOWN_BLOCK = 'e'.repeat(64);
+const UNKNOWN_MEME = `meme_${'0'.repeat(32)}`;
+const UNKNOWN_ALLIANCE = `ally_${'0'.repeat(32)}`;
+const personalities = ['lawful', 'greedy'] as const;
+const statuses = ['active', 'active', 'active', 'inactive', 'maintenance'] as const;
+const durations = ['PT1M', 'PT5M', 'PT1H'];
+const capabilities = [['validator'], ['validator', 'producer'], ['producer']] as const;
+/** Jumps in milliseconds, beside those to the next deadline and just beyond it. */
+const jumps = [0, 1, 777, 5_000, 20_000, 61_000, 600_000];
+
+const citizens = Array.from({ length: CITIZENS }, (_, index) => citizenOf(paperSignatory(index)));
+
+/** One thing that is tried. What the numbers mean depends on the kind. */
+export interface Attempt {
+  kind:
+    | 'ballot'
+    | 'race'
+    | 'pact'
+    | 'register'
+    | 'status'
+    | 'vote'
+    | 'propose'
+    | 'meme'
+    | 'discuss'
+    | 'alliance'
+    | 'repeat'
+    | 'jump';
+  who: number;
+  /** Which block, meme or alliance, counted from the newest; which jump. */
+  which: number;
+  flag: boolean;
+  some: number;
+}
+
+const kinds = fc.oneof(
+  { weight: 3, arbitrary: fc.constant('ballot' as const) },
+  { weight: 1, arbitrary: fc.constant('race' as const) },
+  { weight: 1, arbitrary: fc.constant('pact' as const) },
+  { weight: 2, arbitrary: fc.constant('register' as const) },
+  { weight: 3, arbitrary: fc.constant('status' as const) },
+  { weight: 22, arbitrary: fc.constant('vote' as const) },
+  { weight: 8, arbitrary: fc.constant('propose' as const) },
+  { weight: 3, arbitrary: fc.constant('meme' as const) },
+  { weight: 2, arbitrary: fc.constant('discuss' as const) },
+  { weight: 8, arbitrary: fc.constant('alliance' as const) },
+  { weight: 4, arbitrary: fc.constant('repeat' as const) },
+  { weight: 4, arbitrary: fc.constant('jump' as const) },
+);
+
+/** Without bias: small numbers are nothing special here. */
+export const attempts = (length: number): fc.Arbitrary<Attempt[]> =>
+  fc.array(
+    fc.noBias(
+      fc.record({
+        kind: kinds,
+        who: fc.nat(CITIZENS - 1),
+        which: fc.nat(9),
+        flag: fc.boolean(),
+        some: fc.nat(999),
+      }),
+    ),
+    { minLength: Math.trunc(length / 2), maxLength: length, size: 'max' },
+  );
+
+export const genesis: fc.Arbitrary<GenesisOptions> = fc.record({
+  network_id: fc.constant('random'),
+  policy: fc.constantFrom(...policies),
+  weights: fc.constantFrom(...weightings),
+  voting_period_ms: fc.constantFrom(1, 5_000, 30_000),
+  min_validators: fc.integer({ min: 1, max: 2 }),
+  dormant_after: fc.integer({ min: 0, max: 3 }),
+  dormant_share_max: fc.constantFrom(0, 2_000, 3_333, 10_000),
+  leak_periods: fc.constantFrom(0, 1, 2, 20),
+  participation_bps: fc.constantFrom(0, 5_000, 10_000),
+  consistency: fc.constantFrom('conformity' as const, 'off' as const),
+});
+
+/** A request with the time at which it is made. */
+export interface Timed {
+  at: number;
+  request: SignedRequest;
+}
+
+/** Turns attempts into requests that fit what has become of the network so far. */
+export class Life {
+  readonly #network: Network;
+  readonly #past: SignedRequest[] = [];
+  #stamps = 0;
+
+  constructor(network: Network) {
+    this.#network = network;
+  }
+
+  /** Registrations to begin with: without them nearly everything would be refused. */
+  static founders(): SignedRequest[] {
+    return citizens.slice(0, FOUNDERS).map((citizen, index) =>
+      composeRegister(citizen, instant(0), {
+        personality: isGreedy(index) ? 'greedy' : 'lawful',
+        name: 'founder',
+        capabilities: index === 10 ? ['producer'] : index === 11 ? ['validator'] : both,
+      }),
+    );
+  }
+
+  /** How far to jump, or what to send: each request is made after the one before was taken. */
+  next(attempt: Attempt): number | Iterable<SignedRequest> {
+    return attempt.kind === 'jump' ? this.#jump(attempt) : this.#requests(attempt);
+  }
+
+  *#requests(attempt: Attempt): Iterable<SignedRequest> {
+    for (const one of this.#attempts(attempt)) {
+      const request = this.#compose(one);
+      this.#past.push(request);
+      yield request;
+    }
+  }
+
+  /** What many do at once; otherwise hardly any block would be decided, or bound be reached. */
+  *#attempts(attempt: Attempt): Iterable<Attempt> {
+    if (attempt.kind === 'ballot') yield* this.#ballot(attempt);
+    else if (attempt.kind === 'race') yield* everyone({ ...attempt, kind: 'propose' });
+    else if (attempt.kind === 'pact') yield* this.#pact(attempt);
+    else yield attempt;
+  }
+
+  /** Most vote, and mostly alike; or one personality is against all others. */
+  *#ballot({ which, flag, some }: Attempt): Iterable<Attempt> {
+    for (const index of citizens.keys()) {
+      if (index === some % 20) continue;
+      const who = (index + which) % CITIZENS;
+      const isFor = some % 5 === 0 ? !isGreedy(who) : flag === (some >> (index % 8)) % 4 > 0;
+      yield { kind: 'vote', who, which: which % 2, flag: true, some: isFor ? 5 : 14 };
+    }
+  }
+
+  /** Alliances of all with all, one after another. */
+  *#pact(attempt: Attempt): Iterable<Attempt> {
+    for (let round = 0; round < 1 + (attempt.some % 6); round += 1) {
+      yield { ...attempt, kind: 'alliance', some: ALL_INVITED };
+      yield* everyone({ ...attempt, kind: 'alliance', which: 0, flag: false, some: ACCEPTS });
+    }
+  }
+
+  #jump({ which, flag, some }: Attempt): number {
+    if (flag) return jumps[some % jumps.length]!;
+    const due = this.#network.nextDeadline();
+    const now = Date.parse(this.#network.read.networkState().server_time);
+    return due === null ? which : Math.max(0, due - now) + (which % 3);
+  }
+
+  #stamp(): string {
+    this.#stamps += 1;
+    return instant(this.#stamps);
+  }
+
+  #compose(attempt: Attempt): SignedRequest {
+    const { kind, who, which, flag, some } = attempt;
+    const by = citizens[who]!;
+    const stamp = this.#stamp();
+    const past = kind === 'repeat' ? this.#repeated(attempt) : undefined;
+    if (past) return past;
+    if (kind === 'register') {
+      const personality = personalities[which % 2]!;
+      const fields = {
+        personality,
+        name: flag ? 'a' : 'b',
+        capabilities: capabilities[which % 3]!,
+      };
+      return composeRegister(by, stamp, fields);
+    }
+    if (kind === 'status') {
+      const status = statuses[some % statuses.length]!;
+      const id = (some % 11 === 0 ? citizens.at(which - 5)! : by).id;
+      return composeStatus(by, some % 7 === 0 ? instant(1) : stamp, id, { status });
+    }
+    if (kind === 'meme') {
+      const file = new TextEncoder().encode(`gm ${some % 5}`);
+      return composeMeme(by, flag ? stamp : instant(0), { caption: '', tags: [], file });
+    }
+    if (kind === 'alliance') return this.#alliance(by, stamp, attempt);
+    const meme_references = this.#memes(some);
+    if (kind === 'vote') {
+      const decision = some % 20 < 11 ? 'approve' : 'reject';
+      const block_hash = this.#block(which, flag);
+      const fields = { block_hash, decision, meme_references } as const;
+      return composeVote(by, stamp, fields);
+    }
+    if (kind === 'discuss') {
+      const fields = { block_hash: this.#block(which, flag), message: 'hm', meme_references };
+      return composeDiscuss(by, stamp, { ...fields, sentiment: 'neutral' });
+    }
+    return this.#proposal(by, stamp, attempt);
+  }
+
+  /** One of the last requests of one kind, so that the many votes do not hide the others. */
+  #repeated({ which, some }: Attempt): SignedRequest | undefined {
+    const kinds = [...new Set(this.#past.map(({ kind }) => kind))];
+    const alike = this.#past.filter(({ kind }) => kind === kinds[which % kinds.length]);
+    return alike.at(-1 - (some % Math.min(20, alike.length)));
+  }
+
+  #proposal(by: Citizen, stamp: string, { flag, some }: Attempt) {
+    const head = this.#network.read.networkState().head_hash;
+    const parent_hash = some % 13 === 0 ? GENESIS_HASH : head;
+    const drawn = Array.from({ length: some % 4 }, (_, index) => `tx ${(some * (index + 3)) % 40}`);
+    const transactions = drawn.map((data) => composeTransaction(by, 'random', data, flag));
+    const additions = { [`key${some % 3}`]: some };
+    const state_diff = { additions, deletions: { [`key${(some % 3) + 1}x`]: null, key9: null } };
+    return composeProposal(by, stamp, { parent_hash, transactions, state_diff });
+  }
+
+  #alliance(by: Citizen, stamp: string, { who, which, flag, some }: Attempt) {
+    const known = [...this.#network.read.records('alliances')].map(({ value }) => value);
+    const open = known.filter(({ state }) => state === 'proposed' || state === 'active');
+    const context = (some % 7 === 0 ? known : open)[which % 3]?.context;
+    const id = which === 9 ? UNKNOWN_ALLIANCE : (context?.alliance_id ?? UNKNOWN_ALLIANCE);
+    const among = (ids: readonly string[] = []) => {
+      const found = ids[some % Math.max(1, ids.length)];
+      return (flag && citizens.find((citizen) => citizen.id === found)) || by;
+    };
+    if (some % 5 < 3) {
+      return composeAllianceRespond(among(context?.invited), stamp, id, some % 4 > 0);
+    }
+    if (some % 5 === 3) return composeAllianceLeave(among(context?.members), stamp, id);
+    const others = citizens.filter((_, index) => (some >> index) % 2 === 1 && index !== who);
+    // At times also the founder, or the last citizen, who may not have joined.
+    const targets = [...others, ...(others.length === 0 || which > 7 ? [citizens.at(-1)!] : [])];
+    if (which === 7) targets.push(by);
+    return composeAlliancePropose(by, stamp, {
+      target_ids: targets.map((target) => target.id),
+      purpose: 'win',
+      duration: durations[which % 3]!,
+    });
+  }
+
+  /** A block that is in voting, or one of the newest; sometimes one that does not exist. */
+  #block(which: number, open: boolean): string {
+    if (which === 9) return UNKNOWN_BLOCK;
+    const voting = [...this.#network.read.records('open', { from: ['block'], to: ['block~'] })];
+    const found = voting[which % Math.max(1, voting.length)]?.key as [string, string] | undefined;
+    if (open && found) return found[1];
+    const newest = [...this.#network.read.records('block_numbers', { reverse: true, limit: 6 })];
+    return newest[which % 4]?.value.block_hash ?? UNKNOWN_BLOCK;
+  }
+
+  #memes(some: number): string[] {
+    if (some % 3 > 0) return [];
+    if (some % 51 === 0) return [UNKNOWN_MEME];
+    const known = [...this.#network.read.records('memes')].map(({ key }) => String(key));
+    return known.filter((_, index) => (some >> index) % 2 === 1).slice(0, 16);
+  }
+}
+
+const isGreedy = (index: number) => index % 4 === 0;
+const both = ['validator', 'producer'] as const;
+
+/** The same by each citizen. */
+function* everyone(attempt: Attempt): Iterable<Attempt> {
+  for (const who of citizens.keys()) yield { ...attempt, who };
+}
+
+/** As `some` of an alliance: found one with many; say yes. */
+const ALL_INVITED = 1_019;
+const ACCEPTS = 1;

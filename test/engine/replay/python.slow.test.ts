@@ -1,0 +1,21 @@
+/** A few lines of another language recompute the log's digest from what `folkmoot log` prints. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { linesOf, logText, simJson } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const script = join(import.meta.dirname, 'log_digest.py');
+const recompute = (input: string) =>
+  execFileSync('python3', [script], { input, encoding: 'utf8' }).trim();
+
+test('log: Python recomputes log_digest from the printed log', async (context) => {
+  if (spawnSync('python3', ['--version']).status !== 0) return context.skip('no python3 here');
+  const out = join(temporaryFolder(), 'run');
+  const { json } = await simJson('--seed', '7', '--agents', '60', '--blocks', '6', '--out', out);
+  const text = await logText(out);
+  expect(recompute(text)).toBe(json.log_digest);
+  const [first = '', ...rest] = linesOf(text);
+  expect(recompute(`${first}\n`)).toBe((JSON.parse(first) as { log_digest: string }).log_digest);
+  expect(recompute(`${rest.join('\n')}\n`)).not.toBe(json.log_digest);
+});

@@ -1,0 +1,96 @@
+/** Memory of opening and replaying: that of a log four times as long is hardly more. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { folkmoot, main, suiteFolder } from '../../support/cli.js';
+import { counts, full } from '../../support/counts.js';
+
+const { agents, blocks } = counts.slope;
+const HOUR_MS = 3_600_000;
+const LOOK_MS = 20;
+/** What the garbage collector may leave lying, whatever the log. */
+const SLACK_MIB = 96;
+
+interface Cost {
+  ms: number;
+  anonymousMiB: number;
+  entries: number;
+}
+
+/** Runs until it ends, or until it says that it listens; the most memory that was its own. */
+async function costOf(args: string[]): Promise<Cost> {
+  const begin = performance.now();
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const ended = once(child, 'close');
+  const cost: Cost = { ms: 0, anonymousMiB: 0, entries: 0 };
+  const look = () => {
+    const file = `/proc/${child.pid}/status`;
+    const [, kib] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8')) ?? ['', '0'];
+    cost.anonymousMiB = Math.max(cost.anonymousMiB, Number(kib) / 1024);
+  };
+  const timer = setInterval(look, LOOK_MS);
+  child.once('exit', () => clearInterval(timer));
+  child.stdout.once('data', (text: Buffer) => {
+    cost.ms = performance.now() - begin;
+    cost.entries = (JSON.parse(text.toString()) as { entries?: number }).entries ?? 0;
+    if (args[0] === 'serve') look();
+    child.kill('SIGTERM');
+  });
+  await ended;
+  expect(cost.anonymousMiB).toBeGreaterThan(0);
+  return cost;
+}
+
+const folder = suiteFolder();
+const small = join(folder, 'small');
+const large = join(folder, 'large');
+
+/** A run whose agents sign and nobody checks: a server may take it over, and it is made fast. */
+async function make(out: string, times: number): Promise<void> {
+  const size = ['--agents', `${agents}`, '--blocks', `${times * blocks}`, '--seed', '1'];
+  const quick = ['--verifier', 'off', '--no-audit', '--out', out];
+  const ended = await folkmoot(['sim', ...size, ...quick], { mostMs: HOUR_MS });
+  expect(ended.code, ended.stderr).toBe(0);
+}
+
+beforeAll(async () => {
+  await make(small, 1);
+  await make(large, 4);
+}, HOUR_MS);
+
+function print(what: string, costs: Cost[]): void {
+  const shown = costs.map(({ ms, anonymousMiB, entries }) => {
+    const many = entries > 0 ? `${entries} entries, ` : '';
+    return `${many}${Math.round(ms)} ms, ${Math.round(anonymousMiB)} MiB`;
+  });
+  process.stdout.write(`slope: ${what}: ${shown.join('; four times as long: ')}\n`);
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'replay: the memory of a log four times as long is bounded',
+  async () => {
+    const costs: Cost[] = [];
+    for (const run of [small, large]) costs.push(await costOf(['replay', run, '--json']));
+    print('replay', costs);
+    const [one, four] = costs as [Cost, Cost];
+    expect(four.entries).toBeGreaterThan(3 * one.entries);
+    expect(four.anonymousMiB).toBeLessThan(1.5 * one.anonymousMiB + SLACK_MIB);
+  },
+  full ? HOUR_MS : undefined,
+);
+
+test.skipIf(process.platform !== 'linux')('serve: a long log costs no more to open', async () => {
+  const costs: Cost[] = [];
+  for (const run of [small, large]) {
+    const options = ['--port', '0', '--limits', 'off', '--data', join(run, 'network')];
+    costs.push(await costOf(['serve', ...options]));
+  }
+  print('serve', costs);
+  const [one, four] = costs as [Cost, Cost];
+  expect(four.anonymousMiB).toBeLessThan(1.5 * one.anonymousMiB + SLACK_MIB);
+  // Nothing is read but the ends, and the branches of the trees.
+  expect(four.ms).toBeLessThan(3 * one.ms);
+});

@@ -1,0 +1,280 @@
+/** A kept run that was changed behind the engine's back: `replay` names what, and where. */
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  expectOneLine,
+  folkmoot,
+  type Line,
+  logLines,
+  type Replayed,
+  replayHere,
+  replayJson,
+  type SimJson,
+  simJson,
+  suiteFolder,
+} from '../../support/cli.js';
+import { changed, changeEntry, changeJson, type Stored } from './folders.js';
+
+const folder = join(suiteFolder(), 'run');
+let run: SimJson;
+let lines: Line[];
+/** An entry in the middle, a vote. */
+let vote: Line;
+
+beforeAll(async () => {
+  run = (await simJson('--seed', '7', '--agents', '60', '--blocks', '6', '--out', folder)).json;
+  lines = await logLines(folder);
+  vote = lines.find(({ seq, kind }) => kind === 'vote' && seq > 150)!;
+});
+
+type Found = Partial<NonNullable<Replayed['first_divergence']>>;
+
+/** Changes a copy; expects replay to find it where it is, and `signed` with signatures. */
+async function expectFound(change: (stored: Stored) => void, plain: Found, signed?: Found) {
+  const copy = await changed(folder, change);
+  const found = await replayHere(join(copy, 'network'), false);
+  expect(found.match).toBe(false);
+  expect(found.first_divergence).toMatchObject(plain);
+  expect(found.entries).toBeLessThanOrEqual(run.entries);
+  if (signed) {
+    const checked = await replayHere(join(copy, 'network'));
+    expect(checked.first_divergence).toMatchObject(signed);
+  }
+  return found.first_divergence!;
+}
+
+describe('replay: an untouched run', () => {
+  test('replay --signatures: it matches, with the digests of the run', async () => {
+    const { digest, log_digest, entries } = run;
+    const match = { match: true, entries, digest, log_digest, first_divergence: null };
+    expect(await replayJson(folder, '--signatures')).toEqual(match);
+    // A copy that was opened for writing and left alone is no other run.
+    expect(await replayJson(await changed(folder, () => {}))).toEqual(match);
+  });
+
+  test('replay: in words, it says so with both digests', async () => {
+    const { code, stdout } = await folkmoot(['replay', folder]);
+    expect(code).toBe(0);
+    for (const part of [`match: ${run.entries} entries`, run.digest, run.log_digest]) {
+      expect(stdout).toContain(part);
+    }
+  });
+
+  test('replay --to: the digests are those of the entry where it stops', async () => {
+    const { seq, digest, log_digest } = vote;
+    const found = await replayJson(folder, '--to', `${seq}`);
+    expect(found).toMatchObject({ match: true, entries: seq + 1, digest, log_digest });
+  });
+});
+
+describe('replay: changed entries', () => {
+  test("replay: a vote's reason", async () => {
+    const { seq, kind } = vote;
+    const change = (stored: Stored) =>
+      changeEntry(stored, seq, ({ body }) => ({
+        body: body.replace('adds up', 'added up'),
+      }));
+    const signed = { seq, kind, what: 'signature', which: 'of the request' };
+    await expectFound(change, { seq, kind, what: 'log_digest' }, signed);
+  });
+
+  test('replay: a header field that no signature covers', async () => {
+    const { seq, kind } = vote;
+    await expectFound((stored) => changeEntry(stored, seq, () => ({ timestamp: 'x' })), {
+      seq,
+      kind,
+      what: 'log_digest',
+    });
+  });
+
+  test("replay: a registration's header timestamp, which its signature covers", async () => {
+    const { seq, kind, timestamp } = lines.find((line) => line.kind === 'register')!;
+    const later = timestamp.replace('T00:00:0', 'T00:00:1');
+    const change = (stored: Stored) => changeEntry(stored, seq, () => ({ timestamp: later }));
+    await expectFound(change, { seq, kind, what: 'log_digest' }, { seq, kind, what: 'signature' });
+  });
+
+  test("replay: only white space of a vote's body, which no signature covers", async () => {
+    const { seq, kind } = vote;
+    const change = (stored: Stored) =>
+      changeEntry(stored, seq, ({ body }) => ({ body: ` ${body}` }));
+    await expectFound(change, { seq, kind, what: 'log_digest' });
+  });
+
+  test("replay: an unknown member in a vote's body", async () => {
+    const { seq, kind } = vote;
+    const change = (stored: Stored) =>
+      changeEntry(stored, seq, ({ body }) => ({
+        body: body.replace('{', '{"mood":"grim",'),
+      }));
+    await expectFound(change, { seq, kind, what: 'log_digest' }, { seq, kind, what: 'signature' });
+  });
+
+  test('replay: the time of a vote, by one millisecond', async () => {
+    const { seq, kind } = vote;
+    const change = (stored: Stored) =>
+      changeEntry(stored, seq, ({ at }) => ({ at: `${Number(at) + 1}` }));
+    const { what } = await expectFound(change, { kind });
+    expect(['log_digest', 'entry']).toContain(what);
+  });
+
+  test('replay: a digest that is stored beside an entry', async () => {
+    const { seq, kind } = vote;
+    const flip = (at: number) => (stored: Stored) => {
+      const bytes = Buffer.from(stored.log.get(seq)!);
+      bytes[at]! ^= 1;
+      stored.log.putSync(seq, bytes);
+    };
+    await expectFound(flip(0), { seq, kind, what: 'log_digest' });
+    await expectFound(flip(63), { seq, kind, what: 'digest' });
+  });
+
+  test('replay: a kind that does not exist', async () => {
+    const { seq } = vote;
+    const change = (stored: Stored) => changeEntry(stored, seq, () => ({ kind: 'boast' }));
+    await expectFound(change, { seq, what: 'entry' });
+  });
+
+  test('replay: two entries that changed places', async () => {
+    const { seq, kind } = vote;
+    const change = ({ log }: Stored) => {
+      const [one, next] = [log.get(seq)!, log.get(seq + 1)!].map((bytes) => Buffer.from(bytes));
+      log.putSync(seq, next!);
+      log.putSync(seq + 1, one!);
+    };
+    const place = { seq, what: 'entry', expected: `entry ${seq}`, found: `entry ${seq + 1}` };
+    expect(kind).toBe('vote');
+    await expectFound(change, place);
+  });
+
+  test('replay: an entry that is gone', async () => {
+    const { seq } = vote;
+    await expectFound(({ log }) => void log.removeSync(seq), {
+      seq,
+      what: 'entry',
+      found: `entry ${seq + 1}`,
+    });
+  });
+
+  test('replay: the last entry is gone', async () => {
+    const last = lines.at(-1)!;
+    const before = lines.at(-2)!;
+    const change = ({ log }: Stored) => void log.removeSync(last.seq);
+    await expectFound(change, { seq: before.seq, kind: before.kind });
+  });
+
+  test('replay: an entry after the end', async () => {
+    const last = lines.at(-1)!;
+    const change = ({ log }: Stored) => {
+      log.putSync(last.seq + 1, Buffer.from(log.get(last.seq)!));
+    };
+    const { seq } = await expectFound(change, {});
+    expect([last.seq, last.seq + 1]).toContain(seq);
+  });
+
+  test('replay: other parameters in genesis', async () => {
+    const change = (stored: Stored) =>
+      changeEntry(stored, 0, ({ body }) => ({
+        body: body.replace('"bft"', '"veto"'),
+      }));
+    await expectFound(change, { seq: 0, kind: 'genesis', what: 'log_digest' });
+  });
+
+  test('replay: a genesis that cannot be read is told in one line', async () => {
+    for (const body of ['{"policy":', '{}', '']) {
+      const change = (stored: Stored) => changeEntry(stored, 0, () => ({ body }));
+      expectOneLine(await folkmoot(['replay', await changed(folder, change)]));
+    }
+  });
+
+  test('replay: an entry that is no entry is told in one line, by its number', async () => {
+    const change = ({ log }: Stored) => void log.putSync(vote.seq, Buffer.alloc(200, 7));
+    const ended = await folkmoot(['replay', await changed(folder, change)]);
+    expectOneLine(ended);
+    expect(ended.stderr).toContain(`entry ${vote.seq}`);
+  });
+});
+
+describe('replay: changed state', () => {
+  test('replay: only a record', async () => {
+    const key = 3;
+    const change = ({ records }: Stored) =>
+      changeJson(records('standings'), key, (standing) => ({ ...standing, overall: 999_999 }));
+    const { seq, kind, found, expected } = await expectFound(change, {
+      what: 'record',
+      which: 'standings 3',
+    });
+    expect(lines[seq]!.kind).toBe(kind);
+    expect(found).toContain('"overall":999999');
+    expect(expected).not.toContain('"overall":999999');
+  });
+
+  test('replay: a record that is gone', async () => {
+    const id = [...(await recordKeys('agents'))][5]!;
+    const change = ({ records }: Stored) => void records('agents').removeSync(id);
+    await expectFound(change, {
+      kind: 'register',
+      what: 'record',
+      which: `agents ${JSON.stringify(id)}`,
+      found: 'no record',
+    });
+  });
+
+  test('replay: a foreign record', async () => {
+    const change = ({ records }: Stored) => {
+      records('state').putSync('throne', '{"block_hash":"","value":"usurped"}');
+    };
+    await expectFound(change, {
+      what: 'record',
+      which: 'state "throne"',
+      expected: 'no record',
+      found: '{"block_hash":"","value":"usurped"}',
+    });
+  });
+
+  test('replay: only an event', async () => {
+    const change = ({ events }: Stored) => {
+      events.putSync(200, events.get(200)!.replace(/"timestamp":"20/, '"timestamp":"19'));
+    };
+    const { seq, kind } = await expectFound(change, { what: 'event', which: 'event 200' });
+    expect(lines[seq]!.kind).toBe(kind);
+  });
+
+  test("replay: the last event-making entry's events are gone", async () => {
+    const change = ({ events }: Stored) => void events.removeSync(run.events);
+    const which = `event ${run.events}`;
+    const { seq, kind } = await expectFound(change, { what: 'event', which, found: 'no event' });
+    expect(lines[seq]!.kind).toBe(kind);
+  });
+
+  test('replay: an event too many', async () => {
+    const change = ({ events }: Stored) => void events.putSync(run.events + 1, '{}');
+    await expectFound(change, {
+      seq: run.entries - 1,
+      what: 'event',
+      which: `event ${run.events + 1}`,
+      expected: 'no event',
+    });
+  });
+
+  test.each(['seq', 'at', 'event_seq'])('replay: a %s of the end that is not so', async (name) => {
+    const change = ({ meta }: Stored) =>
+      changeJson(meta, 'meta', (end) => ({ ...end, [name]: Number(end[name]) - 1 }));
+    await expectFound(change, {});
+  });
+
+  test("replay: a meme's file", async () => {
+    const meme = lines.find(({ kind }) => kind === 'meme')!;
+    const { content_sha256 } = JSON.parse(meme.body) as { content_sha256: string };
+    const change = ({ blobs }: Stored) => void blobs.putSync(content_sha256, Buffer.from('mud'));
+    await expectFound(change, { seq: meme.seq, kind: 'meme', what: 'entry' });
+  });
+});
+
+async function recordKeys(table: string): Promise<string[]> {
+  const keys: string[] = [];
+  await changed(folder, ({ records }) => {
+    for (const key of records(table).getKeys()) keys.push(String(key));
+  });
+  return keys;
+}

@@ -1,0 +1,113 @@
+/** What the store tests share: folders that clean up, batches, and child processes that write. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type {
+  Batch,
+  LmdbStoreOptions,
+  Store,
+  StoreMeta,
+} from '../../../dist/engine/store/index.js';
+import { openLmdbStore } from '../../../dist/engine/store/index.js';
+
+export const schemaVersion = 3;
+export const tables = ['votes', 'blocks'] as const;
+
+/** A new folder, gone when the test is over. */
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-store-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Opens with the tests' defaults; closed when the test is over. */
+export function openStore(path: string, options: Partial<LmdbStoreOptions> = {}): Store {
+  const store = openLmdbStore({ path, tables, schemaVersion, freeSpaceBytes: 0, ...options });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export function metaAt(seq: number, changes: Partial<StoreMeta> = {}): StoreMeta {
+  return {
+    schema_version: schemaVersion,
+    network_id: 'testnet',
+    epoch: 'e1',
+    seq,
+    at: 1_000 + seq,
+    event_seq: seq,
+    log_digest: 'aa',
+    digest: 'bb',
+    ...changes,
+  };
+}
+
+/** The batch with entry and event `seq`; whatever else is given is put over it. */
+export function batchAt(seq: number, changes: Partial<Batch> = {}): Batch {
+  return {
+    entries: [{ seq, bytes: new TextEncoder().encode(`entry ${seq}`) }],
+    events: [{ seq, json: JSON.stringify({ seq, text: 'grüße 🎉' }) }],
+    changes: [],
+    blobs: [],
+    meta: metaAt(seq),
+    ...changes,
+  };
+}
+
+/** What the store says of how far it got, from every place that says so. */
+export function ends(store: Store): Record<string, unknown> {
+  return {
+    meta: store.meta()?.seq ?? 0,
+    entries: [...store.entries(0, 1_000)].map(({ seq }) => seq),
+    events: [...store.events(0, 1_000)].map(({ seq }) => seq),
+    votes: [...store.range('votes')].map(({ key }) => key),
+  };
+}
+
+/** What `ends` gives after `count` batches of writer.mjs. */
+export function endsAfter(count: number): Record<string, unknown> {
+  const all = Array.from({ length: count }, (_, index) => index + 1);
+  return { meta: count, entries: all, events: all, votes: all };
+}
+
+export interface Child {
+  process: ChildProcess;
+  /** The lines it printed so far. */
+  lines: string[];
+  /** Resolves once it printed this line. */
+  printed(line: string): Promise<void>;
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+/** Runs writer.mjs; see there for what its arguments mean. */
+export function startWriter(args: string[], env: Record<string, string> = {}): Child {
+  const script = join(import.meta.dirname, 'writer.mjs');
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { ...process.env, ...env },
+    stdio: 'pipe',
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines: string[] = [];
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  const waiting = new Map<string, () => void>();
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    for (const line of text.split('\n').filter((part) => part !== '')) {
+      lines.push(line);
+      waiting.get(line)?.();
+    }
+  });
+  const printed = (line: string) =>
+    new Promise<void>((resolve, reject) => {
+      if (lines.includes(line)) resolve();
+      waiting.set(line, resolve);
+      void ended.then(() => reject(new Error(`the child ended: ${lines.join(', ')}\n${errors}`)));
+    });
+  return { process: child, lines, printed, ended };
+}

@@ -1,0 +1,179 @@
+/** What every store does: one suite, a function of how to open it, and both stores compared. */
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  createMemoryStore,
+  keysUnder,
+  type RecordKey,
+  type Store,
+} from '../../../dist/engine/store/index.js';
+import { batchAt, metaAt, openStore, tempFolder } from './fixture.js';
+
+const put = (key: RecordKey, json = '1') => ({ table: 'votes', key, json });
+const keysOf = (store: Store, options = {}) => [...store.range('votes', options)].map((r) => r.key);
+
+function suite(name: string, create: () => Store): void {
+  describe(name, () => {
+    test('store: a new one is empty', () => {
+      const store = create();
+      expect(store.meta()).toBe(null);
+      expect(store.get('votes', 1)).toBe(undefined);
+      expect([keysOf(store), [...store.entries(0, 9)], [...store.events(0, 9)]]).toEqual([
+        [],
+        [],
+        [],
+      ]);
+      expect(store.commits).toBe(0);
+      expect(store.hasRoom()).toBe(true);
+    });
+
+    test('store.commit: everything of a batch can be read back', async () => {
+      const store = create();
+      const bytes = Uint8Array.from({ length: 9_000 }, (_, index) => index % 256);
+      const json = JSON.stringify({ text: 'grüße 🎉', long: 'x'.repeat(70_000) });
+      await store.commit(
+        batchAt(1, {
+          changes: [put(['b1', 7], json), put('b1', '{}')],
+          blobs: [
+            { hash: 'ab'.repeat(32), bytes },
+            { hash: 'cd'.repeat(32), bytes: bytes.slice(0, 0) },
+          ],
+        }),
+      );
+      expect(store.meta()).toEqual(metaAt(1));
+      expect(store.get('votes', ['b1', 7])).toBe(json);
+      expect(store.get('votes', 'b1')).toBe('{}');
+      expect(new TextDecoder().decode(store.entry(1))).toBe('entry 1');
+      expect(store.event(1)).toBe('{"seq":1,"text":"grüße 🎉"}');
+      expect(Buffer.compare(store.blob('ab'.repeat(32))!, bytes)).toBe(0);
+      expect(store.blob('cd'.repeat(32))?.length).toBe(0);
+      expect([store.entry(2), store.event(2), store.blob('ef')]).toEqual(Array(3).fill(undefined));
+    });
+
+    test('store.get: keys of another type or another table are other keys', async () => {
+      const store = create();
+      await store.commit(batchAt(1, { changes: [put(1, '"n"'), put('1', '"s"')] }));
+      expect([store.get('votes', 1), store.get('votes', '1')]).toEqual(['"n"', '"s"']);
+      expect(store.get('blocks', 1)).toBe(undefined);
+    });
+
+    test('store.commit: the last change of a key holds, deleting nothing is fine', async () => {
+      const store = create();
+      const gone = { table: 'votes', key: 1, json: null };
+      await store.commit(batchAt(1, { changes: [put(1), gone, put(2), gone, put(2, '2')] }));
+      expect(keysOf(store)).toEqual([2]);
+      await store.commit(batchAt(2, { changes: [{ ...gone, key: 2 }, put(1, '3')] }));
+      expect([...store.range('votes')]).toEqual([{ key: 1, json: '3' }]);
+      expect(store.commits).toBe(2);
+    });
+
+    test('store.entries: both ends are included and ascending', async () => {
+      const store = create();
+      for (let seq = 1; seq <= 5; seq += 1) await store.commit(batchAt(seq));
+      expect([...store.entries(2, 4)].map(({ seq }) => seq)).toEqual([2, 3, 4]);
+      expect([...store.events(0, 2)].map(({ seq }) => seq)).toEqual([1, 2]);
+      expect([...store.events(6, 9)]).toEqual([]);
+    });
+
+    test('store.entries: bytes of any size stay what they were', async () => {
+      const store = create();
+      const sizes = [1, 520, 4_000, 40_000, 300_000];
+      const made = sizes.map((size, index) => new Uint8Array(size).fill(index + 1));
+      for (const [index, bytes] of made.entries()) {
+        await store.commit(batchAt(index + 1, { entries: [{ seq: index + 1, bytes }] }));
+      }
+      const read = [...store.entries(1, 5)].map(({ bytes }) => Buffer.from(bytes));
+      expect(read.map((bytes, index) => bytes.equals(made[index]!))).toEqual(Array(5).fill(true));
+    });
+
+    test('store.get: what could not be stored is not there', () => {
+      const store = create();
+      expect(store.get('votes', 'x'.repeat(10_000))).toBe(undefined);
+      expect(store.blob('x'.repeat(10_000))).toBe(undefined);
+    });
+
+    test('store.commit: what does not continue the log throws and is not written', async () => {
+      const store = create();
+      await store.commit(batchAt(1));
+      const wrong = batchAt(3, { changes: [put(9)] });
+      await expect(store.commit(wrong)).rejects.toThrow('entry 3 does not follow 1');
+      await expect(store.commit(batchAt(2, { meta: metaAt(5) }))).rejects.toThrow('meta says');
+      expect([store.get('votes', 9), store.meta()?.seq, store.commits]).toEqual([undefined, 1, 1]);
+    });
+
+    test.each([
+      [-0],
+      [0.5],
+      ['a\u0000b'],
+      ['\ud800'],
+      [['a']],
+      [[]],
+      ['x'.repeat(513)],
+    ])('store.commit: %j is no key', async (key) => {
+      const store = create();
+      const batch = batchAt(1, { changes: [put(key)] });
+      await expect(store.commit(batch)).rejects.toThrow('not a record key');
+    });
+
+    test('store.range: numbers before strings, a key before what continues it', async () => {
+      const store = create();
+      const ordered: RecordKey[] = [-5, 0, 2, [2, 'a'], 10, '', ['', 0], 'A', 'a', ['a', 1]];
+      ordered.push(['a', 2], ['a', 10], ['a', 'b'], ['a', 'b', 1], 'aa', 'é', '\uffee', '🎉');
+      const changes = [...ordered].reverse().map((key) => put(key));
+      await store.commit(batchAt(1, { changes }));
+      expect(keysOf(store)).toEqual(ordered);
+      expect(keysOf(store, { reverse: true })).toEqual([...ordered].reverse());
+      expect(keysOf(store, { from: 2, to: 'A', limit: 3 })).toEqual([2, [2, 'a'], 10]);
+      expect(keysOf(store, { from: 10, to: 'A', reverse: true })).toEqual([['', 0], '', 10]);
+      expect(keysOf(store, keysUnder('a', 'b'))).toEqual([
+        ['a', 'b'],
+        ['a', 'b', 1],
+      ]);
+      expect(keysOf(store, { ...keysUnder('a'), reverse: true, limit: 1 })).toEqual([
+        ['a', 'b', 1],
+      ]);
+      expect(keysOf(store, { limit: 0 })).toEqual([]);
+      expect(keysOf(store, { from: 'z', to: 'a' })).toEqual([]);
+    });
+  });
+}
+
+suite('memory', createMemoryStore);
+suite('lmdb', () => openStore(tempFolder()));
+
+const part = fc.oneof(
+  fc.integer({ min: -3, max: 300 }),
+  fc.maxSafeInteger(),
+  fc.string({ unit: fc.constantFrom('a', 'b', ' ', '~', 'é', '\uffee', '🎉'), maxLength: 4 }),
+  fc.string({ unit: fc.constantFrom('a', 'é', '🎉'), minLength: 60, maxLength: 100 }),
+);
+const anyKey: fc.Arbitrary<RecordKey> = fc.oneof(
+  part,
+  fc.array(part, { minLength: 2, maxLength: 4 }),
+);
+const anyChange = fc.record({ key: anyKey, json: fc.constantFrom('1', '2', null) });
+const anyBatches = fc.array(fc.array(anyChange, { maxLength: 90 }), { minLength: 1, maxLength: 4 });
+const anyRange = fc.record(
+  { from: anyKey, to: anyKey, reverse: fc.boolean(), limit: fc.integer({ min: 0, max: 9 }) },
+  { requiredKeys: [] },
+);
+
+test('store.range: both stores give the same ranges after the same random changes', async () => {
+  const disk = openStore(tempFolder());
+  const memory = createMemoryStore();
+  let seq = 0;
+  onTestFinished(() => memory.close());
+  const property = fc.asyncProperty(anyBatches, fc.array(anyRange), async (batches, ranges) => {
+    for (const changes of batches) {
+      seq += 1;
+      const batch = batchAt(seq, { changes: changes.map((one) => ({ table: 'votes', ...one })) });
+      await disk.commit(batch);
+      await memory.commit(batch);
+      for (const options of [{}, { reverse: true }, ...ranges]) {
+        expect([...disk.range('votes', options)]).toEqual([...memory.range('votes', options)]);
+      }
+      for (const { key } of changes) expect(disk.get('votes', key)).toBe(memory.get('votes', key));
+    }
+  });
+  await fc.assert(property, { numRuns: 60, endOnFailure: true });
+});

@@ -1,0 +1,52 @@
+/**
+ * A process that has a store open: `node writer.mjs write <folder> <batches> [hold]` commits that
+ * many batches, printing each, and with `hold` keeps the store open until its input ends;
+ * `node writer.mjs read <folder>` prints the last sequence for each line of input.
+ */
+import { createInterface } from 'node:readline';
+import { openLmdbStore, StoreError } from '../../../dist/engine/store/index.js';
+
+const [mode, path, count = '0', hold] = process.argv.slice(2);
+const print = (text) => process.stdout.write(`${text}\n`);
+
+function batchAt(seq) {
+  return {
+    entries: [{ seq, bytes: Buffer.from(`entry ${seq}`) }],
+    events: [{ seq, json: JSON.stringify({ seq }) }],
+    changes: [{ table: 'votes', key: seq, json: JSON.stringify({ seq }) }],
+    blobs: [],
+    meta: {
+      schema_version: 3,
+      network_id: 'testnet',
+      epoch: 'e1',
+      seq,
+      at: 1_000 + seq,
+      event_seq: seq,
+      log_digest: 'aa',
+      digest: 'bb',
+    },
+  };
+}
+
+try {
+  const readOnly = mode === 'read';
+  const tables = ['votes', 'blocks'];
+  const store = openLmdbStore({ path, tables, schemaVersion: 3, freeSpaceBytes: 0, readOnly });
+  print('open');
+  const last = store.meta()?.seq ?? 0;
+  for (let seq = last + 1; seq <= last + Number(count); seq += 1) {
+    await store.commit(batchAt(seq));
+    print(`committed ${seq}`);
+  }
+  if (readOnly) {
+    for await (const line of createInterface({ input: process.stdin })) {
+      print(`${line} ${store.meta()?.seq ?? 0} ${[...store.entries(0, 1_000)].length}`);
+    }
+  } else if (hold === 'hold') {
+    for await (const _ of process.stdin);
+  }
+  await store.close();
+} catch (error) {
+  if (!(error instanceof StoreError)) throw error;
+  print(error.code);
+}

@@ -1,0 +1,184 @@
+/** One data folder, the servers that die on it one after the other, and what they promised. */
+import { composeRegister, type SignedRequest } from 'folkmoot';
+import { expect } from 'vitest';
+import { replayJson } from '../../support/cli.js';
+import { signatoryOf } from '../../support/fixture.js';
+import { type Ending, type Host, host, startHost, stop } from '../../support/host.js';
+import { meme, meta, proposal, registration, vote } from './actions.js';
+import { Caller, expectCut, inParallel, type ReadEvent, stamp } from './caller.js';
+import { Position } from './position.js';
+import { Sightings } from './sightings.js';
+import { everyTopic, Subscriber } from './subscriber.js';
+import { Witness } from './witness.js';
+
+const voters = Array.from({ length: 21 }, (_, number) => signatoryOf(number));
+
+export interface Death {
+  /** Killed by the test after so many answers; else by itself. */
+  after?: number;
+  /** Killed so long after it was asked to stop; without it, killed without a word. */
+  stopMs?: number;
+  env?: Record<string, string>;
+  transport: string;
+  /** It may also end by itself, at any time: then this is told how. */
+  failed?: (ending: Ending, stderr: string) => void;
+}
+
+export class Endurance {
+  readonly #data: string;
+  readonly #witness = new Witness();
+  readonly #position = new Position();
+  readonly #sightings = new Sightings();
+  #epoch = '';
+  /** The last event that a subscriber saw, and those that nobody looked up yet. */
+  #seen = 0;
+  #unchecked: ReadEvent[] = [];
+  #drawn = 0;
+
+  constructor(data: string) {
+    this.#data = data;
+  }
+
+  /** How many writes were answered in all. */
+  get promises(): number {
+    return this.#witness.total;
+  }
+
+  /** Founds the network with its voters. */
+  async begin(): Promise<void> {
+    const server = await host({ data: this.#data });
+    const caller = new Caller(server.url);
+    await inParallel(voters, 8, (by) => this.#write(caller, registration(by, 'Voter')));
+    this.#epoch = (await meta(caller)).epoch;
+    caller.close();
+    await stop(server);
+  }
+
+  /** A server that takes load until it dies. */
+  async die({ after, stopMs, env = {}, transport, failed }: Death): Promise<void> {
+    const args = ['--transport', transport];
+    const server = await startHost({ data: this.#data, args, env });
+    // Some crash points come before anybody can connect.
+    if ('ending' in server) return failed?.(server.ending, server.stderr);
+    const caller = new Caller(server.url);
+    if (after !== undefined && !failed) await this.#expectKept(caller);
+    const enough = this.promises + (after ?? Number.POSITIVE_INFINITY);
+    let dying = false;
+    const answered = () => {
+      if (dying || this.promises < enough) return;
+      dying = true;
+      if (stopMs === undefined) return void server.kill('SIGKILL');
+      void server.kill('SIGTERM');
+      setTimeout(() => void server.kill('SIGKILL'), stopMs);
+    };
+    const loads = [this.#chair, this.#clerk, this.#artist].map(async (load) => {
+      // Ends when the connection does: the server is dead then, or the ending below says so.
+      await load.call(this, caller, answered).catch(expectCut);
+    });
+    const watching = [this.#position.watch(server), this.#sightings.watch(server)];
+    await Promise.all([this.#listen(server), ...loads]);
+    const ending = await server.ended;
+    await Promise.all(watching);
+    caller.close();
+    if (failed && ending.signal !== 'SIGKILL') return failed(ending, server.stderr());
+    // One that is asked to stop may be done before it is killed.
+    if (stopMs === undefined || ending.signal !== null) {
+      expect(ending, server.stderr()).toEqual({ code: null, signal: 'SIGKILL' });
+    } else expect(ending, server.stderr()).toEqual({ code: 0, signal: null });
+    if (after !== undefined) expect(this.promises).toBeGreaterThanOrEqual(enough);
+  }
+
+  /** All that was promised is there, on a server that nothing happens to; gives where it ends. */
+  async look(): Promise<{ digest: string; seq: number }> {
+    const server = await host({ data: this.#data });
+    const caller = new Caller(server.url);
+    await this.#expectKept(caller);
+    const { digest, seq } = await meta(caller);
+    caller.close();
+    await stop(server);
+    return { digest, seq };
+  }
+
+  /** The same, and the log replays to what was said of it. */
+  async end(): Promise<void> {
+    const { digest, seq } = await this.look();
+    expect(await replayJson(this.#data)).toMatchObject({ match: true, first_divergence: null });
+    expect(await replayJson(this.#data, '--to', `${seq}`)).toMatchObject({ match: true, digest });
+    expect(this.#sightings.shown).toBeGreaterThan(0);
+  }
+
+  /** Watches from where the last watcher ended, until the connection is cut. */
+  async #listen(server: Host): Promise<void> {
+    const subscriber = await Subscriber.open(server.wsUrl, voters[0]!).catch(() => null);
+    const since = { epoch: this.#epoch, seq: this.#seen };
+    const answer = await subscriber?.subscribe(everyTopic, since).catch(() => null);
+    if (!subscriber || !answer) return;
+    expect(answer).toMatchObject({ epoch: this.#epoch, gap: false });
+    await subscriber.closed;
+    for (const event of subscriber.events) {
+      this.#seen += 1;
+      expect(event.seq).toBe(this.#seen);
+      this.#unchecked.push(event);
+    }
+  }
+
+  async #expectKept(caller: Caller): Promise<void> {
+    const now = await meta(caller);
+    expect(now.epoch).toBe(this.#epoch);
+    this.#position.expectKept(now);
+    await this.#sightings.expectKept(caller);
+    await this.#witness.expectKept(caller);
+    const told = this.#unchecked;
+    this.#unchecked = [];
+    const held = await caller.events(this.#seen - told.length);
+    expect(held.slice(0, told.length)).toEqual(told);
+  }
+
+  /** One block after the other, with all votes on it; an open one is taken over. */
+  async #chair(caller: Caller, answered: () => void): Promise<void> {
+    for (;;) {
+      const { blocks } = await caller.read<{ blocks: { block_hash: string }[] }>(
+        '/api/v1/blocks?status=voting&limit=1',
+      );
+      const hash = blocks[0]?.block_hash;
+      if (hash === undefined) {
+        const by = voters[this.#next() % voters.length]!;
+        await this.#write(caller, await proposal(caller, by), answered);
+        continue;
+      }
+      const decision = this.#next() % 5 === 0 ? 'reject' : 'approve';
+      await inParallel(voters, 6, (by) => this.#write(caller, vote(by, hash, decision), answered));
+    }
+  }
+
+  /** Newcomers produce only: they are no electors, so blocks go on being decided. */
+  async #clerk(caller: Caller, answered: () => void): Promise<void> {
+    const fields = { name: 'New', personality: 'rational', capabilities: ['producer'] } as const;
+    for (;;) {
+      const by = signatoryOf(1_000 + this.#next());
+      await this.#write(caller, composeRegister(by, stamp(), fields), answered);
+    }
+  }
+
+  async #artist(caller: Caller, answered: () => void): Promise<void> {
+    for (;;) {
+      const number = this.#next();
+      const by = voters[number % voters.length]!;
+      await this.#write(caller, meme(by, `number ${number}`), answered);
+    }
+  }
+
+  async #write(caller: Caller, request: SignedRequest, answered = () => {}): Promise<void> {
+    const answer = await caller.send(request);
+    const promised = this.#witness.note(request, answer);
+    // A late vote, one that contradicts what a dead server took without an answer, or the end.
+    if (promised) answered();
+    else if (answer.status !== 503) expect(answer.status, answer.text).toBe(409);
+    else expect(answer.text).toContain('STOPPING');
+  }
+
+  #next(): number {
+    this.#drawn += 1;
+    return this.#drawn;
+  }
+}

@@ -1,0 +1,43 @@
+/** Reads where a server's log ends, again and again until it dies: what a read told is kept too. */
+import { expect } from 'vitest';
+import type { Host } from '../../support/host.js';
+import { meta } from './actions.js';
+import { Caller, expectCut } from './caller.js';
+
+/** Where a log ends, as `/api/v1/meta` and a block's votes tell it. */
+interface Told {
+  seq: number;
+  event_seq: number;
+  digest: string;
+}
+
+/** Readers that ask at the same time, each on a connection of its own. */
+const READERS = 4;
+
+export class Position {
+  #furthest: Told = { seq: -1, event_seq: -1, digest: '' };
+
+  /** Asks until the connections are cut. */
+  async watch(server: Host): Promise<void> {
+    const caller = new Caller(server.url, READERS);
+    const readers = Array.from({ length: READERS }, () => this.#read(caller).catch(expectCut));
+    await Promise.all(readers);
+    caller.close();
+  }
+
+  async #read(caller: Caller): Promise<never> {
+    for (;;) {
+      const told = await meta(caller);
+      if (told.seq > this.#furthest.seq) this.#furthest = told;
+      if (told.seq === this.#furthest.seq) expect(told.digest).toBe(this.#furthest.digest);
+    }
+  }
+
+  /** Expects of a server that came back that it has all that was read before. */
+  expectKept(now: Told): void {
+    const { seq, event_seq, digest } = this.#furthest;
+    expect(now.seq).toBeGreaterThanOrEqual(seq);
+    expect(now.event_seq).toBeGreaterThanOrEqual(event_seq);
+    if (now.seq === seq) expect(now.digest).toBe(digest);
+  }
+}

@@ -1,0 +1,36 @@
+/** Servers that are killed under load: what was answered or told is there after the restart. */
+import { describe, expect, test } from 'vitest';
+import { counts } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { drawnFrom, seed } from '../../support/seeded.js';
+import { Endurance } from '../clients/endurance.js';
+
+const draw = drawnFrom(seed);
+const transports = ['uws', 'node'];
+
+describe(`serve: killed under load, seed ${seed}`, () => {
+  test(`serve: killed ${counts.killsUnderLoad} times on one folder, keeps its word`, async () => {
+    const moot = new Endurance(temporaryFolder());
+    await moot.begin();
+    for (let kill = 0; kill < counts.killsUnderLoad; kill += 1) {
+      // Every third one dies while it stops in good order.
+      const stopping = kill % 3 === 2 ? { stopMs: draw(60) } : {};
+      await moot.die({ after: 20 + draw(400), transport: transports[kill % 2]!, ...stopping });
+    }
+    await moot.end();
+  });
+
+  test('serve: killed at each point of a commit, keeps its word', async () => {
+    const moot = new Endurance(temporaryFolder());
+    await moot.begin();
+    const before = moot.promises;
+    for (const point of ['commit.before', 'commit.after', 'tell.after']) {
+      for (let death = 0; death < counts.killsAtPoints; death += 1) {
+        const env = { FOLKMOOT_CRASH_AT: `${point}:${2 + draw(60)}` };
+        await moot.die({ env, transport: transports[draw(2)]! });
+      }
+    }
+    await moot.end();
+    expect(moot.promises).toBeGreaterThan(before);
+  });
+});

@@ -1,0 +1,52 @@
+/**
+ * The versions of Node that FOLKMOOT_NODES lists, paths between colons: a network is simulated, and
+ * one is served. Skipped where none are listed.
+ */
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { main } from '../support/cli.js';
+import { signatoryOf, temporaryFolder } from '../support/fixture.js';
+import { host, stop } from '../support/host.js';
+import { meta, propose, registration, vote } from './clients/actions.js';
+import { Caller } from './clients/caller.js';
+import { everyTopic, Subscriber } from './clients/subscriber.js';
+
+const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
+const shown = nodes.length > 0 ? nodes : ['none is listed in FOLKMOOT_NODES'];
+const run = (node: string, ...args: string[]) =>
+  execFileSync(node, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+const sim = ['sim', '--json', '--seed', '7', '--agents', '12', '--blocks', '3'];
+
+describe.skipIf(nodes.length === 0).each(shown)('nodes: %s', (node) => {
+  test('nodes: it simulates what this Node does', () => {
+    const digestOf = (by: string) => JSON.parse(run(by, main, ...sim)).digest as string;
+    const here = digestOf(process.execPath);
+    expect(here).toMatch(/^[0-9a-f]{64}$/);
+    expect(digestOf(node)).toBe(here);
+  });
+
+  test('nodes: it serves, by the transport that it can load', async () => {
+    const data = temporaryFolder();
+    const server = await host({ data, node });
+    const caller = new Caller(server.url);
+    const by = signatoryOf(1);
+    await caller.do(registration(by, 'Ada'));
+    const watcher = await Subscriber.open(server.wsUrl, by);
+    await watcher.subscribe(everyTopic);
+    const hash = await propose(caller, by);
+    await caller.do(vote(by, hash));
+    expect(await caller.read(`/api/v1/blocks/${hash}`)).toMatchObject({ status: 'finalized' });
+    const { event_seq } = await meta(caller);
+    await watcher.took(event_seq - 1);
+    await stop(server);
+    const major = Number(run(node, '-p', 'process.versions.node').split('.')[0]);
+    const transport = major >= 24 ? 'node' : 'uws';
+    expect(
+      server
+        .stderr()
+        .split('\n')
+        .filter((line) => line.includes('"transport"')),
+    ).toEqual([expect.stringContaining(`"transport":"${transport}"`)]);
+    expect(run(node, main, 'replay', data)).toMatch(/^match/);
+  });
+});

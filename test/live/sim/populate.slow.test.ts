@@ -1,0 +1,154 @@
+/** `serve --scenario`: a served network with agents of its own, and one who connects to it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgentClient, type Event, type EventStream, generateKeys } from 'folkmoot/client';
+import { simulate, usualScenario } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { expectOneLine, folkmoot, replayHere, suiteFolder } from '../../support/cli.js';
+import { host, stop } from '../../support/host.js';
+import { townFile } from '../clients/scenarios.js';
+
+const folder = suiteFolder();
+
+type DataOf<T extends Event['type']> = (Event & { type: T })['data'];
+
+/** The next event of a type that fits; the stream goes on. */
+async function nextOf<T extends Event['type']>(
+  events: EventStream,
+  type: T,
+  fits: (data: DataOf<T>) => boolean = () => true,
+): Promise<DataOf<T>> {
+  for (;;) {
+    const { done, value } = await events.next();
+    if (done) throw new Error('the stream ended');
+    if (value.type === type && fits(value.data as DataOf<T>)) return value.data as DataOf<T>;
+  }
+}
+
+/** Votes on blocks of the town until one vote is not too late. */
+async function voteOnNext(client: AgentClient) {
+  const events = client.events(['proposals']);
+  await events.opened;
+  for (;;) {
+    const { block_hash } = await nextOf(events, 'block_proposal');
+    const vote = await client.vote({ block_hash, decision: 'approve' }).catch(() => null);
+    if (!vote) continue;
+    await events.return();
+    return vote;
+  }
+}
+
+const meant = { type: 'transfer', amount: 5 };
+
+/** Proposes until the town decides on a block: others may be quicker to the same head. */
+async function proposeUntilDecided(client: AgentClient, amount: number) {
+  const events = client.events(['outcomes']);
+  await events.opened;
+  for (let number = 0; ; number += 1) {
+    const data = JSON.stringify({ ...meant, amount, number });
+    const block = await client.propose({ transactions: [data] }).catch(({ reason }) => {
+      expect(['STALE_PARENT', 'OPEN_BLOCK']).toContain(reason);
+      return null;
+    });
+    // Refused: the next block that ends moves the head.
+    const { status } = await nextOf(events, 'block_status', ({ block_hash }) => {
+      return block === null || block_hash === block.block_hash;
+    });
+    if (!block || (status !== 'finalized' && status !== 'rejected')) continue;
+    await events.return();
+    return status;
+  }
+}
+
+test('serve --scenario: a town decides, a stranger takes part, a restart goes on', async () => {
+  const scenario = townFile(folder, {
+    // They look at the content alone, so a stranger's block must have been read.
+    agents: [{ group: 'town', count: 40, producers: 3, strategy: { kind: 'honest' } }],
+    consensus: { voting_period_ms: 4_000, dormant_after: 7, policy: 'majority' },
+  });
+  const data = join(folder, 'town');
+  const args = ['--scenario', scenario, '--speed', '5', '--policy', 'bft'];
+  const first = await host({ data, args });
+  await first.said('40 of 40 agents joined');
+
+  const ada = new AgentClient({ url: first.url, keys: generateKeys() });
+  expect(await ada.meta()).toMatchObject({
+    voting_period_ms: 4_000,
+    dormant_after: 7,
+    policy: 'bft',
+  });
+  const capabilities = ['validator', 'producer'] as const;
+  await ada.register({ name: 'Ada', personality: 'lawful', capabilities });
+  expect(await voteOnNext(ada)).toMatchObject({ agent_id: ada.agentId, decision: 'approve' });
+  expect(await proposeUntilDecided(ada, 5)).toBe('finalized');
+  expect(await proposeUntilDecided(ada, -5)).toBe('rejected');
+  await stop(first);
+  expect(await replayHere(data)).toMatchObject({ match: true, first_divergence: null });
+
+  // A folder that was begun keeps its parameters: none of the scenario is asked for.
+  const second = await host({ data, args: ['--scenario', scenario, '--speed', '5'] });
+  await second.said('40 of 40 agents joined');
+  const later = new AgentClient({ url: second.url, keys: generateKeys() });
+  await later.register({ name: 'Eve', personality: 'lawful', capabilities: ['validator'] });
+  const { block_height } = await later.networkState();
+  const outcomes = later.events(['outcomes']);
+  await outcomes.opened;
+  const finalized = await nextOf(outcomes, 'block_status', ({ status }) => status === 'finalized');
+  expect(finalized.height).toBeGreaterThan(block_height);
+  await outcomes.return();
+  // The same forty, Ada and Eve.
+  expect((await later.agents()).validators).toHaveLength(42);
+  await stop(second);
+  expect(await replayHere(data)).toMatchObject({ match: true, first_divergence: null });
+});
+
+test('serve: a script that throws stops the agents, not the server', async () => {
+  writeFileSync(join(folder, 'broken.mjs'), 'export const produce = () => { throw Error("no"); };');
+  const strategy = { kind: 'script', module: 'broken.mjs' };
+  const scenario = townFile(folder, {
+    agents: [{ group: 'town', count: 3, producers: 1, strategy }],
+  });
+  const server = await host({
+    data: join(folder, 'broken'),
+    args: ['--scenario', scenario, '--speed', '20'],
+  });
+  await server.said('the server goes on');
+  expect(server.stderr()).toContain('broken.mjs: produce');
+  const client = new AgentClient({ url: server.url, keys: generateKeys() });
+  await expect.poll(async () => (await client.networkState()).active_validators).toBe(3);
+  await stop(server);
+});
+
+test('serve: a simulation without signatures cannot be served', async () => {
+  const out = join(folder, 'unsigned');
+  await simulate(usualScenario(5, { signatures: 'none', length: { blocks: 1 } }), { out });
+  const data = join(out, 'network');
+  const ended = await folkmoot(['serve', '--port', '0', '--data', data]);
+  expect([ended.code, ended.stdout]).toEqual([2, '']);
+  expectOneLine(ended);
+  expect(ended.stderr).toContain('signatures: none');
+});
+
+test.each([
+  ['--speed', '0'],
+  ['--speed', '-1'],
+  ['--speed', 'fast'],
+  ['--speed', '1001'],
+  ['--scenario', '/nowhere.yaml'],
+])('serve: %s %s is a usage error, exit code 2', async (flag, value) => {
+  const scenario = flag === '--scenario' ? [] : ['--scenario', townFile(folder)];
+  const data = join(folder, 'usage');
+  const ended = await folkmoot(['serve', '--port', '0', '--data', data, ...scenario, flag, value]);
+  expect([ended.code, ended.stdout]).toEqual([2, '']);
+});
+
+test('serve: --speed and --seed need a scenario', async () => {
+  for (const stray of [
+    ['--speed', '2'],
+    ['--seed', '7'],
+  ]) {
+    const ended = await folkmoot(['serve', '--port', '0', '--data', folder, ...stray]);
+    expect(ended.code).toBe(2);
+    expectOneLine(ended);
+  }
+});

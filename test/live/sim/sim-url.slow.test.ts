@@ -1,0 +1,213 @@
+/** `sim --url`: a scenario on a served network measures what the same simulation does. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { NetworkClient } from 'folkmoot/client';
+import { type Measures, RemoteError, type SimResult, simulate, simulateRemote } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { failureOf, freePort, live } from '../../client/helpers.js';
+import { csvRows, expectOneLine, folkmoot, main, suiteFolder } from '../../support/cli.js';
+import { host } from '../../support/host.js';
+import { hurriedTown, townFile } from '../clients/scenarios.js';
+
+const folder = suiteFolder();
+const SPEED = 5;
+const PERIOD_MS = 10_000;
+const shares = ['finalized_share', 'rejected_share', 'expired_share'] as const;
+
+test('the same scenario in virtual time and on a server: the outcomes agree', async () => {
+  const agents = [{ group: 'town', count: 30, producers: 1, traits: { think_ms: 300, care: 0.6 } }];
+  const consensus = { voting_period_ms: PERIOD_MS };
+  const scenario = hurriedTown({ agents, consensus });
+  const simulated = await simulate(scenario, { store: 'memory' });
+  const { url } = await live({ genesis: { voting_period_ms: PERIOD_MS / SPEED } });
+  const out = join(folder, 'kept');
+  const remote = await simulateRemote(scenario, { url, speed: SPEED, out });
+  expect(remote).toMatchObject({ url, speed: SPEED, digest: '', log_digest: '', verdict: 'pass' });
+  expect(remote.scenario.consensus.voting_period_ms).toBe(PERIOD_MS / SPEED);
+  for (const share of shares) {
+    const [here, there] = [simulated.measures[share]!, remote.measures[share]!];
+    expect(Math.abs(here - there), `${share}: ${here} and ${there}`).toBeLessThanOrEqual(0.1);
+  }
+  expect(remote.measures.rejected).toBeGreaterThan(0);
+  const kept = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8')) as SimResult;
+  expect(kept.measures).toEqual(remote.measures);
+  expect(existsSync(join(out, 'network'))).toBe(false);
+  expectWhole(out, remote.measures);
+});
+
+/** Every table says of the server what the totals say. */
+function expectWhole(out: string, measures: Measures): void {
+  const blocks = csvRows(join(out, 'blocks.csv'));
+  expect(blocks).toHaveLength(measures.proposed!);
+  expect(blocks.every(({ electors, producer_name }) => electors === '30' && producer_name)).toBe(
+    true,
+  );
+  const votes = csvRows(join(out, 'agents.csv')).map((row) => Number(row.votes));
+  expect(votes).toHaveLength(30);
+  expect(votes.reduce((sum, count) => sum + count, 0)).toBe(measures.votes);
+}
+
+test('links and faults of the scenario stay in force; a second run goes on', async () => {
+  const { url, network } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const scenario = hurriedTown({
+    agents: [{ group: 'town', count: 10, producers: 1, traits: { think_ms: 100 } }],
+    links: { latency: { mean_ms: 60, spread_ms: 30 }, loss: 0.05, duplication: 0.2 },
+    faults: [
+      { kind: 'clock_skew', whom: [{ count: 1 }], start_ms: 0, length_ms: 1e9, skew_ms: 400_000 },
+    ],
+    length: { blocks: 4 },
+  });
+  const first = await simulateRemote(scenario, { url, speed: 20 });
+  expect(first.verdict).toBe('pass');
+  expect(first.refused.TIMESTAMP_SKEW).toBeGreaterThan(0);
+  expect(first.refused.duplicate).toBeGreaterThan(0);
+  expect(first.measures.messages_lost).toBeGreaterThan(0);
+  const height = network.read.networkState().block_height;
+  const second = await simulateRemote(scenario, { url, speed: 20 });
+  expect(second.verdict).toBe('pass');
+  expect(network.read.networkState().block_height).toBe(height + second.measures.finalized!);
+});
+
+test('sim --url --out: the summary and the report say where the log is', async () => {
+  const { url } = await live({ genesis: { voting_period_ms: 20_000 } });
+  const out = join(folder, 'reported');
+  const town = townFile(folder, { length: { blocks: 2 }, measure: { votes: true } });
+  const args = ['--url', url, '--speed', '10', '--out', out];
+  const { code, stdout, stderr } = await folkmoot(['sim', town, ...args]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`server        ${url}: its log`)]);
+  expect(stderr).not.toContain('digest');
+  const report = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(report).toContain('No two runs on a server are the same');
+  expect(report).not.toMatch(/digest of the whole run|from its first entry/);
+});
+
+test('a server that is killed in the middle: one line, exit code 1', async () => {
+  const server = await host({ data: join(folder, 'killed') });
+  const town = townFile(folder, { length: { blocks: 1_000 } });
+  const running = folkmoot(['sim', town, '--url', server.url, '--speed', '5']);
+  const client = new NetworkClient({ url: server.url });
+  await expect
+    .poll(async () => (await client.networkState()).block_height, { timeout: 30_000 })
+    .toBeGreaterThan(0);
+  await server.kill('SIGKILL');
+  const ended = await running;
+  expect([ended.code, ended.stdout]).toEqual([1, '']);
+  expect(ended.stderr).toMatch(/\nfolkmoot: the network at \S+ is gone: .*no answer from.*\n$/);
+});
+
+test('a server that comes back after a while: the run goes on', async () => {
+  const port = await freePort();
+  // Long enough for a busy machine; what is in voting at the restart lasts so long.
+  const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 8_000 } };
+  const before = await live(where);
+  const scenario = hurriedTown({ length: { blocks: 12 } });
+  const running = simulateRemote(scenario, { url: before.url, speed: 5 });
+  const { read } = before.network;
+  await expect.poll(() => read.networkState().block_height, { timeout: 30_000 }).toBeGreaterThan(2);
+  await before.stop();
+  const after = await live(where);
+  const { verdict, measures, events } = await running;
+  expect(verdict).toBe('pass');
+  // Not an event is missing: the height follows from those that were heard.
+  expect(measures.finalized).toBeLessThanOrEqual(after.network.read.networkState().block_height);
+  expect(measures.finalized! + measures.rejected! + measures.expired!).toBeGreaterThanOrEqual(10);
+  expect(events).toBeGreaterThan(100);
+});
+
+test('another network at the same address: the run ends with it', async () => {
+  const port = await freePort();
+  const before = await live({ port });
+  const running = failureOf(
+    simulateRemote(hurriedTown({ length: { blocks: 1_000 } }), { url: before.url, speed: 5 }),
+  );
+  const client = new NetworkClient({ url: before.url });
+  await expect
+    .poll(async () => (await client.networkState()).active_validators, { timeout: 30_000 })
+    .toBeGreaterThan(0);
+  await before.stop();
+  await live({ port });
+  const error = await running;
+  expect(error).toBeInstanceOf(RemoteError);
+  expect((error as Error).message).toContain('is gone');
+});
+
+test('what cannot run on a server is said before it begins', async () => {
+  const { url } = await live({ limits: 'spec' });
+  const limited = await folkmoot(['sim', townFile(folder), '--url', url]);
+  expect(limited.code).toBe(2);
+  expectOneLine(limited, 1);
+  expect(limited.stderr).toContain('--limits bench or off');
+
+  const unsigned = townFile(folder, { signatures: 'unverified' });
+  const refused = await folkmoot(['sim', unsigned, '--url', url]);
+  expect(refused.code).toBe(2);
+  expectOneLine(refused, 1);
+
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const alone = await folkmoot(['sim', townFile(folder), '--url', nobody]);
+  expect([alone.code, alone.stdout]).toEqual([1, '']);
+  expectOneLine(alone, 1);
+});
+
+test.each([
+  '--url http://127.0.0.1:1 --speed 0',
+  '--url http://127.0.0.1:1 --speed -2',
+  '--url http://127.0.0.1:1 --speed fast',
+  '--url http://127.0.0.1:1 --verifier inline',
+  '--url nonsense',
+  '--speed 2',
+])('sim %s is a usage error, exit code 2', async (args) => {
+  const ended = await folkmoot(['sim', ...args.split(' ')]);
+  expect([ended.code, ended.stdout]).toEqual([2, '']);
+});
+
+const statuses = async (url: string) => {
+  const { validators, producers } = await new NetworkClient({ url }).agents();
+  return [...validators, ...producers].length;
+};
+
+test('sim --url: its agents leave at the end, and come again with a word of warning', async () => {
+  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const town = townFile(folder, { length: { blocks: 2 } });
+  const run = (...more: string[]) =>
+    folkmoot(['sim', town, '--url', url, '--speed', '10', ...more]);
+  const first = await run();
+  expect([first.code, await statuses(url)], first.stderr).toEqual([0, 0]);
+  expect(first.stderr).not.toContain('note:');
+  const again = await run();
+  expect([again.code, await statuses(url)], again.stderr).toEqual([0, 0]);
+  expect(again.stderr).toMatch(
+    /^folkmoot: note: \S+ has agents of the seed .* give another --seed$/m,
+  );
+  const others = await run('--seed', 'others');
+  expect([others.code, await statuses(url)]).toEqual([0, 0]);
+  expect(others.stderr).not.toContain('note:');
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('sim --url: %s: its agents leave too', async (signal) => {
+  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const town = townFile(folder, { length: { blocks: 1_000 } });
+  const child = spawn(process.execPath, [main, 'sim', town, '--url', url, '--speed', '5'], {
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  await expect.poll(() => statuses(url), { timeout: 30_000 }).toBeGreaterThan(5);
+  child.kill(signal);
+  expect(await ended).toEqual([null, signal]);
+  expect(await statuses(url)).toBe(0);
+});
+
+test('sim --url: agents whose clock was wrong leave too', async () => {
+  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const skew = { kind: 'clock_skew', whom: [{ count: 2 }], start_ms: 0, length_ms: 1e9 };
+  const social = { breaks: { rate: 1 } };
+  const town = hurriedTown({
+    social,
+    faults: [{ ...skew, skew_ms: 200_000 }],
+    length: { blocks: 3 },
+  });
+  await simulateRemote(town, { url, speed: 20 });
+  expect(await statuses(url)).toBe(0);
+});

@@ -1,0 +1,114 @@
+/** README, "Connect an agent": what it shows is run against a served network. */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../support/fixture.js';
+import { document, fenced, section } from './markdown.js';
+import { cli, root, served } from './served.js';
+
+const run = promisify(execFile);
+const part = section(document('README.md'), 'Connect an agent');
+const here = 'http://127.0.0.1:8080';
+/** Far above what it takes. */
+const timeout = 60_000;
+
+/** The lines of the shell block that begins with this, without their comments. */
+function commands(beginning: string): string[] {
+  const block = fenced(part, 'sh').find((text) => text.startsWith(beginning))!;
+  return block
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/\s+#.*/, ''));
+}
+
+function has(program: string): boolean {
+  try {
+    execFileSync(program, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('README: serves as the tests here do', () => {
+  expect(commands('npx folkmoot serve')).toEqual(['npx folkmoot serve --limits bench']);
+});
+
+const curl = has('curl');
+
+test.skipIf(!curl)(`README: the reads with curl${curl ? '' : ' (skipped: no curl)'}`, async () => {
+  const { url } = await served();
+  for (const line of commands('curl')) {
+    const { stdout } = await run('curl', ['-sS', line.replace('curl ', '').replace(here, url)]);
+    expect(JSON.parse(stdout), line).toMatchObject({ success: true });
+  }
+});
+
+test('README: the client example finalizes a block in under 20 lines', async () => {
+  const [example = ''] = fenced(part, 'js');
+  expect(example.split('\n').length).toBeLessThan(20);
+  const { url } = await served();
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules/folkmoot'));
+  writeFileSync(join(folder, 'ada.mjs'), example.replace(here, url));
+  for (const height of [1, 2]) {
+    const { stdout } = await run(process.execPath, ['ada.mjs'], { cwd: folder, timeout });
+    expect(stdout).toBe(`finalized at height ${height}\n`);
+  }
+});
+
+test('README: its programs compile in strict TypeScript', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules/folkmoot'));
+  symlinkSync(join(root, 'node_modules/@types'), join(folder, 'node_modules/@types'));
+  const programs = fenced(document('README.md'), 'js');
+  expect(programs.length).toBeGreaterThan(1);
+  const files = programs.map((_, index) => `example-${index}.mts`);
+  for (const [index, text] of programs.entries()) writeFileSync(join(folder, files[index]!), text);
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  const how = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
+  const told = await run(tsc, [...how, '--types', 'node', ...files], { cwd: folder, timeout })
+    .then(() => '')
+    .catch(({ stdout }: { stdout: string }) => stdout);
+  expect(told).toBe('');
+});
+
+test('README: git ignores what its commands make', () => {
+  const made = ['runs/7/network/data.mdb', 'folkmoot-data/data.mdb', 'ada.key.json'];
+  // Prints what is ignored, and fails when nothing is.
+  const ignored = execFileSync('git', ['check-ignore', '--no-index', ...made], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect(ignored.trim().split('\n')).toEqual(made);
+});
+
+test('README: the commands of an agent finalize a block', async () => {
+  const { url } = await served();
+  const cwd = temporaryFolder();
+  const env: Record<string, string | undefined> = { ...process.env, FOLKMOOT_URL: url };
+  let blockHash = '';
+  let last = '';
+  // Twice, as somebody does who comes back the next day.
+  for (const height of [1, 2]) {
+    for (const line of commands('export FOLKMOOT_KEY')) {
+      const [, name, value] = /^export (\w+)=(\S+)$/.exec(line) ?? [];
+      if (name) env[name] = value;
+      const command = line
+        .replace('npx folkmoot', `'${process.execPath}' '${cli}'`)
+        .replace('BLOCK_HASH', blockHash);
+      // Throws when the command fails.
+      const { stdout, stderr } = await run('sh', ['-c', command], { cwd, env, timeout });
+      expect(stderr, line).toBe('');
+      blockHash = /"block_hash":"(\w+)"/.exec(stdout)?.[1] ?? blockHash;
+      if (line.includes('network blocks')) last = stdout;
+    }
+    expect(JSON.parse(last)).toMatchObject({
+      blocks: [{ block_hash: blockHash, status: 'finalized', height }],
+    });
+  }
+});

@@ -1,0 +1,79 @@
+/** A random life with the auditor beside it. Knows no test runner: a child process runs it too. */
+import type { Event, Network, SignedRequest, VirtualClock } from 'folkmoot';
+import type { Auditor, Violation } from 'folkmoot/sim';
+import { type Attempt, Life } from '../../engine/random/random.js';
+
+export interface Audited {
+  network: Network;
+  clock: VirtualClock;
+  auditor: Auditor;
+  /** Takes note of what happened, as `vote NOT_ACTIVE` or `block expired`. */
+  reached?: Set<string>;
+}
+
+/** Lives a life to its end or to the first violation; `looks`: foresees some of it too. */
+export async function auditedLife(
+  audited: Audited,
+  script: readonly Attempt[],
+  looks = true,
+): Promise<Violation | null> {
+  const { network, clock, auditor, reached } = audited;
+  const life = new Life(network);
+  for (const request of Life.founders()) await take(audited, request, looks);
+  for (const [index, attempt] of script.entries()) {
+    const next = life.next(attempt);
+    if (typeof next === 'number') clock.set(clock.now() + next);
+    // Each other time the deadlines are left to the next command.
+    else for (const request of next) await take(audited, request, looks && index % 2 === 0);
+    if (index % 3 === 0) pass(audited);
+    await network.durable;
+    if (auditor.violation) return auditor.violation;
+  }
+  pass(audited);
+  await network.durable;
+  for (const { dormant } of network.read.agents()) if (dormant) reached?.add('dormant');
+  return auditor.finish(clock.now(), network.read);
+}
+
+function pass(audited: Audited): void {
+  const { network, clock, auditor } = audited;
+  const events = network.advance();
+  note(audited, events);
+  auditor.advance(clock.now(), events);
+}
+
+/** One request; `looks`: after asking what would become of it. */
+async function take(audited: Audited, request: SignedRequest, looks: boolean): Promise<void> {
+  const { network, clock, auditor, reached } = audited;
+  const verified = await network.verify(request);
+  if ('refusal' in verified) return;
+  const { command } = verified;
+  const at = clock.now();
+  if (looks) {
+    pass(audited);
+    auditor.foresee({ at, command, outcome: network.check(verified) });
+  }
+  const { outcome, events } = network.apply(verified);
+  const isRefused = outcome.result === 'refused';
+  reached?.add(`${command.kind} ${isRefused ? outcome.refusal.reason : outcome.result}`);
+  note(audited, events);
+  auditor.observe({ at, command, outcome, events });
+  await network.durable;
+}
+
+function note({ network, reached }: Audited, events: readonly Event[]): void {
+  const { policy } = network.genesis;
+  const isProposed = events.some(({ type }) => type === 'block_proposal');
+  for (const { type, data } of events) {
+    if (type === 'alliance_update') reached?.add(`alliance ${data.status}`);
+    else if (type === 'reputation_update') reached?.add(`reputation ${data.reason}`);
+    else reached?.add(type);
+    if (type !== 'block_status') continue;
+    const { status, approve, reject, electorate } = data;
+    reached?.add(`${policy} ${status}`);
+    if (status === 'orphaned' && isProposed) reached?.add('displaced');
+    if (status !== 'rejected') continue;
+    if (policy === 'veto' && 3 * reject < electorate) reached?.add('veto alone');
+    if (policy === 'majority' && approve === reject) reached?.add('majority tied');
+  }
+}

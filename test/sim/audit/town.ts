@@ -1,0 +1,48 @@
+/** A town with the auditor beside it, which keeps what was put to the network. */
+import type { SignedRequest } from 'folkmoot';
+import { Auditor, type Put, type Violation, violationText } from 'folkmoot/sim';
+import { expect } from 'vitest';
+import { Town } from '../../engine/helpers.js';
+import { type TestNetworkOptions, testNetwork } from '../../support/fixture.js';
+
+export interface AuditedTown {
+  town: Town;
+  auditor: Auditor;
+  puts: Put[];
+  /** Goes on, and leaves what is due to the next command. */
+  wait(ms: number): void;
+  /** Fires what is due. */
+  pass(): void;
+  /** Compares all that can be read with what the auditor holds. */
+  finish(): Promise<void>;
+}
+
+const expectNone = (violation: Violation | null) =>
+  expect(violation && violationText(violation)).toBeNull();
+
+export async function auditedTown(options: TestNetworkOptions = {}): Promise<AuditedTown> {
+  const { network, clock } = await testNetwork({ verifier: 'off', ...options });
+  const auditor = new Auditor(network.genesis);
+  const puts: Put[] = [];
+  const submit = async (request: SignedRequest) => {
+    const verified = await network.verify(request);
+    if ('refusal' in verified) return { result: 'refused' as const, refusal: verified.refusal };
+    const { outcome, events, durable } = network.apply(verified);
+    const put = { at: clock.now(), command: verified.command, outcome, events };
+    puts.push(put);
+    expectNone(auditor.observe(put));
+    await durable;
+    return outcome;
+  };
+  return {
+    town: new Town({ network, clock, submit }, options.verifier ?? 'off'),
+    auditor,
+    puts,
+    wait: (ms) => clock.set(clock.now() + ms),
+    pass: () => expectNone(auditor.advance(clock.now(), network.advance())),
+    finish: async () => {
+      await network.durable;
+      expectNone(auditor.finish(clock.now(), network.read));
+    },
+  };
+}

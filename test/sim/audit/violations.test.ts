@@ -1,0 +1,269 @@
+/** What the auditor says of a network that breaks a rule: a history with one thing changed. */
+import {
+  type Event,
+  type EventData,
+  type EventType,
+  GENESIS_HASH,
+  type Genesis,
+  genesisDefaults,
+  refuse,
+} from 'folkmoot';
+import { Auditor, type Put, type Violation, violationText } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { instant, START_MS } from '../../support/citizens.js';
+import { auditedTown } from './town.js';
+
+/** 0..3 join; 4, 5 propose A and B; 6, 7 approve A; 8 finalizes it and orphans B; 9 proposes C. */
+async function history() {
+  const { town, puts, wait } = await auditedTown();
+  const [ada, bob, cem, dan] = await town.joinMany(4, ['validator', 'producer']);
+  const a = await town.open(ada!);
+  await town.open(bob!);
+  wait(1_000);
+  for (const voter of [ada, bob, cem]) await town.vote(voter!, a);
+  await town.open(dan!);
+  return puts;
+}
+
+/** By `majority`: A and B have one vote each and the same deadline; 6 comes after it. */
+async function twins() {
+  const { town, puts, wait } = await auditedTown({
+    genesis: { policy: 'majority', participation_bps: 0 },
+  });
+  const [ada, bob] = await town.joinMany(2, ['validator', 'producer']);
+  const blocks = [await town.open(ada!), await town.open(bob!)];
+  for (const hash of blocks) await town.vote(ada!, hash);
+  wait(31_000);
+  await town.status(ada!, 'active');
+  return puts;
+}
+
+type Change = (puts: Put[]) => void;
+
+interface FindOptions {
+  genesis?: Partial<Genesis>;
+  /** Off: events keep their numbers. */
+  renumber?: boolean;
+}
+
+/** What is found in a history that was changed. */
+function found(puts: Put[], change: Change, options: FindOptions = {}): Violation | null {
+  const { genesis = {}, renumber = true } = options;
+  const changed = copied(puts);
+  change(changed);
+  const all = changed.flatMap(({ events }) => events);
+  for (const [index, event] of all.entries()) if (renumber) event.seq = index + 1;
+  const auditor = new Auditor({ ...plain, ...genesis });
+  for (const put of changed) auditor.observe(put);
+  return auditor.violation;
+}
+
+const plain = { network_id: 'devnet', ...genesisDefaults };
+
+const listOf = (put: Put | undefined) => put!.events as Event[];
+
+/** The data of the first (or a later) event of a type. */
+function told<T extends EventType>(put: Put | undefined, type: T, nth = 0): EventData[T] {
+  const alike = listOf(put).filter((event) => event.type === type);
+  return alike[nth]!.data as EventData[T];
+}
+
+/** The data of the answer. */
+const answer = (put: Put | undefined) =>
+  (put!.outcome as { data: object }).data as {
+    height: number;
+    tally: { approve: number; reject: number };
+  };
+
+const copied = <T>(value: T): T => structuredClone(value);
+const refusal = { result: 'refused' as const, refusal: refuse('NOT_ACTIVE', 'is not active') };
+
+/** A change; the rule that it breaks, what is found, what was expected. */
+const changes: [Change, ...string[]][] = [
+  [
+    (puts) => (told(puts[7], 'block_validation').timestamp = instant(500)),
+    'event-time',
+    `told for ${instant(500)}`,
+    `a time from ${instant(1_000)} to ${instant(1_000)}`,
+  ],
+  [
+    (puts) => {
+      puts.splice(7, 0, copied(puts[6]!));
+      answer(puts[7]).tally.approve = 2;
+    },
+    'vote-once',
+    'a second vote of agent_d5f58d74.. was counted',
+    'one vote an elector',
+  ],
+  [
+    (puts) => (answer(puts[6]).tally.approve = 2),
+    'tally',
+    '2 to 0 of 4 after a vote to approve',
+    '0 to 0 of 4, and 1 more to approve',
+  ],
+  [
+    (puts) => (told(puts[8], 'block_status').approve = 4),
+    'tally',
+    'ended with 4 to 0 of 4',
+    '3 to 0 of 4',
+  ],
+  [
+    (puts) => {
+      listOf(puts[7]).push(copied(listOf(puts[8])[1]!));
+      told(puts[7], 'block_status').approve = 2;
+    },
+    'quorum',
+    'finalized with 2 to 0 of 4 (needs 3), before the deadline',
+    'voting',
+  ],
+  [
+    (puts) => listOf(puts[8]).splice(1),
+    'quorum',
+    'voting with 3 to 0 of 4 (needs 3), before the deadline',
+    'finalized',
+  ],
+  [
+    (puts) => puts.push(copied(puts[6]!)),
+    'vote-after-end',
+    'a vote of agent_d5f58d74.. was counted after finalized',
+    'no vote after the end',
+  ],
+  [
+    (puts) => listOf(puts[8]).push(copied(listOf(puts[8])[1]!)),
+    'end-once',
+    'finalized, after finalized',
+    'one end a block',
+  ],
+  [
+    (puts) => listOf(puts[6]).push(copied(listOf(puts[8])[2]!)),
+    'orphan',
+    'orphaned while no other block of its height is final',
+    'a finalized sibling first, or an accepted proposal when all places are taken',
+  ],
+  [
+    (puts) => listOf(puts[8]).splice(2, 1),
+    'orphan',
+    'in voting at a height that is final',
+    'orphaned with the end of its sibling',
+  ],
+  [
+    (puts) => (told(puts[9], 'block_proposal').parent_hash = GENESIS_HASH),
+    'extends-head',
+    'at height 2 on 00000000..',
+    'height 2 on the head 7a788af0..',
+  ],
+  [
+    (puts) => (told(puts[8], 'network_metrics').block_height = 0),
+    'height',
+    'height 0, head 7a788af0..',
+    'height 1, head 7a788af0..',
+  ],
+  [
+    (puts) => {
+      told(puts[5], 'block_proposal').producer = told(puts[4], 'block_proposal').producer;
+    },
+    'open-blocks',
+    'has two blocks in voting',
+    'one block in voting a producer',
+  ],
+  [
+    (puts) => puts.splice(6, 0, { ...copied(puts[5]!), at: puts[6]!.at + 60_000, events: [] }),
+    'deadline',
+    `in voting after its deadline ${instant(30_000)}`,
+    'its end',
+  ],
+  [
+    (puts) => (puts[6]!.outcome = refusal),
+    'vote',
+    'a vote of agent_d5f58d74.. was told that was not accepted',
+    'votes that were accepted, only',
+  ],
+  [
+    (puts) => (puts[5]!.outcome = refusal),
+    'proposal',
+    'told though nobody proposed it',
+    'an accepted proposal',
+  ],
+  [
+    (puts) => Object.assign(puts[6]!, { outcome: refusal, events: [] }),
+    'outcome',
+    'refused NOT_ACTIVE',
+    'accepted',
+  ],
+  [(puts) => (answer(puts[5]).height = 2), 'answer', 'height 2', '1'],
+  [
+    (puts) => (told(puts[0], 'agent_status').reason = 'bored'),
+    'event',
+    'event 1 agent_status with data.reason "bored"',
+    '""',
+  ],
+];
+
+test('audit: what breaks a rule is named, found and expected', async () => {
+  const puts = await history();
+  expect(found(puts, () => {})).toBeNull();
+  for (const [change, rule, what, expected] of changes) {
+    expect.soft(found(puts, change)).toMatchObject({ rule, found: what, expected });
+  }
+});
+
+test('audit: an event that was left out shows in the numbers', async () => {
+  const change: Change = (puts) => listOf(puts[8]).splice(2, 1);
+  expect(found(await history(), change, { renumber: false })).toMatchObject({
+    rule: 'event-number',
+    actor: 'event 12',
+    expected: 'event 11',
+  });
+});
+
+test('audit: two final blocks of one height, both with a quorum', async () => {
+  const puts = await twins();
+  const options = { genesis: { policy: 'majority', participation_bps: 0 } } as const;
+  expect(found(puts, () => {}, options)).toBeNull();
+  const change: Change = (all) => (told(all[6], 'block_status', 1).status = 'finalized');
+  expect(found(puts, change, options)).toMatchObject({ rule: 'one-block-a-height' });
+});
+
+test('audit: a violation is one readable line', async () => {
+  const puts = await history();
+  const text = (change: Change) => violationText(found(puts, change)!);
+  expect(text((all) => listOf(all[8]).splice(1))).toBe(
+    'rule quorum: block 7a788af0..: voting with 3 to 0 of 4 (needs 3), before the deadline; ' +
+      'expected finalized (during vote, at 2025-01-01T00:00:01.000Z)',
+  );
+  expect(text((all) => Object.assign(all[6]!, { outcome: refusal, events: [] }))).toBe(
+    'rule outcome: agent_d5f58d74a7a388b80295b6f3d6f09f10: refused NOT_ACTIVE; ' +
+      'expected accepted (during vote on block 7a788af0.., at 2025-01-01T00:00:01.000Z)',
+  );
+});
+
+test('audit: only the first violation is told', async () => {
+  const puts = await history();
+  const auditor = new Auditor(plain);
+  const first = auditor.observe({ ...puts[0]!, events: [] });
+  expect(first).toMatchObject({ rule: 'event', found: 'no more events' });
+  expect(auditor.observe(puts[0]!)).toBe(first);
+  expect(auditor.violation).toBe(first);
+});
+
+test('audit: what is shown at the end is compared', async () => {
+  const { town, auditor } = await auditedTown();
+  const ada = await town.join();
+  const { read } = town.network;
+  const views = [{ ...read.agent(ada.id)!, dormant: true }];
+  const reads = {
+    networkState: () => read.networkState(),
+    agents: () => views,
+    reputation: (id: string) => read.reputation(id),
+    blocks: () => read.blocks(),
+    alliances: () => read.alliances(),
+  };
+  expect(auditor.counts).toMatchObject({ agents: 1, height: 0, proposed: 0 });
+  expect(auditor.finish(START_MS, reads)).toMatchObject({
+    rule: 'read',
+    actor: ada.id,
+    found: 'dormant true',
+    expected: 'false',
+    during: 'end',
+  });
+});

@@ -1,0 +1,242 @@
+/** The conformance suite: what it holds, and that others can tell whether they agree with it. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { reasons, type TSchema, validator } from 'folkmoot';
+import {
+  caseNames,
+  checkResults,
+  type ExpectedLine,
+  type InputLine,
+  type SuiteFile,
+  shippedScenarios,
+} from 'folkmoot/sim';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { folkmoot } from '../../support/cli.js';
+import { full } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { audited } from './audited.js';
+
+const independent = fileURLToPath(new URL('independent.mjs', import.meta.url));
+const scenarios = shippedScenarios().map(({ name }) => name);
+const vectors = caseNames().filter((name) => !scenarios.includes(name));
+
+/** The reasons that stand in the sources of admission and engine, and that of a bad signature. */
+function possibleReasons(): string[] {
+  const root = fileURLToPath(new URL('../../../engine/', import.meta.url));
+  const texts = ['admit', 'core']
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+        join(root, folder, name),
+      ),
+    )
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(path, 'utf8'));
+  const isNamed = (reason: string) => texts.some((text) => text.includes(`'${reason}'`));
+  return Object.keys(reasons).filter((reason) => reason === 'MISMATCH' || isNamed(reason));
+}
+
+const readLines = <T>(path: string): T[] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+
+interface Suite {
+  folder: string;
+  file: SuiteFile;
+  input: (name: string) => InputLine[];
+  expected: (name: string) => ExpectedLine[];
+}
+
+async function written(only: readonly string[], folder: string): Promise<Suite> {
+  const args = ['conformance', '--out', folder, '--only', only.join(','), '--json'];
+  const { code, stdout, stderr } = await folkmoot(args, { mostMs: 600_000 });
+  expect([code, stderr.match(/folkmoot:.*/g)]).toEqual([0, null]);
+  return {
+    folder,
+    file: JSON.parse(stdout) as SuiteFile,
+    input: (name) => readLines(join(folder, 'vectors', `${name}.input.ndjson`)),
+    expected: (name) => readLines(join(folder, 'vectors', `${name}.expected.ndjson`)),
+  };
+}
+
+/** What was written by an implementation that agrees in everything it was asked. */
+function agreeing({ folder, file, expected }: Suite): object[] {
+  return file.cases.flatMap(({ name, kind }): object[] => {
+    if (kind === 'vectors') return expected(name).map((line) => ({ case: name, ...line }));
+    const log = readLines<{ seq: number; digest: string; log_digest: string }>(
+      join(folder, 'logs', `${name}.ndjson`),
+    );
+    return log.map(({ seq, digest, log_digest }) => ({
+      case: name,
+      line: seq,
+      digest,
+      log_digest,
+    }));
+  });
+}
+
+async function compared(suite: Suite, results: readonly object[], partial = false) {
+  const text = results.map((line) => JSON.stringify(line)).join('\n');
+  return checkResults(suite.folder, Readable.from([Buffer.from(text)]), { partial });
+}
+
+/** The bytes of a suite, by file. */
+function bytesOf({ folder, file }: Suite): Map<string, string> {
+  const files = file.cases.flatMap(({ name, kind }) =>
+    kind === 'log'
+      ? [`logs/${name}.ndjson`]
+      : [`vectors/${name}.input.ndjson`, `vectors/${name}.expected.ndjson`],
+  );
+  const all = [...files, 'suite.json', 'README.md'];
+  return new Map(all.map((path) => [path, readFileSync(join(folder, path), 'utf8')]));
+}
+
+/** The vectors and the logs, written once for the tests that only read them. */
+let whole: Suite;
+const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+beforeAll(async () => {
+  whole = await written([...vectors, ...(full ? scenarios : ['alliances'])], join(folder, 'suite'));
+}, 900_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('suite: every reason of the engine occurs; lines are as the schemas say', () => {
+  const suite = whole;
+  const schema = (name: string) =>
+    validator(
+      JSON.parse(
+        readFileSync(join(suite.folder, 'schemas', `${name}.schema.json`), 'utf8'),
+      ) as TSchema,
+    );
+  const problems = { input: schema('input'), expected: schema('expected') };
+  const seen = new Set<string>();
+  for (const name of vectors) {
+    const [input, expected] = [suite.input(name), suite.expected(name)];
+    expect(input.map(({ line }) => line)).toEqual(expected.map(({ line }) => line));
+    for (const line of input) expect(problems.input(line), `${name} ${line.line}`).toBe(null);
+    for (const line of expected) {
+      expect(problems.expected(line), `${name} ${line.line}`).toBe(null);
+      seen.add(line.outcome?.reason ?? line.outcome?.result ?? '');
+    }
+  }
+  const possible = possibleReasons();
+  const outcomes = ['', 'accepted', 'duplicate'];
+  expect([...seen].sort()).toEqual([...outcomes, ...possible].sort());
+});
+
+test('suite: the same bytes each time', async () => {
+  const some = full ? caseNames() : ['life', 'refusals', 'veto-equal', 'alliances'];
+  const again = await written(some, join(temporaryFolder(), 'suite'));
+  const first = bytesOf(whole);
+  for (const [path, bytes] of bytesOf(again)) {
+    if (path !== 'suite.json') expect(first.get(path) === bytes, path).toBe(true);
+  }
+  const rows = whole.file.cases.filter(({ name }) => some.includes(name));
+  expect(again.file.cases).toEqual(rows);
+});
+
+test('suite: a second implementation, and the auditor, agree with it', async () => {
+  const suite = whole;
+  const printed = execFileSync(process.execPath, [independent, suite.folder], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 30,
+  });
+  const results = printed
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object);
+  const lines = suite.file.cases.reduce((all, one) => all + one.lines, 0);
+  expect(await compared(suite, results, true)).toEqual({
+    match: true,
+    lines,
+    cases: suite.file.cases.length,
+    difference: null,
+  });
+  for (const name of vectors) {
+    expect(await audited(suite.input(name), suite.expected(name)), name).toBe(null);
+  }
+});
+
+test('suite: results that differ are named; so is what is missing', async () => {
+  const suite = await written(['life', 'veto-equal'], join(temporaryFolder(), 'suite'));
+  const good = agreeing(suite) as ({ case: string } & ExpectedLine)[];
+  expect(await compared(suite, good)).toMatchObject({ match: true, cases: 2 });
+  const at = good.findIndex(({ entries }) => entries.some(({ kind }) => kind === 'propose'));
+  const of = { case: 'life', line: good[at]!.line };
+  const wrong = async (change: (line: ExpectedLine) => void, partial = false) => {
+    const copy = structuredClone(good);
+    change(copy[at]!);
+    return compared(suite, copy, partial);
+  };
+  const digest = '0'.repeat(64);
+  const where = (pointer: string) => ({
+    match: false,
+    difference: { ...of, where: pointer },
+  });
+  expect(await wrong(({ entries }) => (entries[0]!.digest = digest))).toMatchObject({
+    ...where('/entries/0/digest'),
+    difference: { found: `"${digest}"` },
+  });
+  expect(await wrong(({ outcome }) => (outcome!.result = 'duplicate'))).toMatchObject(
+    where('/outcome/result'),
+  );
+  expect(await wrong(({ entries }) => entries[0]!.events.pop())).toMatchObject(
+    where('/entries/0/events'),
+  );
+  expect(
+    await wrong(({ entries }) => ((entries[0]!.records[0] as unknown[])[2] = {})),
+  ).toMatchObject(where('/entries/0/records/0'));
+  expect(await wrong(({ outcome }) => (outcome!.data = {}))).toMatchObject(where('/outcome/data'));
+  expect(await wrong((line) => delete line.outcome)).toMatchObject(where('/outcome'));
+  expect(await wrong((line) => delete line.outcome, true)).toMatchObject({ match: true });
+  const shorter = good.filter((_, index) => index !== at);
+  expect(await compared(suite, shorter)).toMatchObject({ ...where(''), lines: good.length - 1 });
+  expect(await compared(suite, shorter, true)).toMatchObject({ match: true });
+});
+
+test('conformance: exit codes 0 and 12, with the first difference', async () => {
+  const file = join(temporaryFolder(), 'results.ndjson');
+  const args = ['conformance', '--check', file, '--against', whole.folder];
+  const results = agreeing(whole).map((line) => JSON.stringify(line));
+  writeFileSync(file, results.join('\n'));
+  expect(await folkmoot(args)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^match: /),
+  });
+  writeFileSync(file, results.join('\n').replace('"accepted"', '"duplicate"'));
+  const { code, stdout } = await folkmoot(args);
+  expect([code, stdout.split('\n').slice(1)]).toEqual([
+    12,
+    ['life line 1: /outcome/result', '  expected "accepted"', '  found    "duplicate"', ''],
+  ]);
+});
+
+test.each<[string[], number, RegExp]>([
+  [[], 2, /expected one of --out DIR/],
+  [['--out', 'x', '--list'], 2, /expected one of --out DIR/],
+  [['--check', 'results'], 2, /belong together/],
+  [['--out', 'x', '--only', 'nothing'], 2, /no case nothing/],
+  [['--check', 'nowhere', '--against', '.'], 2, /nowhere does not exist/],
+  [['--check', 'package.json', '--against', '.'], 2, /suite\.json: expected/],
+  [['--out', 'docs'], 13, /docs is not empty/],
+])('conformance %j: exit code %i', async (flags, expected, message) => {
+  const { code, stderr } = await folkmoot(['conformance', ...flags]);
+  expect([code, stderr]).toEqual([expected, expect.stringMatching(message)]);
+});
+
+test('suite: results that cannot be read are told by their line', async () => {
+  const suite = whole;
+  for (const [text, message] of [
+    ['{"case":"letter-case","line":1', 'results line 1 is not JSON'],
+    ['\n{"case":"letter-case","line":-1}', 'results line 2: /line'],
+    ['{"case":"other","line":1}', 'no case other'],
+    ['{"line":1}', 'results line 1: /case'],
+  ] as const) {
+    const results = Readable.from([Buffer.from(text)]);
+    await expect(checkResults(suite.folder, results)).rejects.toThrow(message);
+  }
+});

@@ -1,0 +1,51 @@
+/** What the measure tests share: a small population, and a run that is told event by event. */
+import type { Event, Network } from 'folkmoot';
+import { Collector, type MeasuredAgent, type Row } from 'folkmoot/sim';
+import { citizenOf, paperSignatory, START_MS } from '../../engine/helpers.js';
+
+export type CollectorScenario = ConstructorParameters<typeof Collector>[0];
+
+/** Names of groups are all that a collector reads of them. */
+export function scenarioWith(groups: readonly string[], everyMs = 5_000): CollectorScenario {
+  return {
+    agents: groups.map((group) => ({ group })) as unknown as CollectorScenario['agents'],
+    measure: { every_ms: everyMs, votes: true },
+  };
+}
+
+/** Agents of the given groups, with the keys of a town's first citizens. */
+export function agentsIn(groups: readonly string[]): MeasuredAgent[] {
+  return groups.map((group, ordinal) => ({
+    ordinal,
+    id: citizenOf(paperSignatory(ordinal)).id,
+    name: `agent ${ordinal}`,
+    group,
+    personality: 'neutral',
+    strategy: 'personality',
+    capabilities: ['validator'],
+  }));
+}
+
+export interface Collected {
+  collector: Collector;
+  rows: Row<'votes.csv'>[];
+}
+
+/** A collector of these agents, and the votes that it tells. */
+export function collect(
+  groups: readonly string[],
+  agents: readonly MeasuredAgent[],
+  everyMs?: number,
+): Collected {
+  const rows: Row<'votes.csv'>[] = [];
+  const scenario = scenarioWith(groups, everyMs);
+  const collector = new Collector(scenario, agents, START_MS, (row) => void rows.push(row));
+  return { collector, rows };
+}
+
+export const timeOf = (event: Event): number => Date.parse(event.data.timestamp);
+
+/** All events of a network so far, in order. */
+export const eventsOf = (network: Network): Event[] => [
+  ...network.read.events(1, network.read.position.event_seq),
+];

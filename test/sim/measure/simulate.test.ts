@@ -1,0 +1,105 @@
+/** A run of the simulator, measured from end to end: tables, measures, report, and once more. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { completeScenario, type Scenario, simulate, writeRunReport } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { temporaryFolder, testNetwork } from '../../support/fixture.js';
+
+const scenario = (changes: Record<string, unknown> = {}): Scenario =>
+  completeScenario({
+    title: 'Two camps',
+    signatures: 'none',
+    agents: [
+      { group: 'town', count: 40, producers: 3 },
+      { group: 'crowd', count: 12, strategy: { kind: 'contrarian' } },
+      { group: 'liars', count: 3, strategy: { kind: 'equivocator' } },
+    ],
+    consensus: { voting_period_ms: 10_000 },
+    social: { memes: { rate: 4 }, alliances: { rate: 4 } },
+    measure: { votes: true },
+    length: { blocks: 12 },
+    ...changes,
+  });
+
+const read = (folder: string, name: string): string => readFileSync(join(folder, name), 'utf8');
+const rows = (folder: string, name: string): Record<string, string>[] =>
+  parse(read(folder, name), { columns: true, record_delimiter: '\n' });
+const sum = (list: Record<string, string>[], column: string) =>
+  list.reduce((total, row) => total + Number(row[column]), 0);
+const share = (part: number, whole: number) => Math.round((1e6 * part) / whole) / 1e6;
+
+async function kept() {
+  const out = temporaryFolder();
+  const result = await simulate(scenario(), { out });
+  return { out, ...result };
+}
+
+test('simulate: every total of the measures is found again in the tables', async () => {
+  const { out, measures } = await kept();
+  const [blocks, agents, groups, votes] = ['blocks', 'agents', 'groups', 'votes'].map((name) =>
+    rows(out, `${name}.csv`),
+  ) as [Record<string, string>[], ...Record<string, string>[][]];
+  expect(blocks).toHaveLength(measures.proposed!);
+  for (const status of ['finalized', 'rejected', 'expired', 'orphaned'] as const) {
+    expect(
+      blocks.filter((block) => block.status === status),
+      status,
+    ).toHaveLength(measures[status]!);
+  }
+  expect(votes).toHaveLength(measures.votes!);
+  for (const list of [blocks, agents!, groups!]) expect(sum(list, 'votes')).toBe(measures.votes);
+  for (const name of ['memes', 'late_votes', 'equivocations', 'transactions'] as const) {
+    expect(sum(agents!, name), name).toBe(measures[name]);
+  }
+  const known = votes!.filter(({ without_memes }) => without_memes !== '');
+  const turned = known.filter(({ without_memes, decision }) => without_memes !== decision);
+  expect(share(turned.length, known.length)).toBe(measures.influence);
+  expect(share(sum(votes!, 'memes_heard'), measures.memes!)).toBe(measures.meme_reach_mean);
+  expect(sum(votes!, 'meme_references')).toBe(measures.meme_references);
+  expect(votes!.every(({ memes_heard }) => memes_heard !== '')).toBe(true);
+  expect(blocks.every(({ soundness }) => soundness !== '')).toBe(true);
+  // Otherwise the comparison above says little.
+  for (const name of ['finalized', 'memes', 'equivocations', 'meme_references'] as const) {
+    expect(measures[name], name).toBeGreaterThan(0);
+  }
+});
+
+test('simulate: votes.csv is what the network has stored, vote by vote', async () => {
+  const { out } = await kept();
+  const votes = rows(out, 'votes.csv');
+  const blocks = rows(out, 'blocks.csv');
+  const agents = rows(out, 'agents.csv');
+  const genesis = { network_id: 'folkmoot-sim' };
+  const { network } = await testNetwork({ path: join(out, 'network'), genesis, verifier: 'off' });
+  const stored = [...network.read.records('votes')];
+  expect(stored).toHaveLength(votes.length);
+  for (const { block, agent, decision, voted_ms, after_ms, meme_references } of votes) {
+    const { block_hash, proposed_ms } = blocks[Number(block)]!;
+    const voter = network.read.record('agents', agents[Number(agent)]!.agent_id!)!;
+    const { ordinal } = network.read.record('blocks', block_hash!)!.context;
+    const vote = network.read.record('votes', [ordinal, voter.ordinal])!;
+    expect([vote.decision, vote.meme_references.length]).toEqual([
+      decision,
+      Number(meme_references),
+    ]);
+    expect(Number(voted_ms)).toBe(Number(proposed_ms) + Number(after_ms));
+  }
+});
+
+test('simulate: the kept scenario and seed give the same digest, tables and report', async () => {
+  const first = await kept();
+  const again = temporaryFolder();
+  const scenarioAgain = completeScenario(JSON.parse(read(first.out, 'scenario.json')));
+  const second = await simulate(scenarioAgain, { out: again, seed: first.seed });
+  expect(second.digest).toBe(first.digest);
+  expect(second.measures).toEqual(first.measures);
+  const { measures } = await simulate(scenario(), { store: 'memory' });
+  expect(measures).toEqual(first.measures);
+  for (const name of ['blocks', 'agents', 'groups', 'series', 'votes']) {
+    expect(read(again, `${name}.csv`), name).toBe(read(first.out, `${name}.csv`));
+  }
+  await writeRunReport(first.out);
+  await writeRunReport(again);
+  expect(read(again, 'report.html')).toBe(read(first.out, 'report.html'));
+});

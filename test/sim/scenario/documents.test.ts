@@ -1,0 +1,68 @@
+/** The schema and the reference in docs/: what the code says, and right about the shipped files. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import {
+  loadScenario,
+  Scenario,
+  scenarioJsonSchema,
+  scenarioReference,
+  shippedScenarios,
+} from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { folkmoot } from '../../support/cli.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const advice = 'it is out of date: npm run docs';
+
+test('docs/scenario.schema.json: is what the code says', () => {
+  const file = JSON.parse(readFileSync(`${root}docs/scenario.schema.json`, 'utf8')) as unknown;
+  expect(file, advice).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
+});
+
+test('docs/scenarios.md: is what the code says', () => {
+  expect(readFileSync(`${root}docs/scenarios.md`, 'utf8') === scenarioReference(), advice).toBe(
+    true,
+  );
+});
+
+test('docs/scenarios.md: has every key, strategy and fault', () => {
+  const reference = scenarioReference();
+  const missing: string[] = [];
+  const visit = (schema: unknown) => {
+    if (typeof schema !== 'object' || schema === null) return;
+    const { properties = {}, const: kind } = schema as { properties?: object; const?: string };
+    const names = [...Object.keys(properties), ...(kind === undefined ? [] : [kind])];
+    for (const name of names) {
+      if (!new RegExp(`[\`.]${name}[\`.]|^#+ .*${name}`, 'm').test(reference)) missing.push(name);
+    }
+    for (const inner of Object.values(schema)) visit(inner);
+  };
+  visit(Scenario);
+  expect(missing).toEqual([]);
+});
+
+const accepts = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
+
+test('scenario schema: draft 2020-12 that takes files with their defaults left out', () => {
+  expect(scenarioJsonSchema()).toMatchObject({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: 'urn:folkmoot:scenario',
+    title: 'Folkmoot scenario',
+  });
+  for (const { name, path } of shippedScenarios()) {
+    const { raw, scenario } = loadScenario(path);
+    expect([name, accepts(raw), accepts.errors]).toEqual([name, true, null]);
+    expect(accepts(scenario), name).toBe(true);
+  }
+  const agents = [{ group: 'a', count: 1, producers: 1 }];
+  expect(accepts({ title: 't', agents })).toBe(true);
+  expect(accepts({ title: 't', agents, colour: 'red' })).toBe(false);
+  expect(accepts({ agents })).toBe(false);
+});
+
+test('scenario schema: is printed as it is', async () => {
+  const { code, stdout } = await folkmoot(['scenario', 'schema']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
+});

@@ -1,0 +1,39 @@
+/** Random valid scenarios: completing changes nothing twice, and YAML and JSON say the same. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { completeScenario, loadScenario, scenarioJsonSchema } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { counts } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { scenarios } from './random.js';
+
+const accepts = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
+
+test('random scenarios: completed twice is completed once, and nothing given is changed', () => {
+  const property = fc.property(scenarios, (raw) => {
+    const before = structuredClone(raw);
+    const once = completeScenario(raw);
+    expect(completeScenario(once)).toEqual(once);
+    expect(raw).toEqual(before);
+    expect(once).toMatchObject(raw);
+    expect([accepts(raw), accepts(once)]).toEqual([true, true]);
+  });
+  fc.assert(property, { numRuns: counts.randomScenarios });
+});
+
+test('random scenarios: a file in YAML, and one in JSON, load to the same', () => {
+  const folder = temporaryFolder();
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return loadScenario(join(folder, name)).scenario;
+  };
+  const property = fc.property(scenarios, (raw) => {
+    const scenario = completeScenario(raw);
+    expect(file('town.yaml', stringify(raw))).toEqual(scenario);
+    expect(file('town.json', JSON.stringify(raw, null, 1))).toEqual(scenario);
+  });
+  fc.assert(property, { numRuns: counts.randomScenarios });
+});

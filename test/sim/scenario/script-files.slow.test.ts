@@ -1,0 +1,111 @@
+/** Scripts run from the folder of the scenario file that was named; `check` says what it runs. */
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { folkmoot, linesOf } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const script = (leaves: string) =>
+  `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(leaves)}, '');\n` +
+  "export const vote = () => ({ do: 'vote', decision: 'approve' });\n";
+
+/** A town whose script would leave a file behind if it ran. */
+function town(): { inside: string; outside: string; mark: string; file(module: string): string } {
+  const folder = temporaryFolder();
+  const [inside, outside] = [join(folder, 'town'), join(folder, 'outside')];
+  mkdirSync(inside);
+  mkdirSync(outside);
+  const mark = join(folder, 'ran');
+  writeFileSync(join(outside, 'own.mjs'), script(mark));
+  return {
+    inside,
+    outside,
+    mark,
+    file(module) {
+      const path = join(inside, 'town.yaml');
+      const own = `{ group: own, count: 3, strategy: { kind: script, module: '${module}' } }`;
+      const lines = [
+        'title: t',
+        'agents:',
+        '  - { group: a, count: 4, producers: 1 }',
+        `  - ${own}`,
+      ];
+      writeFileSync(path, [...lines, 'length: { blocks: 1 }', ''].join('\n'));
+      return path;
+    },
+  };
+}
+
+test.each<[string, (at: ReturnType<typeof town>) => string]>([
+  ['above the folder', () => '../outside/own.mjs'],
+  ['below and above', () => 'x/../../outside/own.mjs'],
+  ['anywhere', ({ outside }) => join(outside, 'own.mjs')],
+  ['on another drive', () => 'C:\\own.mjs'],
+  ['at a URL', ({ outside }) => pathToFileURL(join(outside, 'own.mjs')).href],
+  ['on a server', () => 'https://example.org/own.mjs'],
+  ['in the text itself', () => 'data:text/javascript,export const vote = 1'],
+  [
+    'behind a link',
+    ({ inside, outside }) => {
+      symlinkSync(join(outside, 'own.mjs'), join(inside, 'own.mjs'));
+      return 'own.mjs';
+    },
+  ],
+  [
+    'behind a link to a folder',
+    ({ inside, outside }) => {
+      symlinkSync(outside, join(inside, 'lib'));
+      return 'lib/own.mjs';
+    },
+  ],
+  ['that is a folder', () => '.'],
+])('script: one %s is not run, by any command', async (what, make) => {
+  const at = town();
+  const file = at.file(make(at));
+  const others = [
+    ['sim', file],
+    ['sim', file, '--url', 'http://127.0.0.1:9'],
+    ['serve', '--scenario', file, '--port', '0', '--data', join(at.inside, 'data')],
+  ];
+  for (const args of [['scenario', 'check', file], ...(what === 'behind a link' ? others : [])]) {
+    const { code, stdout, stderr } = await folkmoot(args);
+    expect(code, stderr).toBe(2);
+    expect(`${stdout}${stderr}`).toMatch(/agents\.1\.strategy\.module is /);
+    expect(existsSync(at.mark)).toBe(false);
+  }
+});
+
+test('scenario check: says what it runs, and --no-scripts runs nothing', async () => {
+  const at = town();
+  mkdirSync(join(at.inside, 'lib'));
+  writeFileSync(join(at.inside, 'lib/own.mjs'), script(at.mark));
+  const file = at.file('lib/own.mjs');
+  const left = await folkmoot(['scenario', 'check', '--no-scripts', file]);
+  expect([left.code, existsSync(at.mark)]).toEqual([0, false]);
+  expect(left.stderr).toBe(`${file}: not checked: lib/own.mjs in ${at.inside}\n`);
+  const ran = await folkmoot(['scenario', 'check', file]);
+  expect([ran.code, existsSync(at.mark)]).toEqual([0, true]);
+  expect(ran.stderr).toBe(`${file}: runs lib/own.mjs in ${at.inside}\n`);
+  expect(linesOf(ran.stdout)).toEqual([`ok ${file}: t (7 agents)`]);
+  const { stdout } = await folkmoot(['scenario', 'check', '--help']);
+  expect(stdout.replace(/\s+/g, ' ')).toContain('to check them is to run what stands at their top');
+});
+
+test('sim --set: the change that is at fault is named, else the file and its line', async () => {
+  const file = join(temporaryFolder(), 'town.yaml');
+  writeFileSync(file, 'title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n');
+  const told = async (...sets: string[]) => {
+    const { code, stderr } = await folkmoot([
+      'sim',
+      file,
+      ...sets.flatMap((one) => ['--set', one]),
+    ]);
+    expect(code).toBe(2);
+    return stderr;
+  };
+  expect(await told('seed=x', 'population=3')).toMatch(/^folkmoot: --set population: agents are 4/);
+  expect(await told('agents.a.count=x', 'seed=y')).toMatch(/^folkmoot: --set agents\.a\.count: /);
+  writeFileSync(file, 'title: t\npopulation: 3\nagents:\n  - { group: a, count: 4 }\n');
+  expect(await told('seed=x')).toMatch(/town\.yaml:3: agents are 4 in all/);
+});

@@ -1,0 +1,129 @@
+/** Strategies of a user's own: what a script sees and does, and mistakes of its author. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { completeScenario, ScenarioError, simulate } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { folkmoot, linesOf } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { live, quiet, type Raw, sentBy, votesOf } from '../fixture.js';
+
+const honest = { group: 'honest', count: 5, producers: 2, strategy: { kind: 'honest' } };
+
+/** A group that follows a script, in the folder where it is. */
+function scripted(text: string, parameters: Raw = {}, name = 'own.ts') {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, name), text);
+  const strategy = { kind: 'script', module: name, parameters };
+  return { folder, group: { group: 'own', count: 3, strategy } };
+}
+
+const run = (text: string, sections: Raw = {}) => {
+  const { folder, group } = scripted(text);
+  return live([honest, group], { length: { blocks: 3 }, ...sections }, folder);
+};
+
+const always = (command: string) => `export const vote = () => (${command});`;
+
+test.each([
+  ['a syntax error', 'export const vote = (', /ParseError: Unexpected token/],
+  ['no function of the interface', 'export const x = 1;', /exports none of .*hear, vote, produce/],
+  ['an import of nothing', "import './gone.js'; export const vote = 1;", /Cannot find module/],
+  ['a mistake at its top', "throw new Error('at\\nload');", /own.ts: at load$/],
+  ['a mistake in a call', always("(() => { throw new Error('my\\nown') })()"), /own-?.*: my own$/],
+  ['something else thrown', always("(() => { throw 'a text' })()"), /: a text$/],
+  ['a number', always('42'), /it gave 42; expected { do: vote \| meme/],
+  ['an unknown command', always("{ do: 'dance' }"), /gave {"do":"dance"}; expected { do: vote/],
+  ['a command of all objects', always("{ do: 'constructor' }"), /expected { do: vote/],
+  [
+    'a wrong argument',
+    always("{ do: 'vote', decision: 'maybe' }"),
+    /decision one of approve, reject$/,
+  ],
+  ['no argument', always("{ do: 'vote' }"), /expected for decision one of approve, reject$/],
+  ['one too many', always("{ do: 'rest', x: 1 }"), /expected for x/],
+  [
+    'a time out of bounds',
+    always("{ do: 'wait', ms: 0 }"),
+    /for ms a whole number from 1 to 3600000$/,
+  ],
+  [
+    'a promise',
+    'export const vote = async () => null;',
+    /it gave a promise; expected an answer at once/,
+  ],
+  [
+    'a vote on no block',
+    "export const mingle = () => ({ do: 'vote', decision: 'approve' });",
+    /in hear and vote only/,
+  ],
+  ['an answer to nobody', always("{ do: 'answer', accept: true }"), /in invited only/],
+  ['an invitation of nobody', always("{ do: 'invite', agents: [99] }"), /there is no agent 99/],
+])('script: %s ends the run and is told in one line', async (_, text, expected) => {
+  const error = await run(text, { length: { virtual_ms: 90_000 } }).catch(
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ScenarioError);
+  const { message } = error as Error;
+  expect(message).toMatch(/^script own\.ts: /);
+  expect(message).toMatch(expected);
+  expect(message).not.toContain('\n');
+});
+
+test('script: a mistake is exit code 2, and says function and agent', async () => {
+  const { folder } = scripted(always('42'));
+  const file = join(folder, 'town.yaml');
+  const own = '  - { group: own, count: 2, strategy: { kind: script, module: own.ts } }\n';
+  writeFileSync(file, `title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n${own}`);
+  const { code, stderr } = await folkmoot(['sim', file]);
+  const [, line, ...more] = linesOf(stderr);
+  expect([code, more]).toEqual([2, []]);
+  expect(line).toMatch(/^folkmoot: script own\.ts: vote for agent \w+-\d: it gave 42/);
+});
+
+test('script: without a folder it cannot be found', async () => {
+  const { group } = scripted(always('null'));
+  const scenario = completeScenario({ title: 't', agents: [honest, group] });
+  await expect(simulate(scenario)).rejects.toThrow('its folder is not known');
+});
+
+test('script: it sees the block and its own notes, and its commands are done', async () => {
+  const lived = await run(`
+    export const vote = ({ block, memory, me, round, parameters }) => {
+      memory.calls = (memory.calls ?? 0) + 1;
+      if (round === 0) return { do: 'wait', ms: 500 };
+      const reason = [me.group, block.soundness, block.producerGroup, memory.calls].join(' ');
+      return [{ do: 'vote', decision: 'reject', reason }, { do: 'meme', stance: 'reject' }];
+    };`);
+  const votes = sentBy(lived, 'own', 'vote');
+  expect(votes).toHaveLength(3 * lived.blocks.length);
+  const calls = votes.map(({ body }) => String(body.reason).split(' '));
+  for (const [group, soundness, producer, count] of calls) {
+    expect([group, soundness, producer]).toEqual(['own', '100', 'honest']);
+    expect(Number(count) % 2).toBe(0);
+  }
+  expect(votesOf(lived, 'own').every(({ decision }) => decision === 'reject')).toBe(true);
+  expect(lived.result.measures.memes).toBe(votes.length);
+});
+
+test('script: what it leaves out follows the personality; its hash is in the result', async () => {
+  const lived = await run("export const mingle = () => ({ do: 'rest' });", {
+    social: { ...quiet, breaks: { rate: 0 } },
+    length: { virtual_ms: 60_000 },
+  });
+  expect(votesOf(lived, 'own').length).toBeGreaterThan(0);
+  expect(sentBy(lived, 'own', 'status').length).toBeGreaterThanOrEqual(3);
+  expect(lived.result.modules).toEqual({ 'own.ts': expect.stringMatching(/^[0-9a-f]{64}$/) });
+});
+
+test('script: parameters and chance: the same seed gives the same digest', async () => {
+  const text = `
+    export const vote = ({ parameters }, chance) =>
+      ({ do: 'vote', decision: chance.chance(parameters.permille) ? 'approve' : 'reject' });`;
+  const digest = async (permille: number) => {
+    const { folder, group } = scripted(text, { permille });
+    const { result } = await live([honest, group], { length: { blocks: 4 } }, folder);
+    return result.digest;
+  };
+  expect(await digest(500)).toBe(await digest(500));
+  expect(await digest(500)).not.toBe(await digest(0));
+});

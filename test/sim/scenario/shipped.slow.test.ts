@@ -1,0 +1,190 @@
+/** The shipped scenarios: each gives the verdict that it promises, and shows what its text says. */
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import {
+  completeScenario,
+  findScenario,
+  loadScenario,
+  measures,
+  type SimResult,
+  shippedScenarios,
+  simulate,
+  withValues,
+} from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { full } from '../../support/counts.js';
+import { live, type Raw } from '../fixture.js';
+
+type Change = readonly [path: string, value: unknown];
+
+/** A run of it with some values changed. */
+async function outcome(name: string, ...changes: Change[]): Promise<SimResult> {
+  const { raw, folder } = loadScenario(name);
+  const scenario = completeScenario(withValues(raw, changes), folder);
+  return simulate(scenario, { store: 'memory', verifier: 'off', folder });
+}
+
+/** The same, with its tables. */
+async function kept(name: string) {
+  const { raw, folder } = loadScenario(name);
+  const { agents, ...sections } = raw as { agents: Raw[] } & Raw;
+  const plain = { social: {}, links: {}, topology: {}, producers: {}, consensus: {} };
+  return live(agents, { ...plain, ...sections, signatures: 'none' }, folder);
+}
+
+const names = shippedScenarios().map(({ name }) => name);
+
+test('shipped: at least eight, found by name', () => {
+  expect(names.length).toBeGreaterThanOrEqual(8);
+  for (const name of names) expect(basename(findScenario(name)!)).toBe(`${name}.yaml`);
+  expect(findScenario('nowhere')).toBe(null);
+});
+
+test.each(names)('shipped: %s has a question, an explanation, and its verdict', async (name) => {
+  const { scenario, folder } = loadScenario(name);
+  expect(scenario.question).toMatch(/\?$/);
+  expect(readFileSync(findScenario(name)!, 'utf8')).toMatch(/^(#.*\n){5}/);
+  const verifier = full ? 'inline' : 'off';
+  const result = await simulate(scenario, { store: 'memory', verifier, folder });
+  expect([result.verdict, result.broken]).toEqual([scenario.expect, null]);
+});
+
+test.each(names)('shipped: the sweep of %s varies what is there', (name) => {
+  const { scenario, raw, folder } = loadScenario(name);
+  for (const { path, values = [] } of scenario.sweep?.factors ?? []) {
+    for (const value of values) completeScenario(withValues(raw, [[path, value]]), folder);
+  }
+  const known = Object.keys(measures);
+  for (const response of scenario.sweep?.responses ?? []) expect(known).toContain(response);
+});
+
+/** Finalized shares of sound and unsound blocks at a policy and a share of adversaries. */
+async function byzantine(policy: string, share: number) {
+  const { measures, verdict } = await outcome(
+    'byzantine',
+    ['consensus.policy', policy],
+    ['agents.adversaries.share', share],
+  );
+  const { sound_finalized_share: sound, unsound_finalized_share: unsound } = measures;
+  return [verdict, sound, unsound];
+}
+
+test.each([
+  ['bft', 0.3, ['pass', 1, 0]],
+  ['bft', 0.35, ['no_progress', 0, 0]],
+  ['bft', 0.6, ['no_progress', 0, 0]],
+  ['majority', 0.45, ['pass', 1, 0]],
+  ['majority', 0.5, ['no_progress', 0, 0]],
+  ['majority', 0.55, ['pass', 0, 1]],
+  ['veto', 0, ['pass', 1, null]],
+  ['veto', 0.35, ['no_progress', 0, 0]],
+] as const)('byzantine: %s with %d adversaries', async (policy, share, expected) => {
+  expect(await byzantine(policy, share)).toEqual(expected);
+});
+
+test('byzantine: under veto fewer than a third reject some sound blocks', async () => {
+  const [verdict, sound, unsound] = await byzantine('veto', 0.3);
+  expect([verdict, unsound]).toEqual(['pass', 0]);
+  expect(sound).toBeLessThan(1);
+});
+
+test('two-blocs: each agrees with itself, and links bring them together', async () => {
+  const gap = async (rewired: number) => {
+    const { measures } = await outcome('two-blocs', ['topology.rewired', rewired]);
+    return measures.agreement_within! - measures.agreement_between!;
+  };
+  const [apart, mixed] = [await gap(0), await gap(0.5)];
+  expect(apart).toBeGreaterThan(0.3);
+  expect(mixed).toBeLessThan(apart - 0.15);
+});
+
+test('meme-storm: memes decide, and clerks are not moved', async () => {
+  const calm = (await outcome('meme-storm', ['agents.spammers.share', 0])).measures;
+  const { measures } = await outcome('meme-storm');
+  expect(calm.influence).toBeLessThan(0.05);
+  expect(measures.influence).toBeGreaterThan(0.1);
+  expect(measures.sound_finalized_share).toBeLessThan(calm.sound_finalized_share! - 0.3);
+});
+
+test('partition-heals: nothing is finalized while it lasts, and much afterwards', async () => {
+  const { blocks } = await kept('partition-heals');
+  const final = blocks.filter(({ status }) => status === 'finalized');
+  const times = final.map(({ closed_ms }) => Number(closed_ms));
+  expect(times.filter((ms) => ms > 63_000 && ms < 150_000)).toEqual([]);
+  expect(times.filter((ms) => ms < 63_000).length).toBeGreaterThan(3);
+  expect(times.filter((ms) => ms > 150_000).length).toBeGreaterThan(8);
+  expect(blocks.filter(({ status }) => status === 'expired').length).toBeGreaterThan(3);
+});
+
+test('partition-heals: dormancy brings finality back earlier', async () => {
+  const usual = (await outcome('partition-heals')).measures;
+  const { measures } = await outcome('partition-heals', ['consensus.dormant_after', 1]);
+  expect(measures.finalized).toBeGreaterThan(usual.finalized!);
+});
+
+test.each([
+  ['equal', 32, false],
+  ['alliance_bonus', 31, false],
+  ['alliance_bonus', 32, true],
+])('alliances: weights %s and %i allies: stops finality %s', async (weights, count, stops) => {
+  const { measures } = await outcome(
+    'alliances',
+    ['consensus.weights', weights],
+    ['agents.allies.count', count],
+  );
+  expect(measures.rejected! > 10).toBe(stops);
+  expect(measures.finalized! > 20).toBe(!stops);
+});
+
+test('censorship: the quarter is a third of the people, and far less is its own', async () => {
+  const { agents, result } = await kept('censorship');
+  const quarter = agents.filter(({ group }) => group === 'quarter');
+  const signed = quarter.reduce((sum, { transactions }) => sum + Number(transactions), 0);
+  const share = signed / result.measures.transactions!;
+  expect(share).toBeGreaterThan(0.02);
+  expect(share).toBeLessThan(0.2);
+  expect(result.measures.finalized_share).toBeGreaterThan(0.9);
+});
+
+const PERIOD_MS = 30_000;
+
+test.each([
+  0.0698, 0.14, 0.28, 0.3256,
+])('takeover: %d finalize nothing, and no honest producer waits for two periods', async (share) => {
+  const { measures, refused, broken } = await outcome('takeover', [
+    'agents.attackers.share',
+    share,
+  ]);
+  expect([broken, measures.unsound_finalized_share]).toEqual([null, 0]);
+  expect(measures.finalized).toBeGreaterThan(5);
+  expect(measures.longest_wait_ms).toBeLessThanOrEqual(2 * PERIOD_MS);
+  // They did all they could: the limits were reached.
+  expect(refused.BLOCKS_USED).toBeGreaterThan(500);
+});
+
+test('takeover: a third and more finalize nothing either', async () => {
+  const { measures } = await outcome('takeover', ['agents.attackers.share', 0.49]);
+  expect(measures.unsound_finalized_share).toBe(0);
+  expect(measures.rejected! + measures.expired!).toBeGreaterThan(20);
+});
+
+test.each([
+  0.187, 0.28, 0.3256,
+])('slot-holders: with %d no honest producer waits for two periods', async (share) => {
+  const { measures, refused, broken } = await outcome('slot-holders', [
+    'agents.holders.share',
+    share,
+  ]);
+  expect([broken, measures.unsound_finalized_share]).toEqual([null, 0]);
+  expect(measures.finalized).toBeGreaterThan(5);
+  expect(measures.longest_wait_ms).toBeLessThanOrEqual(2 * PERIOD_MS);
+  expect(refused.TOO_MANY_OPEN).toBeGreaterThan(10);
+});
+
+test('own-script: grudges cost sound blocks and keep out no more unsound ones', async () => {
+  const patience = 'agents.keepers.strategy.parameters.patience';
+  const [none, long] = [await outcome('own-script', [patience, 0]), await outcome('own-script')];
+  expect(none.measures.sound_finalized_share).toBe(1);
+  expect(long.measures.sound_finalized_share).toBeLessThan(1);
+  for (const { measures } of [none, long]) expect(measures.unsound_finalized_share).toBe(0);
+});

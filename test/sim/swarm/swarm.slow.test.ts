@@ -1,0 +1,134 @@
+/** Swarms: scenarios drawn by number, judged, and shrunk when the network has a bug. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { draw, expectsProgress } from 'folkmoot/sim';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { folkmoot, linesOf } from '../../support/cli.js';
+import { counts, full } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { mutant } from './mutant.js';
+
+describe('swarm: what is drawn', () => {
+  const numbers = Array.from({ length: 300 }, (_, index) => index + 1);
+  const drawn = numbers.map((number) => draw(number));
+
+  test('swarm: a number alone gives the scenario', () => {
+    for (const number of [1, 77, 300]) expect(draw(number)).toEqual(drawn[number - 1]);
+    const texts = new Set(drawn.map(({ raw }) => JSON.stringify({ ...raw, title: '', seed: '' })));
+    expect(texts.size).toBe(300);
+  });
+
+  test('swarm: scenarios are small', () => {
+    for (const { scenario } of drawn) {
+      expect(scenario.population).toBeLessThanOrEqual(60);
+      expect(scenario.agents.length).toBeLessThanOrEqual(5);
+      const { blocks, until } = scenario.length;
+      expect(blocks ?? until?.reaches).toBeLessThanOrEqual(12);
+    }
+  });
+
+  test('swarm: progress is expected of a part of them', () => {
+    const expected = drawn.filter(({ scenario }) => expectsProgress(scenario)).length;
+    expect(expected).toBeGreaterThan(30);
+    expect(expected).toBeLessThan(270);
+  });
+});
+
+test(`swarm: ${counts.swarmSeeds} scenarios without a failure, and what they cover`, async () => {
+  const out = join(temporaryFolder(), 'failure');
+  const args = ['swarm', '--seeds', `${counts.swarmSeeds}`, '--jobs', '2', '--out', out, '--json'];
+  const { code, stdout, stderr } = await folkmoot(args, { mostMs: 600_000 });
+  expect(code, stderr).toBe(0);
+  const { coverage, ...result } = JSON.parse(stdout);
+  const twice = Math.floor(counts.swarmSeeds / 10);
+  expect(result).toMatchObject({ ran: counts.swarmSeeds, twice, failure: null });
+  expect(Object.keys(coverage)).toEqual([
+    ...['policy', 'weights', 'strategy', 'fault', 'topology', 'schedule', 'signatures', 'limits'],
+  ]);
+  const policies = Object.values<number>(coverage.policy);
+  expect(policies.reduce((sum, count) => sum + count)).toBe(counts.swarmSeeds);
+  if (counts.swarmSeeds < 200) return;
+  for (const [what, drawn] of Object.entries<Record<string, number>>(coverage)) {
+    for (const [name, count] of Object.entries(drawn)) {
+      expect(count, `${what} ${name}`).toBeGreaterThan(0);
+    }
+  }
+}, 620_000);
+
+interface Planted {
+  bug: string;
+  edit: [file: string, from: string, to: string];
+  first: number;
+  code: number;
+  kind: string;
+}
+
+/** One that breaks a rule; the others, which take longer to find, with the full counts. */
+const quick = new Set(['two thirds are enough to finalize']);
+
+/** `first`: not far before a number that shows the bug, to keep the test quick. */
+const planted: Planted[] = [
+  {
+    bug: 'two thirds are enough to finalize',
+    edit: ['engine/core/quorum.js', '3 * approve > 2 * total', '3 * approve >= 2 * total'],
+    first: 17,
+    code: 11,
+    kind: 'safety',
+  },
+  {
+    bug: 'nothing is ever finalized',
+    edit: ['engine/core/quorum.js', '3 * approve > 2 * total', '3 * approve > 3 * total'],
+    first: 1,
+    code: 11,
+    kind: 'safety',
+  },
+  {
+    bug: 'what voters say follows from the clock of the machine',
+    edit: ['sim/agents/voting.js', 'ballot.reason ??', 'String(process.hrtime.bigint()) ??'],
+    first: 10,
+    code: 12,
+    kind: 'nondeterminism',
+  },
+  {
+    bug: 'honest agents do not vote',
+    edit: ['sim/agents/strategies/plain.js', 'block.soundness >= soundness', 'block.soundness < 0'],
+    first: 1,
+    code: 10,
+    kind: 'liveness',
+  },
+  {
+    bug: 'a crash in the engine',
+    edit: [
+      'engine/core/quorum.js',
+      'const { approve, reject, total } = tally;',
+      "const { approve, reject, total } = tally; if (reject > 2) throw new Error('too many');",
+    ],
+    first: 1,
+    code: 13,
+    kind: 'crash',
+  },
+];
+
+describe('swarm: a planted bug is found and made small', () => {
+  const chosen = planted.filter(({ bug }) => full || quick.has(bug));
+  test.each(chosen)('swarm: $bug', async ({ edit, first, code, kind }) => {
+    const program = mutant(...edit);
+    const out = join(temporaryFolder(), 'failure');
+    const args = ['swarm', '--first', `${first}`, '--seeds', '200', '--jobs', '2', '--out', out];
+    const found = await folkmoot([...args, '--json'], { program, mostMs: 300_000 });
+    expect(found.code, found.stderr).toBe(code);
+    const { failure } = JSON.parse(found.stdout);
+    expect(failure).toMatchObject({ kind, file: join(out, 'scenario.yaml') });
+    const text = readFileSync(failure.file, 'utf8');
+    expect(linesOf(text)[2]).toBe(`# ${failure.command}`);
+    const { agents } = parse(text) as { agents: { count: number }[] };
+    const population = agents.reduce((sum, { count }) => sum + count, 0);
+    expect(population, text).toBeLessThanOrEqual(5);
+
+    // What was printed shows the bug, and the network as it is does not have it.
+    const again = failure.command.split(' ').slice(2);
+    expect((await folkmoot(again, { program })).code).toBe(code);
+    expect([0, 10]).toContain((await folkmoot(again)).code);
+  }, 320_000);
+});

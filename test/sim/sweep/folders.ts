@@ -1,0 +1,33 @@
+/** Sweeps as a user runs them, and what they leave in their folder. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { expect } from 'vitest';
+import { type Ended, folkmoot } from '../../support/cli.js';
+
+/** With one thread, which is the fastest for a few small runs, unless another --jobs is given. */
+export const sweepIn = (file: string, out: string, ...args: string[]): Promise<Ended> =>
+  folkmoot(['sweep', file, '--out', out, '--jobs', '1', ...args]);
+
+/** Every file by its path in the folder, as text. */
+export function filesIn(folder: string): Map<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  const files = names.filter((name) => statSync(join(folder, name)).isFile());
+  return new Map(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+}
+
+export function expectSame(a: string, b: string): void {
+  const [first, second] = [filesIn(a), filesIn(b)];
+  expect([...second.keys()]).toEqual([...first.keys()]);
+  for (const [name, text] of first) expect(second.get(name) === text, name).toBe(true);
+}
+
+/** Rows by column, read strictly: each row has every column. */
+export function rowsIn(file: string): Record<string, string>[] {
+  return parse(readFileSync(file), { columns: true });
+}
+
+export const runsIn = (folder: string): number => {
+  const runs = join(folder, 'runs');
+  return readdirSync(runs).filter((name) => /^\d+\.json$/.test(name)).length;
+};

@@ -1,0 +1,136 @@
+/** Jobs: many runs on threads of their own, whatever becomes of a thread. */
+import { type Job, type Outcome, runJobs, simulate } from 'folkmoot/sim';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import { scripted, small } from './scenarios.js';
+
+interface Numbered extends Job {
+  number: number;
+}
+
+const numbered = (count: number): Numbered[] =>
+  Array.from({ length: count }, (_, number) => ({ number, scenario: small(), seed: `${number}` }));
+
+/** Outcomes by number. */
+async function outcomesOf(tasks: Iterable<Numbered>, options = {}): Promise<Map<number, Outcome>> {
+  const outcomes = new Map<number, Outcome>();
+  await runJobs(tasks, {
+    jobs: 2,
+    ...options,
+    onDone: ({ number }, outcome) => {
+      expect(outcomes.has(number)).toBe(false);
+      outcomes.set(number, outcome);
+    },
+  });
+  return outcomes;
+}
+
+const digestOf = (outcome: Outcome | undefined) =>
+  outcome && 'result' in outcome ? outcome.result.digest : outcome;
+
+const failureOf = (outcome: Outcome | undefined) =>
+  outcome && 'failure' in outcome ? outcome.failure : outcome;
+
+test('jobs: each is done once, with the result that the run has by itself', async () => {
+  const outcomes = await outcomesOf(numbered(7));
+  expect(outcomes.size).toBe(7);
+  for (const number of [0, 6]) {
+    const alone = await simulate(small(), { seed: `${number}`, store: 'memory' });
+    expect(digestOf(outcomes.get(number))).toBe(alone.digest);
+  }
+});
+
+test('jobs: a task is taken only when a thread is free', async () => {
+  let taken = 0;
+  let done = 0;
+  let most = 0;
+  function* counted() {
+    for (const task of numbered(6)) {
+      taken += 1;
+      most = Math.max(most, taken - done);
+      yield task;
+    }
+  }
+  await runJobs(counted(), {
+    jobs: 2,
+    onDone: () => {
+      done += 1;
+    },
+  });
+  expect([taken, done]).toEqual([6, 6]);
+  expect(most).toBeLessThanOrEqual(2);
+});
+
+describe('jobs: a run that dies is one failed run, and the others go on', () => {
+  const deaths: [string, string, RegExp][] = [
+    ['exits', 'process.exit(3)', /ended with code 3/],
+    ['throws later', 'setTimeout(() => { throw new Error("late") }); return;', /late/],
+    ['takes all memory', 'const all = []; for (;;) all.push(new Array(1e4).fill(1));', /128 MiB/],
+    ['never ends', 'for (;;);', /more than 5 s/],
+  ];
+
+  test.each(deaths)('jobs: a script that %s', async (_, body, message) => {
+    const folder = temporaryFolder();
+    const [first, ...rest] = numbered(4);
+    const bad = { ...first!, scenario: scripted(folder, body), folder };
+    // Only what never ends is ended by time, however busy the machine is.
+    const wallMs = body === 'for (;;);' ? 5_000 : 300_000;
+    const limits = { wallMs, memoryMb: 128 };
+    const outcomes = await outcomesOf([bad, ...rest], limits);
+    const failure = failureOf(outcomes.get(0));
+    expect(failure).toMatchObject({ kind: 'crash', message: expect.stringMatching(message) });
+    expect([...outcomes.keys()].sort()).toEqual([0, 1, 2, 3]);
+    for (const { number } of rest) {
+      expect(digestOf(outcomes.get(number))).toMatch(/^[0-9a-f]{64}$/);
+    }
+  });
+
+  test('jobs: a script that throws is a mistake of the scenario', async () => {
+    const folder = temporaryFolder();
+    const scenario = scripted(folder, 'throw new Error("no idea")');
+    const outcomes = await outcomesOf([{ number: 0, scenario, seed: '1', folder }]);
+    expect(failureOf(outcomes.get(0))).toEqual({
+      kind: 'scenario',
+      message: expect.stringMatching(/script\.mjs: vote for agent \S+: no idea/),
+    });
+  });
+});
+
+test('jobs: what a script leaves behind is not there for the next run', async () => {
+  const folder = temporaryFolder();
+  const body = `
+    globalThis.calls = (globalThis.calls ?? 0) + 1;
+    return { do: 'vote', decision: globalThis.calls < 20 ? 'approve' : 'reject' };`;
+  const scenario = scripted(folder, body);
+  const tasks = [0, 1, 2].map((number) => ({ number, scenario, seed: '1', folder }));
+  const outcomes = await outcomesOf(tasks, { jobs: 1 });
+  const digests = new Set([...outcomes.values()].map(digestOf));
+  expect([...digests]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+});
+
+test('jobs: a signal ends those under way, and none is told of', async () => {
+  const controller = new AbortController();
+  const done: number[] = [];
+  await runJobs(numbered(1_000), {
+    jobs: 2,
+    signal: controller.signal,
+    onDone: ({ number }) => {
+      done.push(number);
+      if (done.length === 3) controller.abort();
+    },
+  });
+  expect(done).toHaveLength(3);
+});
+
+test('jobs: what onDone throws ends everything', async () => {
+  let told = 0;
+  const ends = runJobs(numbered(1_000), {
+    jobs: 2,
+    onDone: () => {
+      told += 1;
+      throw new Error('no room');
+    },
+  });
+  await expect(ends).rejects.toThrow('no room');
+  expect(told).toBe(1);
+});

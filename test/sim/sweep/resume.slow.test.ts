@@ -1,0 +1,170 @@
+/** Sweeps that are killed, interrupted or disturbed: nothing is lost, and nothing differs. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { expectOneLine, main, suiteFolder } from '../../support/cli.js';
+import { counts } from '../../support/counts.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { expectSame, filesIn, runsIn, sweepIn } from './folders.js';
+import { smallRaw, writeScenario } from './scenarios.js';
+
+const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
+const RUNS = 6;
+const around = suiteFolder();
+const file = writeScenario(around, { ...smallRaw(), sweep });
+const unbroken = join(around, 'unbroken');
+
+beforeAll(async () => {
+  expect((await sweepIn(file, unbroken)).code).toBe(0);
+});
+
+/** Running children, ended at the latest when the file's tests are over. */
+const children = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Starts a sweep and sends a signal after so many changes in its folder. */
+async function disturbed(out: string, changes: number, signal: NodeJS.Signals, ...args: string[]) {
+  mkdirSync(out, { recursive: true });
+  let left = changes;
+  const child = spawn(process.execPath, [
+    ...[main, 'sweep', file, '--out', out, '--jobs', '2', '--resume', ...args],
+  ]);
+  children.add(child);
+  const watcher = watch(out, { recursive: true }, () => {
+    left -= 1;
+    if (left === 0) child.kill(signal);
+  });
+  onTestFinished(() => watcher.close());
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  child.stdout.resume();
+  const ended = await new Promise<NodeJS.Signals | number | null>((resolve) => {
+    child.on('close', (code, by) => resolve(by ?? code));
+  });
+  watcher.close();
+  children.delete(child);
+  return { ended, stderr };
+}
+
+const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
+
+describe(`sweep: killed, seed ${seed}`, () => {
+  // Three changes a run and some for the folder and the tables; a kill may come too late.
+  const most = 3 * RUNS + 12;
+  const kills = Array.from({ length: counts.killedSweeps }, (_, index) => {
+    return 1 + ((Math.imul(seed + index, 0x9e3779b1) >>> 0) % most);
+  });
+
+  test.each(kills)('sweep: killed after %i changes, and again, it ends as if never', async (at) => {
+    const out = join(temporaryFolder(), 'out');
+    for (const changes of [at, Math.ceil(at / 2)]) await disturbed(out, changes, 'SIGKILL');
+    const { code, stderr } = await sweepIn(file, out, '--resume');
+    expect(code, stderr).toBe(0);
+    expectSame(unbroken, out);
+  });
+});
+
+test('sweep: SIGINT ends it in good order, and it says how to go on', async () => {
+  const out = join(temporaryFolder(), 'out');
+  const { ended, stderr } = await disturbed(out, 10, 'SIGINT');
+  expect(ended).toBe('SIGINT');
+  expect(stderr).toMatch(/interrupted: --resume .* goes on\n$/);
+  const kept = runsIn(out);
+  expect(kept).toBeLessThan(RUNS);
+  const resumed = await sweepIn(file, out, '--resume');
+  expect(resumed.stderr).toMatch(new RegExp(`^${kept}/${RUNS} runs$`, 'm'));
+  expectSame(unbroken, out);
+});
+
+test('sweep: a finished sweep is left as it is by --resume', async () => {
+  const before = filesIn(unbroken);
+  expect((await sweepIn(file, unbroken, '--resume')).code).toBe(0);
+  expect(filesIn(unbroken)).toEqual(before);
+});
+
+describe('sweep: a folder that is another one', () => {
+  async function refused(changed: string, out: string, message: RegExp, ...args: string[]) {
+    const before = filesIn(out);
+    const result = await sweepIn(changed, out, ...args);
+    expect(result.code, result.stderr).toBe(2);
+    expectOneLine(result, 1);
+    expect(result.stderr).toMatch(message);
+    expect(filesIn(out)).toEqual(before);
+  }
+
+  test('sweep: one that holds a sweep needs --resume', () =>
+    refused(file, unbroken, /holds a sweep already; .*--resume/));
+
+  test('sweep: another number of replicates', () =>
+    refused(
+      file,
+      unbroken,
+      /replicates is 2 there and 5 now|runs is 6/,
+      '--resume',
+      '--replicates',
+      '5',
+    ));
+
+  test('sweep: another seed', () =>
+    refused(file, unbroken, /scenario\.seed is "1" there and "2" now/, '--resume', '--seed', '2'));
+
+  test('sweep: a changed file', () => {
+    const changed = { ...smallRaw(), consensus: { voting_period_ms: 5_001 }, sweep };
+    const other = writeScenario(temporaryFolder(), changed);
+    return refused(other, unbroken, /voting_period_ms is 5000 there and 5001 now/, '--resume');
+  });
+
+  test('sweep: a changed script', async () => {
+    const folder = temporaryFolder();
+    const script = join(folder, 'script.mjs');
+    const text = "export const vote = () => ({ do: 'vote', decision: 'approve' });";
+    writeFileSync(script, text);
+    const [town] = smallRaw().agents;
+    const agents = [{ ...town, strategy: { kind: 'script', module: 'script.mjs' } }];
+    const own = writeScenario(folder, {
+      ...smallRaw(),
+      agents,
+      sweep: { ...sweep, replicates: 1 },
+    });
+    const out = join(folder, 'out');
+    expect((await sweepIn(own, out)).code).toBe(0);
+    writeFileSync(script, `${text}\n`);
+    await refused(own, out, /modules\.script\.mjs is "[0-9a-f]{64}" there/, '--resume');
+  });
+});
+
+test('sweep: two processes do not work on one folder', async () => {
+  const out = join(temporaryFolder(), 'out');
+  mkdirSync(out);
+  const child = spawn(process.execPath, [main, 'sweep', file, '--out', out, '--jobs', '1']);
+  children.add(child);
+  const closed = new Promise<number | null>((resolve) => child.on('close', resolve));
+  child.stdout.resume();
+  // Stopped while it holds the folder, so that the second one is sure to meet it.
+  await new Promise<void>((resolve) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      if (/^2\/6 runs/m.test(text)) resolve();
+    });
+  });
+  child.kill('SIGSTOP');
+  const second = await sweepIn(file, out, '--resume');
+  child.kill('SIGCONT');
+  expect(second.code).toBe(2);
+  expect(second.stderr).toMatch(/another process is at work on this sweep/);
+  expect(await closed).toBe(0);
+  expectSame(unbroken, out);
+});
+
+test('sweep: a run whose file is lost is run again', async () => {
+  const out = join(temporaryFolder(), 'out');
+  await sweepIn(file, out);
+  for (const lost of ['runs/1.json', 'runs/6.json', 'runs.csv']) rmSync(join(out, lost));
+  expect((await sweepIn(file, out, '--resume')).code).toBe(0);
+  expectSame(unbroken, out);
+});

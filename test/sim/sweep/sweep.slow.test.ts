@@ -1,0 +1,195 @@
+/** `folkmoot sweep`: its tables, its folder, and what it says when a run fails. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { measures, Sample } from 'folkmoot/sim';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Ended, expectOneLine, folkmoot, linesOf, suiteFolder } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { expectSame, filesIn, rowsIn, runsIn, sweepIn } from './folders.js';
+import { smallRaw, writeScenario } from './scenarios.js';
+
+const factors = [
+  { path: 'agents.town.count', name: 'agents', values: [4, 6] },
+  { path: 'consensus.policy', values: ['bft', 'majority'] },
+];
+const raw = { ...smallRaw(), seed: 'a', sweep: { factors, replicates: 3 } };
+const around = suiteFolder();
+const file = writeScenario(around, raw);
+const out = join(around, 'out');
+let ended: Ended;
+
+beforeAll(async () => {
+  ended = await sweepIn(file, out, '--json');
+});
+
+describe('sweep: the whole of it', () => {
+  test('sweep --json: planned against completed, and the verdicts', () => {
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(JSON.parse(ended.stdout)).toEqual({
+      out,
+      planned: 12,
+      completed: 12,
+      verdicts: { pass: 12, no_progress: 0, safety: 0, error: 0 },
+      failed: null,
+      finished: true,
+    });
+    expect(linesOf(ended.stderr)).toContain('12/12 runs');
+  });
+
+  test('sweep: runs.csv has each run once, with the seeds of its replicate', () => {
+    const rows = rowsIn(join(out, 'runs.csv'));
+    expect(Object.keys(rows[0]!)).toEqual([
+      ...['run', 'cell', 'replicate', 'seed', 'agents', 'consensus.policy'],
+      ...Object.keys(measures),
+      ...['verdict', 'digest'],
+    ]);
+    const shown = rows.map((row) => [
+      row.run,
+      row.cell,
+      row.seed,
+      row.agents,
+      row['consensus.policy'],
+    ]);
+    const cells = [4, 6].flatMap((count) => ['bft', 'majority'].map((policy) => [count, policy]));
+    const expected = cells.flatMap((values, cell) =>
+      [1, 2, 3].map((replicate) => [cell * 3 + replicate, cell + 1, `a/${replicate}`, ...values]),
+    );
+    expect(shown).toEqual(expected.map((row) => row.map(String)));
+    expect(new Set(rows.map(({ digest }) => digest)).size).toBe(12);
+  });
+
+  test('sweep: summary.csv follows from runs.csv', () => {
+    const runs = rowsIn(join(out, 'runs.csv'));
+    const rows = rowsIn(join(out, 'summary.csv'));
+    expect(rows).toHaveLength(4 * Object.keys(measures).length);
+    for (const { cell, measure, n, mean, sd, low, high } of rows) {
+      const values = runs.filter((run) => run.cell === cell).map((run) => run[measure!]!);
+      const sample = new Sample();
+      for (const value of values) if (value !== '') sample.add(Number(value));
+      const found = Object.values(sample.statistics()).map((value) => value ?? '');
+      expect([n, mean, sd, low, high], `${cell} ${measure}`).toEqual(found.map(String));
+    }
+  });
+
+  test('sweep: a run by itself, with --seed and --set, has the digest of the table', async () => {
+    const row = rowsIn(join(out, 'runs.csv'))[10]!;
+    const set = ['--set', `agents.town.count=${row.agents}`, '--set', 'consensus.policy=majority'];
+    const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, '--json']);
+    expect(JSON.parse(alone.stdout)).toMatchObject({ digest: row.digest, verdict: row.verdict });
+  });
+
+  test('sweep: sweep.json says what was run, and by which version', () => {
+    const head = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
+    expect(head).toMatchObject({ node: process.version, cells: 4, runs: 12, modules: {} });
+    expect(head.scenario).toMatchObject({ title: 'a small town', sweep: { replicates: 3 } });
+    expect(head.design).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('sweep: as many at a time as one likes, the files are the same', async () => {
+    const other = join(temporaryFolder(), 'out');
+    const { code } = await sweepIn(file, other, '--jobs', '2');
+    expect(code).toBe(0);
+    expectSame(out, other);
+  });
+
+  test('sweep: --seed and --replicates take the place of the scenario', async () => {
+    const other = join(temporaryFolder(), 'out');
+    await sweepIn(file, other, '--seed', 'b', '--replicates', '1');
+    const seeds = rowsIn(join(other, 'runs.csv')).map(({ seed }) => seed);
+    expect(seeds).toEqual(['b/1', 'b/1', 'b/1', 'b/1']);
+  });
+});
+
+describe('sweep: refused before the first run, with exit code 2', () => {
+  const refused = async (sweep: object, message: RegExp) => {
+    const folder = temporaryFolder();
+    const bad = writeScenario(folder, { ...smallRaw(), sweep });
+    const result = await sweepIn(bad, join(folder, 'out'));
+    expect(result.code, result.stderr).toBe(2);
+    expectOneLine(result);
+    expect(result.stderr).toMatch(message);
+    expect([...filesIn(folder).keys()]).toEqual(['town.yaml']);
+  };
+
+  test.each([
+    ['an unknown path', { path: 'agents.town.luck', values: [1] }, /town\.luck=1.*agents\.0\.luck/],
+    ['an unknown group', { path: 'agents.city.count', values: [1] }, /city.*none of town/],
+    ['a bad value', { path: 'consensus.policy', values: ['bft', 'luck'] }, /cell 2.*policy=luck/],
+    ['too few electors', { path: 'consensus.min_validators', values: [6, 7] }, /cell 2.*=7/],
+    ['no values', { path: 'consensus.policy' }, /has no values/],
+  ])('sweep: %s', (_, factor, message) => refused({ factors: [factor] }, message));
+
+  test('sweep: more cells than can be meant', () => {
+    const values = Array.from({ length: 1_000 }, (_, index) => index);
+    const many = ['links.latency.mean_ms', 'links.latency.spread_ms'];
+    return refused({ factors: many.map((path) => ({ path, values })) }, /1000000 cells/);
+  });
+
+  test('sweep: a scenario without a sweep', async () => {
+    const folder = temporaryFolder();
+    const result = await sweepIn(writeScenario(folder, smallRaw()), join(folder, 'out'));
+    expect([result.code, result.stderr]).toEqual([2, expect.stringMatching(/sweep is missing/)]);
+  });
+});
+
+describe('sweep: a run that fails', () => {
+  /** The script throws in the second cell of three. */
+  function failing(folder: string): string {
+    const text = `export function vote(view) {
+      if (view.parameters.mood === 2) throw new Error('in a bad mood');
+      return { do: 'vote', decision: 'approve' };
+    }`;
+    writeFileSync(join(folder, 'moody.mjs'), text);
+    const strategy = { kind: 'script', module: 'moody.mjs', parameters: { mood: 1 } };
+    const [town] = smallRaw().agents;
+    const path = 'agents.town.strategy.parameters.mood';
+    const sweep = { factors: [{ path, name: 'mood', values: [1, 2, 3] }], replicates: 2 };
+    return writeScenario(folder, { ...smallRaw(), agents: [{ ...town, strategy }], sweep });
+  }
+
+  test('sweep: stops, says how to reproduce it, and goes past it when told to', async () => {
+    const folder = temporaryFolder();
+    const moody = failing(folder);
+    const kept = join(folder, 'out');
+    const stopped = await sweepIn(moody, kept);
+    expect(stopped.code, stopped.stderr).toBe(2);
+    const [what, how, further] = linesOf(stopped.stderr).slice(-3);
+    expect(what).toMatch(/^folkmoot: run 3 failed, .*moody\.mjs: vote for agent .*: in a bad mood/);
+    const set = "--set 'agents.town.strategy.parameters.mood=2'".replaceAll("'", '');
+    expect(how).toBe(`to reproduce it: npx folkmoot sim ${moody} --seed 1/1 ${set}`);
+    expect(further).toMatch(/--resume --on-error continue/);
+    expect(runsIn(kept)).toBeLessThan(6);
+    expect([...filesIn(kept).keys()]).not.toContain('runs.csv');
+    const args = how!.split(' ').slice(5);
+    const alone = await folkmoot(args);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringMatching(/in a bad mood/)]);
+
+    const past = await sweepIn(moody, kept, '--resume', '--on-error', 'continue');
+    expect(past.code).toBe(2);
+    expect(past.stdout).toMatch(/6 of 6 planned runs completed: 4 pass, 2 error/);
+    const fresh = join(folder, 'fresh');
+    await sweepIn(moody, fresh, '--on-error', 'continue');
+    expectSame(kept, fresh);
+  });
+
+  test('sweep: goes on, and the tables say which runs failed', async () => {
+    const folder = temporaryFolder();
+    const kept = join(folder, 'out');
+    const moody = failing(folder);
+    const { code, stdout } = await sweepIn(moody, kept, '--on-error', 'continue', '--json');
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({
+      completed: 6,
+      finished: true,
+      verdicts: { pass: 4, error: 2 },
+      failed: { run: 3, kind: 'scenario', seed: '1/1' },
+    });
+    const rows = rowsIn(join(kept, 'runs.csv'));
+    expect(rows.map(({ verdict }) => verdict)).toEqual([
+      ...['pass', 'pass', 'error', 'error', 'pass', 'pass'],
+    ]);
+    expect([rows[2]!.digest, rows[2]!.votes]).toEqual(['', '']);
+    const summary = rowsIn(join(kept, 'summary.csv')).filter(({ measure }) => measure === 'votes');
+    expect(summary.map(({ n }) => n)).toEqual(['2', '0', '2']);
+  });
+});

@@ -1,0 +1,77 @@
+/** Ready-made things for tests; each is torn down by the test that asked for it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createVerifier,
+  type GenesisOptions,
+  keyPairFromSeed,
+  Network,
+  type Outcome,
+  type Signatory,
+  type SignedRequest,
+  sign,
+  type VerifierKind,
+  type VirtualClock,
+  virtualClock,
+} from 'folkmoot';
+import { onTestFinished } from 'vitest';
+import { START_MS } from './citizens.js';
+
+export { START_MS };
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A key that follows from a number. */
+export function signatoryOf(number: number): Signatory {
+  const seed = new Uint8Array(32);
+  new DataView(seed.buffer).setUint32(28, number + 1);
+  const keys = keyPairFromSeed(seed);
+  return {
+    publicKey: keys.publicKeyHex,
+    sign: (input) => Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
+  };
+}
+
+export interface TestNetwork {
+  network: Network;
+  clock: VirtualClock;
+  /** Verifies and submits; a refusal at the door is an outcome like any other. */
+  submit(request: SignedRequest): Promise<Outcome>;
+}
+
+export interface TestNetworkOptions {
+  genesis?: Partial<GenesisOptions>;
+  /** A folder; in memory without one. */
+  path?: string;
+  verifier?: VerifierKind;
+}
+
+/** A network in virtual time, closed when the test ends. */
+export async function testNetwork(options: TestNetworkOptions = {}): Promise<TestNetwork> {
+  const { genesis = {}, path, verifier: kind = 'inline' } = options;
+  const clock = virtualClock(START_MS);
+  const verifier = createVerifier(kind);
+  const network = await Network.open({
+    ...(path === undefined ? { memory: true } : { path }),
+    genesis: { network_id: 'devnet', ...genesis },
+    verifier,
+    clock,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  onTestFinished(async () => {
+    await network.close();
+    await verifier.close();
+  });
+  return {
+    network,
+    clock,
+    submit: async (request) => network.submit(await network.verify(request)),
+  };
+}

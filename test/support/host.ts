@@ -1,0 +1,130 @@
+/** Servers as users run them: `folkmoot serve` in a process of its own, ended with the test. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished } from 'vitest';
+import { main } from './cli.js';
+
+export interface Ending {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface Host {
+  pid: number;
+  url: string;
+  wsUrl: string;
+  ended: Promise<Ending>;
+  /** What it wrote to standard error so far. */
+  stderr(): string;
+  /** Resolves when a text stands in that. */
+  said(text: string): Promise<void>;
+  kill(signal: NodeJS.Signals): Promise<Ending>;
+  /** The answer of a module that was imported into it, to one question at a time. */
+  ask(question: string): Promise<unknown>;
+}
+
+/** One that ended before it listened. */
+export interface Unstarted {
+  ending: Ending;
+  stderr: string;
+}
+
+export interface HostOptions {
+  data: string;
+  args?: readonly string[];
+  env?: Record<string, string>;
+  /** Path of the Node that runs it, and arguments for it. */
+  node?: string;
+  nodeArgs?: readonly string[];
+}
+
+/** Starts a server and waits until it listens. */
+export async function host(options: HostOptions): Promise<Host> {
+  const started = await startHost(options);
+  if ('ending' in started) {
+    throw new Error(`the server did not start: ${started.stderr}`);
+  }
+  return started;
+}
+
+/** The same where it may die before that: then null. */
+export async function tryHost(options: HostOptions): Promise<Host | null> {
+  const started = await startHost(options);
+  return 'ending' in started ? null : started;
+}
+
+/** A server that listens, or how one ended that did not. */
+export async function startHost({
+  data,
+  args = [],
+  env = {},
+  node = process.execPath,
+  nodeArgs = [],
+}: HostOptions): Promise<Host | Unstarted> {
+  const serve = ['serve', '--port', '0', '--limits', 'off', '--data', data, ...args];
+  const child = spawn(node, [...nodeArgs, main, ...serve], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<Ending>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  const line = await Promise.race([firstLine(child), ended.then(() => null)]);
+  if (line === null) return { ending: await ended, stderr };
+  const { url, ws_url: wsUrl } = JSON.parse(line) as { url: string; ws_url: string };
+  return {
+    pid: child.pid!,
+    url,
+    wsUrl,
+    ended,
+    stderr: () => stderr,
+    async said(text) {
+      while (!stderr.includes(text)) await once(child.stderr!, 'data');
+    },
+    kill(signal) {
+      child.kill(signal);
+      return ended;
+    },
+    async ask(question) {
+      child.send(question);
+      const [answer] = (await once(child, 'message')) as [unknown];
+      return answer;
+    },
+  };
+}
+
+/** Stops a server in good order. */
+export async function stop(server: Host): Promise<void> {
+  expect(await server.kill('SIGTERM'), server.stderr()).toEqual({ code: 0, signal: null });
+}
+
+/** Settles once; what is printed later is read and dropped. */
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    createInterface({ input: child.stdout! }).on('line', resolve);
+  });
+}
+
+/** Open file descriptors of a process. */
+export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+
+/** Resident memory of a process. */
+export function residentBytes(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
+  return Number(kilobytes) * 1024;
+}
+
+/** Time that a process has spent on processors so far, in ticks of 10 ms. */
+export function processorTicks(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name in parentheses may hold blanks: what follows it starts with field 3.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}

@@ -1,0 +1,78 @@
+/** A live server for a test: a network and a transport of its own, gone when the test is over. */
+import {
+  createVerifier,
+  type GenesisOptions,
+  Network,
+  type Verifier,
+  type VirtualClock,
+} from 'folkmoot';
+import { type ServerOptions, startServer } from 'folkmoot/api';
+import { onTestFinished } from 'vitest';
+import { type Service, World } from './world.js';
+
+export const transports = ['uws', 'node'] as const;
+export type TransportName = (typeof transports)[number];
+
+export interface Around {
+  transport?: TransportName;
+  limits?: 'spec' | 'bench' | 'off';
+  genesis?: Partial<GenesisOptions>;
+  /** A folder; in memory without one. */
+  path?: string;
+  /** Engine time and the edge's time, when they shall not pass by themselves. */
+  clock?: VirtualClock;
+  server?: Partial<ServerOptions>;
+  /** One that others use too; by default an own one, in the main thread. */
+  verifier?: Verifier;
+}
+
+export interface Running extends Service {
+  network: Network;
+}
+
+/** Starts a server that the caller closes. */
+export async function serve(around: Around = {}): Promise<Running> {
+  const { transport = 'node', limits = 'bench', genesis = {}, path, clock, server = {} } = around;
+  const verifier = around.verifier ?? createVerifier('inline');
+  const network = await Network.open({
+    ...(path === undefined ? { memory: true } : { path }),
+    genesis: { network_id: 'testnet', ...genesis },
+    verifier,
+    ...(clock ? { clock } : {}),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const running = await startServer({
+    network,
+    port: 0,
+    transport,
+    limits,
+    version: '0.0.0-test',
+    ...(clock ? { now: clock.now } : {}),
+    onFault: (error) => process.stderr.write(`a request failed: ${(error as Error).stack}\n`),
+    ...server,
+  });
+  let closed: Promise<void> | null = null;
+  const close = async () => {
+    await running.close();
+    await network.close();
+    if (!around.verifier) await verifier.close();
+  };
+  return {
+    network,
+    url: running.url,
+    wsUrl: `${running.url.replace('http', 'ws')}/ws/v1`,
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** The same for the running test. */
+export async function world(around: Around = {}): Promise<World & Running> {
+  const running = await serve(around);
+  onTestFinished(() => running.close());
+  return Object.assign(new World(running), { network: running.network, close: running.close });
+}
