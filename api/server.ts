@@ -1,13 +1,13 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
 import { isIP } from 'node:net';
 import type { KeyPair, Network } from '../engine/index.js';
-import { type App, createApplication } from './application.js';
-import type { ExchangeLimits } from './exchange-limits.js';
-import type { Figures, Profile } from './limit-table.js';
-import { nodeTransport } from './node.js';
-import { type Exchange, observe } from './observe.js';
-import type { Listening, Transport } from './transport.js';
-import { uwsTransport } from './uws.js';
+import type { Figures, Profile } from './contract/limit-table.js';
+import { type App, createApplication } from './http/application.js';
+import { type Exchange, observe } from './http/observe.js';
+import type { ExchangeLimits } from './transport/exchange-limits.js';
+import { nodeTransport } from './transport/node.js';
+import type { Listening, Transport } from './transport/transport.js';
+import { uwsTransport } from './transport/uws.js';
 
 export interface ServerOptions {
   network: Network;

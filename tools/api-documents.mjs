@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { asyncapiDocument, openapiDocument } from '../dist/api/documents.js';
+import { asyncapiDocument, openapiDocument } from '../dist/api/documents/documents.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const documents = {

@@ -8,10 +8,10 @@ import { agentId } from '../../engine/protocol/signing.js';
 import type { AnswerOf, ReputationView } from './answers.js';
 import { Clock } from './clock.js';
 import { ApiError } from './errors.js';
-import { EventStream, type StreamOptions } from './events.js';
 import type { MemePost, Proposal, StatusChange } from './fields.js';
 import { NetworkClient, type NetworkClientOptions } from './network-client.js';
-import type { SocketConstructor } from './socket.js';
+import { EventStream, type StreamOptions } from './stream/events.js';
+import type { SocketConstructor } from './stream/socket.js';
 
 export interface AgentClientOptions extends NetworkClientOptions {
   keys: AgentKeys;

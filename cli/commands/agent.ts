@@ -1,6 +1,6 @@
 /** `folkmoot agent`: acts as an agent of a live network, and follows its events. */
 import { Argument, Command, Option } from 'commander';
-import type { AgentClient, Proposal, Registration, VoteFields } from '../../api/client.js';
+import type { AgentClient, Proposal, Registration, VoteFields } from '../../api/client/index.js';
 import {
   answer,
   bytesOf,
@@ -51,7 +51,7 @@ const examplesOf = (examples: readonly string[]) =>
 
 /** What is done with a client, after the key was read; what it gives is printed. */
 async function act({ url, key }: KeyFlags, deed: (client: AgentClient) => Promise<unknown>) {
-  const { AgentClient } = await import('../../api/client.js');
+  const { AgentClient } = await import('../../api/client/index.js');
   await answer(deed(new AgentClient({ url, keys: await keysOf(key) })));
 }
 
@@ -218,7 +218,7 @@ async function watch(client: AgentClient, flags: WatchFlags) {
  * it does not know: both are said at once.
  */
 async function expectRegistered(client: AgentClient, { url, key }: KeyFlags): Promise<void> {
-  const { ApiError } = await import('../../api/client.js');
+  const { ApiError } = await import('../../api/client/index.js');
   try {
     await client.agent(client.agentId);
   } catch (error) {

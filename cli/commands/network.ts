@@ -1,6 +1,6 @@
 /** `folkmoot network`: looks at a live network. No key is needed. */
 import { Command, Option } from 'commander';
-import type { BlockView, NetworkClient } from '../../api/client.js';
+import type { BlockView, NetworkClient } from '../../api/client/index.js';
 import { answer, type UrlFlags, withUrl } from '../options/client.js';
 import { integer } from '../options/options.js';
 
@@ -56,6 +56,6 @@ interface BlockFlags {
 }
 
 async function look({ url }: UrlFlags, read: (client: NetworkClient) => Promise<unknown>) {
-  const { NetworkClient } = await import('../../api/client.js');
+  const { NetworkClient } = await import('../../api/client/index.js');
   await answer(read(new NetworkClient({ url })));
 }

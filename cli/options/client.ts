@@ -1,7 +1,7 @@
 /** What the commands against a live server share: where it is, who asks, and how they end. */
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AgentKeys } from '../../api/client.js';
+import type { AgentKeys } from '../../api/client/index.js';
 import { exitCodes, UsageError } from '../output/exit.js';
 import { printJson, say } from '../output/output.js';
 import { readSecret } from './key-file.js';
@@ -46,7 +46,7 @@ export const repeated = (text: string, before: string[] = []) => [...before, tex
 
 /** The keys of a file; what is wrong with it is told without what is in it. */
 export async function keysOf(file: string, option = '--key'): Promise<AgentKeys> {
-  const { loadKeys } = await import('../../api/client.js');
+  const { loadKeys } = await import('../../api/client/index.js');
   const text = readSecret(file, option);
   try {
     return loadKeys(text);
@@ -69,7 +69,7 @@ export const howToRegister = 'to register it: folkmoot agent register --name NAM
 
 /** Prints what a call answers, as one line of JSON; one line on standard error if it is refused. */
 export async function answer(call: Promise<unknown>): Promise<void> {
-  const client = await import('../../api/client.js');
+  const client = await import('../../api/client/index.js');
   try {
     print(await call);
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Guests on somebody's server: those that were there before, and how all of them leave. */
-import { ApiError, keysFromSeed } from '../../api/client.js';
+import { ApiError, keysFromSeed } from '../../api/client/index.js';
 import { composeStatus, formatInstant } from '../../engine/index.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import type { ScriptedAgent } from '../agents/agent.js';

@@ -1,5 +1,5 @@
 /** What the end of a run reads, fetched from a server beforehand. */
-import type { BlockView, NetworkClient } from '../../api/client.js';
+import type { BlockView, NetworkClient } from '../../api/client/index.js';
 import type { Reads } from '../measure/index.js';
 import { Slots } from '../world/slots.js';
 

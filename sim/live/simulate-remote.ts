@@ -1,5 +1,5 @@
 /** One run of a scenario on somebody's server, in wall time, measured as a simulation is. */
-import { ApiError, keysFromSeed, type Meta, UnreachableError } from '../../api/client.js';
+import { ApiError, keysFromSeed, type Meta, UnreachableError } from '../../api/client/index.js';
 import { measured } from '../cast.js';
 import { Ending } from '../ending.js';
 import { secretOf } from '../keys.js';

@@ -10,7 +10,7 @@ import {
   type Meta,
   NetworkClient,
   UnreachableError,
-} from '../../api/client.js';
+} from '../../api/client/index.js';
 import {
   type Clock,
   type Event,

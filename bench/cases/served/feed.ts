@@ -2,8 +2,8 @@
  * The feed by itself: events from the network to so many subscribers, whose sockets count and
  * throw away. What a real socket costs is in the case fan-out.
  */
-import { Feed, type Subscriber } from '../../../api/feed.js';
-import type { Socket } from '../../../api/transport.js';
+import { Feed, type Subscriber } from '../../../api/socket/feed.js';
+import type { Socket } from '../../../api/transport/transport.js';
 import { formatInstant, type ToldEvent } from '../../../engine/index.js';
 import { defineCase, type Round } from '../../case.js';
 import { START_MS } from '../../fixtures/chain.js';

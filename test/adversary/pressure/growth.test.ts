@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { virtualClock } from 'folkmoot';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { limitTable } from '../../../dist/api/limit-table.js';
+import { limitTable } from '../../../dist/api/contract/limit-table.js';
 import { counts } from '../../support/counts.js';
 import { START_MS, temporaryFolder } from '../../support/fixture.js';
 import { serve } from '../../support/service/server.js';

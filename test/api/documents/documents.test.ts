@@ -6,7 +6,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { type EventType, eventTopics, reasons } from 'folkmoot';
 import { closeCodes, perMinute, routes, topics } from 'folkmoot/api';
 import { expect, test } from 'vitest';
-import { asyncapiDocument, openapiDocument } from '../../../dist/api/documents.js';
+import { asyncapiDocument, openapiDocument } from '../../../dist/api/documents/documents.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 

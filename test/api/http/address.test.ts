@@ -1,7 +1,7 @@
 /** Whose address counts behind proxies. */
 
 import { expect, test } from 'vitest';
-import { clientAddress } from '../../../dist/api/address.js';
+import { clientAddress } from '../../../dist/api/limits/client-address.js';
 
 const trusted = new Set(['10.0.0.1', '10.0.0.2']);
 

@@ -1,7 +1,7 @@
 /** Rate limits of the profile spec: exact sliding windows, in a time that stands still. */
 import { type VirtualClock, virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { addressKey } from '../../../api/address.js';
+import { addressKey } from '../../../api/limits/client-address.js';
 import { START_MS, temporaryFolder } from '../../support/fixture.js';
 import { type Running, world } from '../../support/service/server.js';
 import {

@@ -1,7 +1,7 @@
 /** The sliding window against a model that keeps every use, at every edge that chance finds. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SlidingWindow } from '../../../api/sliding-window.js';
+import { SlidingWindow } from '../../../api/limits/sliding-window.js';
 
 type Step =
   | { do: 'use'; amount: number }

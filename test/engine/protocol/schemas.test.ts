@@ -2,8 +2,8 @@
 import { Ajv } from 'ajv';
 import * as engine from 'folkmoot';
 import { expect, test } from 'vitest';
-import { clientMessages } from '../../../dist/api/channels.js';
-import { DebugVerifyBody } from '../../../dist/api/debug.js';
+import { clientMessages } from '../../../dist/api/contract/channels.js';
+import { DebugVerifyBody } from '../../../dist/api/http/reads/debug.js';
 import { LoadResult } from '../../../dist/bench/load/result.js';
 
 const formats = { 'date-time': true, duration: true } as const;

@@ -4,7 +4,7 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isDuration, parseInstant } from 'folkmoot';
-import { openapiDocument } from '../../../dist/api/documents.js';
+import { openapiDocument } from '../../../dist/api/documents/documents.js';
 
 export interface AnswerToCheck {
   method: string;

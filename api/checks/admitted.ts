@@ -1,0 +1,13 @@
+/** A request as the server admits it: as the engine does, unless it is too costly to look at. */
+import { type Admission, admit, type SignedRequest } from '../../engine/index.js';
+import { tooManyValues } from './json-size.js';
+import { unknownMembersProblem } from './unknown-members.js';
+
+export function admittedOf(request: SignedRequest, networkId: string): Admission {
+  const many = tooManyValues(request.body);
+  if (many) return { refusal: many };
+  const admitted = admit(request, networkId);
+  if ('refusal' in admitted) return admitted;
+  const refusal = unknownMembersProblem(request.kind, admitted.raw);
+  return refusal ? { refusal } : admitted;
+}

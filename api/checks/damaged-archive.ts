@@ -1,0 +1,36 @@
+/** What readers are told of a part of the past that lies in a damaged segment of the archive. */
+import { ArchiveError, type Refusal, refuse } from '../../engine/index.js';
+
+/** The refusal that a damaged segment is to who asked for it; null for any other error. */
+export function damagedPast(error: unknown): Refusal | null {
+  if (!(error instanceof ArchiveError)) return null;
+  const { first, last, first_event, last_event } = error.segment;
+  const held = `entries ${first} to ${last} and events ${first_event} to ${last_event}`;
+  const message = `${held} cannot be read; who runs the server has to put their file back`;
+  const details = { first, last, first_event, last_event };
+  return refuse('ARCHIVE_DAMAGED', message, { details });
+}
+
+/** Rows up to where the past is damaged; throws only where the very first cannot be read. */
+export function* readable<Row>(rows: Iterable<Row>): Generator<Row, void> {
+  let any = false;
+  try {
+    for (const row of rows) {
+      yield row;
+      any = true;
+    }
+  } catch (error) {
+    if (!any || !(error instanceof ArchiveError)) throw error;
+  }
+}
+
+/** Whether an error speaks of a segment for the first time: readers must not fill the log. */
+export function firstOfEach(): (error: unknown) => boolean {
+  const told = new Set<string>();
+  return (error) => {
+    const file = error instanceof ArchiveError ? error.segment.file : '';
+    const isNew = !told.has(file);
+    told.add(file);
+    return isNew;
+  };
+}

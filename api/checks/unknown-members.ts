@@ -1,0 +1,70 @@
+/** Members that are not of the protocol: ignored, but signed and logged; so they are few. */
+import {
+  type CommandKind,
+  canonical,
+  type Refusal,
+  refuse,
+  requestSchemas,
+  type TSchema,
+} from '../../engine/index.js';
+import { serverBounds } from '../contract/limit-table.js';
+
+/** The part of a schema that says which members are known. */
+interface Shape {
+  properties?: Record<string, TSchema>;
+  items?: TSchema;
+}
+
+interface Count {
+  left: number;
+  /** Of the member that was too much. */
+  pointer: string | null;
+}
+
+/** All together have at most so many bytes as canonical JSON, or the request is refused. */
+export function unknownMembersProblem(kind: CommandKind, body: unknown): Refusal | null {
+  const most = serverBounds.unknownMembersBytes;
+  const count: Count = { left: most, pointer: null };
+  look(requestSchemas[kind], body, '', count);
+  if (count.pointer === null) return null;
+  const message = `${count.pointer} and the other members that are not of the protocol have more`;
+  const { pointer } = count;
+  return refuse('SCHEMA', `${message} than ${most} bytes of canonical JSON`, { pointer });
+}
+
+function look(schema: TSchema, value: unknown, at: string, count: Count): void {
+  if (typeof value !== 'object' || value === null || count.pointer !== null) return;
+  const { properties, items } = schema as Shape;
+  if (items && Array.isArray(value)) {
+    for (const [index, item] of value.entries()) look(items, item, `${at}/${index}`, count);
+    return;
+  }
+  if (!properties) return;
+  for (const [name, member] of Object.entries(value)) {
+    const known = Object.hasOwn(properties, name) && properties[name];
+    const below = () => `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (known) look(known, member, `${at}/${name}`, count);
+    else if (count.pointer === null) spend(count, name, member, below);
+  }
+}
+
+function spend(count: Count, name: string, member: unknown, pointer: () => string): void {
+  // With its colon and the comma before it.
+  count.left -= canonical(name).length + 2;
+  count.left = afterValue(member, count.left);
+  if (count.left < 0) count.pointer = pointer();
+}
+
+/** What is left after a value; below zero it stops to count, for who knows how large it is. */
+function afterValue(value: unknown, left: number): number {
+  if (typeof value === 'string' && value.length > left) return -1;
+  if (typeof value !== 'object' || value === null)
+    return left - Buffer.byteLength(canonical(value));
+  let rest = left - 1;
+  for (const [name, member] of Object.entries(value)) {
+    if (rest < 0) return rest;
+    rest = afterValue(member, rest - 1);
+    if (!Array.isArray(value)) rest -= Buffer.byteLength(canonical(name)) + 1;
+  }
+  return Object.keys(value).length === 0 ? rest - 1 : rest;
+}

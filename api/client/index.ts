@@ -1,0 +1,32 @@
+/**
+ * The client library, `folkmoot/client`: an agent of a live network, in Node or a browser. Nothing
+ * here or below may import what a browser cannot run.
+ */
+export {
+  type AgentKeys,
+  generateKeys,
+  keysFromSeed,
+} from '../../engine/crypto/browser-keys.js';
+export type {
+  AllianceFields,
+  DiscussFields,
+  Registration,
+  SignedTransaction,
+  VoteFields,
+} from '../../engine/protocol/compose.js';
+export type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+export type { Event, EventData, EventType } from '../../engine/protocol/schema/event.js';
+export type { ErrorCode, Reason } from '../../engine/protocol/schema/reason.js';
+export { AgentClient, type AgentClientOptions } from './agent-client.js';
+export type * from './answers.js';
+export {
+  ApiError,
+  ResponseSignatureError,
+  StreamError,
+  UnreachableError,
+} from './errors.js';
+export type { MemePost, Proposal, StatusChange } from './fields.js';
+export { loadKeys, saveKeys } from './keys.js';
+export { NetworkClient, type NetworkClientOptions } from './network-client.js';
+export { EventStream, type Position, type StreamOptions } from './stream/events.js';
+export type { SocketConstructor, SocketLike } from './stream/socket.js';

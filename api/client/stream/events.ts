@@ -1,0 +1,247 @@
+/**
+ * Events as an async iterable that outlives its connections: each event once, in order, without a
+ * hole. It holds a bounded number of events and no more than one connection.
+ */
+import type { Signatory } from '../../../engine/protocol/compose.js';
+import type { Event } from '../../../engine/protocol/schema/event.js';
+import type { EventPage } from '../answers.js';
+import type { Clock } from '../clock.js';
+import { ApiError, StreamError, UnreachableError } from '../errors.js';
+import type { Http } from '../http.js';
+import { Mailbox } from './mailbox.js';
+import { backoffMs, isRefusal, pause, retryMs } from './retry.js';
+import {
+  converse,
+  type Ended,
+  type Position,
+  platformSocket,
+  type SocketConstructor,
+  type Subscribed,
+} from './socket.js';
+
+export type { Position };
+
+export interface StreamOptions {
+  /** Go on after this event; a number is one of the history that the server has now. */
+  since?: Position | number;
+  /** Ends the stream, without an error. */
+  signal?: AbortSignal;
+  /**
+   * Events held for a slow consumer. Beyond, the connection is given up; when all that are held
+   * have been taken, the stream goes on after them.
+   */
+  bufferSize?: number;
+  /** The server's history is another than before, or shorter: what follows begins after `to`. */
+  onGap?: (from: Position, to: Position) => void;
+}
+
+interface Means {
+  by: Signatory;
+  clock: Clock;
+  http: Http;
+  WebSocket: SocketConstructor | undefined;
+}
+
+const BUFFER = 10_000;
+/** Rows of a page of history. */
+const PAGE = 1_000;
+/** A subscription that stood this long has not failed: the next wait is short again. */
+const STEADY_MS = 5_000;
+
+export class EventStream implements AsyncIterableIterator<Event, undefined> {
+  readonly topics: readonly string[];
+  readonly #means: Means;
+  readonly #options: StreamOptions;
+  readonly #ending = new AbortController();
+  readonly #mail = new Mailbox<{ event: Event; epoch: string }>();
+  /** The last event received. */
+  #reached: Position | null;
+  /** The last event taken. */
+  #taken: Position | null;
+  #gap = false;
+  /** When the present connection was subscribed. */
+  #liveAt: number | null = null;
+  #failures = 0;
+  #refusals = 0;
+  #open: (position: Position) => void = () => {};
+  #notOpen: (error: unknown) => void = () => {};
+  /** Resolves with where the stream begins, once the server has subscribed it. */
+  readonly opened: Promise<Position>;
+
+  /** It connects at once, so that nothing after this is missed once it is `opened`. */
+  constructor(means: Means, topics: readonly string[], options: StreamOptions) {
+    const { since, signal } = options;
+    this.topics = topics;
+    this.#means = means;
+    this.#options = options;
+    this.#reached = typeof since === 'object' ? { ...since } : null;
+    this.#taken = this.#reached && { ...this.#reached };
+    this.opened = new Promise((resolve, reject) => {
+      this.#open = resolve;
+      this.#notOpen = reject;
+    });
+    // Who does not wait for it hears of the failure from `next`.
+    this.opened.catch(() => {});
+    signal?.addEventListener('abort', () => this.#end(), { signal: this.#ending.signal });
+    if (signal?.aborted) this.#end();
+    this.#run().catch((error) => this.#fail(error));
+  }
+
+  /** After the last event that was taken: what `since` takes to go on from here. */
+  get position(): Position | null {
+    return this.#taken && { ...this.#taken };
+  }
+
+  async next(): Promise<IteratorResult<Event, undefined>> {
+    const { done, value } = await this.#mail.next();
+    if (done) return { done, value: undefined };
+    this.#taken = { epoch: value.epoch, seq: value.event.seq };
+    return { done: false, value: value.event };
+  }
+
+  async return(): Promise<IteratorResult<Event, undefined>> {
+    this.#end();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #end(): void {
+    this.#ending.abort();
+    this.#mail.end();
+    this.#notOpen(new Error('the stream ended before it was subscribed'));
+  }
+
+  #fail(error: unknown): void {
+    this.#ending.abort();
+    this.#mail.fail(error);
+    this.#notOpen(error);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#ending;
+    const Socket = this.#means.WebSocket ?? (await platformSocket());
+    while (!signal.aborted) {
+      this.#liveAt = null;
+      const ended = await this.#connection(Socket);
+      if (this.#liveAt !== null && Date.now() - this.#liveAt >= STEADY_MS) this.#failures = 0;
+      // Full: what is held goes first.
+      await this.#room();
+      if (signal.aborted) return;
+      const waitMs = this.#judged(ended);
+      if (waitMs === null) return this.#fail(new StreamError(closeCode(ended), ended.error));
+      if (this.#gap) await this.#backfill();
+      await pause(waitMs, signal);
+      this.#failures += 1;
+    }
+  }
+
+  #connection(Socket: SocketConstructor): Promise<Ended> {
+    const { by, clock, http } = this.#means;
+    return converse({
+      Socket,
+      by,
+      clock,
+      url: http.url,
+      topics: this.topics,
+      signal: this.#ending.signal,
+      since: (server) => this.#since(server),
+      onSubscribed: (data) => this.#subscribed(data),
+      onEvent: (event) => this.#take(event),
+    });
+  }
+
+  /** From the first connection on there is a place to go on from, so nothing is missed. */
+  #since(server: Position): Position {
+    const { since } = this.#options;
+    this.#reached ??= { ...server, ...(typeof since === 'number' ? { seq: since } : {}) };
+    this.#taken ??= { ...this.#reached };
+    return this.#reached;
+  }
+
+  #subscribed({ gap, epoch, last_seq }: Subscribed): boolean {
+    this.#refusals = 0;
+    if (!gap) {
+      this.#liveAt = Date.now();
+      this.#open({ ...this.#reached! });
+      return true;
+    }
+    const from = this.#reached!;
+    const shorter = from.epoch === epoch && from.seq <= last_seq;
+    this.#reached = { epoch, seq: shorter ? from.seq : 0 };
+    this.#gap = true;
+    this.#options.onGap?.(from, { ...this.#reached });
+    return false;
+  }
+
+  /** False when there is no room for more. */
+  #take(event: Event): boolean {
+    const { epoch, seq } = this.#reached!;
+    if (event.seq <= seq) return true;
+    this.#reached = { epoch, seq: event.seq };
+    this.#mail.push({ event, epoch });
+    return !this.#full;
+  }
+
+  get #full(): boolean {
+    return this.#mail.size >= (this.#options.bufferSize ?? BUFFER);
+  }
+
+  #room(): Promise<void> {
+    return this.#full ? this.#mail.empty() : Promise.resolve();
+  }
+
+  /** How long to wait before the next connection; null when there must be none. */
+  #judged({ code, error, refused }: Ended): number | null {
+    if (refused) return null;
+    if (isRefusal(code)) this.#refusals += 1;
+    if (error?.details.reason === 'TIMESTAMP_SKEW') {
+      this.#means.clock.correct(error.details.server_time);
+    }
+    return retryMs(code, { failures: this.#failures, refusals: this.#refusals });
+  }
+
+  /** What the server still holds of the gap comes over HTTP, page by page; then it subscribes. */
+  async #backfill(): Promise<void> {
+    const { signal } = this.#ending;
+    for (let failures = 0; !signal.aborted; ) {
+      await this.#room();
+      try {
+        if (await this.#page()) break;
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        const waitMs = passing(error, failures);
+        if (waitMs === null) throw error;
+        failures += 1;
+        await pause(waitMs, signal);
+      }
+    }
+    this.#gap = false;
+  }
+
+  /** Takes one page; true when it was the last. */
+  async #page(): Promise<boolean> {
+    const { epoch, seq: after } = this.#reached!;
+    const query = { after, topics: this.topics.join(','), limit: PAGE };
+    const { signal } = this.#ending;
+    const page = (await this.#means.http.get('/api/v1/events', query, signal)) as EventPage;
+    // Another history again: subscribing will tell.
+    if (page.epoch !== epoch) return true;
+    for (const event of page.events) this.#take(event);
+    const seq = page.next_cursor === null ? page.last_seq : Number(page.next_cursor);
+    if (seq > this.#reached!.seq) this.#reached = { epoch, seq };
+    return page.next_cursor === null || seq <= after;
+  }
+}
+
+const closeCode = ({ code, refused }: Ended) => (refused ? null : code);
+
+/** How long to wait when an error may pass; null when it will not. */
+function passing(error: unknown, failures: number): number | null {
+  if (error instanceof UnreachableError) return backoffMs(failures);
+  if (!(error instanceof ApiError) || (error.status !== 429 && error.status < 500)) return null;
+  return error.retryAfter === null ? backoffMs(failures) : error.retryAfter * 1000;
+}

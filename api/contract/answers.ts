@@ -1,0 +1,170 @@
+/** Shapes of what reads, debug endpoints and the WebSocket's acknowledgements say. */
+import {
+  AgentId,
+  AgentList,
+  AgentView,
+  BlockView,
+  Count,
+  type EventType,
+  eventData,
+  Genesis,
+  Hash,
+  NetworkState,
+  nullable,
+  ProposalBody,
+  PublicKey,
+  ReputationView,
+  reasons,
+  records,
+  Timestamp,
+  type TSchema,
+  Type,
+  VoteBody,
+} from '../../engine/index.js';
+
+const Text = Type.String();
+/** What the next page is asked for with; null on the last. */
+const next_cursor = nullable(Text);
+const Epoch = Type.String({ description: 'names the history that event numbers belong to' });
+const Topics = Type.Array(Text);
+
+/** An event as it is told, by type. */
+export const eventShapes = Object.fromEntries(
+  Object.entries(eventData).map(([type, data]) => [
+    type,
+    Type.Object({ type: Type.Literal(type), data, seq: Type.Integer({ minimum: 1 }) }),
+  ]),
+) as Partial<Record<EventType, TSchema>> as Record<EventType, TSchema>;
+
+/** The data of each read, by its name in the route table. */
+export const readAnswers = {
+  state: NetworkState,
+  agents: AgentList,
+  reputation: ReputationView,
+  agent: AgentView,
+  blocks: Type.Object({ blocks: Type.Array(BlockView), next_cursor }),
+  block: Type.Object({ ...BlockView.properties, proposal: ProposalBody, public_key: PublicKey }),
+  votes: Type.Object({
+    block_hash: Hash,
+    electorate: Type.Array(
+      Type.Object({ agent_id: AgentId, public_key: PublicKey, weight: Count }),
+    ),
+    votes: Type.Array(Type.Object({ public_key: PublicKey, vote: VoteBody })),
+    next_cursor,
+  }),
+  transactions: Type.Object({
+    hash: Hash,
+    status: Type.Literal('finalized'),
+    signers: Type.Array(Type.Object({ signer: PublicKey, ...records.transactions.properties })),
+    next_cursor,
+  }),
+  stateValue: Type.Object({ key: Text, ...records.state.properties }),
+  alliances: Type.Object({ alliances: Type.Array(eventData.alliance_update), next_cursor }),
+  events: Type.Object({
+    events: Type.Array(Type.Union(Object.values(eventShapes))),
+    epoch: Epoch,
+    last_seq: Count,
+    next_cursor,
+  }),
+} as const;
+
+export type ReadName = keyof typeof readAnswers;
+
+export const Meta = Type.Object({
+  version: Text,
+  ...Genesis.properties,
+  epoch: Epoch,
+  schema_version: Count,
+  seq: Count,
+  event_seq: Count,
+  digest: Hash,
+  log_digest: Hash,
+  durable: Type.Boolean(),
+  limits: Type.Object({
+    profile: Type.Enum(['spec', 'bench', 'off']),
+    per_minute: Type.Record(Text, Count),
+    windows: Type.Record(
+      Text,
+      Type.Object({
+        quota: Count,
+        window_s: Count,
+        counted_for: Type.Enum(['agent', 'address', 'claim']),
+        unit: Type.Enum(['requests', 'units', 'bytes']),
+      }),
+    ),
+    body_bytes: Type.Record(Text, Count),
+    bodies_under_way_bytes: Count,
+    bodies_of_address_bytes: Count,
+    json_values: Count,
+    unknown_members_bytes: Count,
+    page_bytes: Count,
+  }),
+});
+
+export const Health = Type.Object({ status: Type.Literal('ok') });
+
+export const ConnectionView = Type.Object({
+  connection_id: Text,
+  agent_id: AgentId,
+  state: Type.Enum(['open', 'closed']),
+  connected_at: Timestamp,
+  authenticated_at: Timestamp,
+  topics: Topics,
+  last_seq_sent: Count,
+  messages_in: Count,
+  messages_out: Count,
+  bytes_out: Count,
+  buffered_bytes: Count,
+  closed: nullable(Type.Object({ code: Count, reason: Text, at: Timestamp })),
+});
+
+const codes = [...new Set(Object.values(reasons).map(({ code }) => code))];
+const ErrorCodes = Type.Enum(codes);
+
+/** Either what was verified, or why it did not come so far; both where a signature fails. */
+export const Verification = Type.Object({
+  valid: Type.Boolean(),
+  kind: Type.Optional(Text),
+  signing_input: Type.Optional(
+    Type.String({ description: 'the text that the signature must cover' }),
+  ),
+  expected_input_sha256: Type.Optional(Hash),
+  body_sha256: Type.Optional(Hash),
+  request_target: Type.Optional(Text),
+  server_time: Type.Optional(Timestamp),
+  skew_ms: Type.Optional(Type.Integer()),
+  code: Type.Optional(ErrorCodes),
+  reason: Type.Optional(Text),
+  message: Type.Optional(Text),
+  pointer: Type.Optional(nullable(Text)),
+  mistake: Type.Optional(Type.String({ description: 'a common one that explains the signature' })),
+});
+
+/** What helps the caller to go on; `request_id` is there over HTTP. */
+export const ErrorDetails = Type.Object({
+  reason: Type.Enum(Object.keys(reasons)),
+  pointer: Type.Optional(Type.String({ description: 'JSON Pointer to the offending field' })),
+  request_id: Type.Optional(Type.String({ description: 'as in X-Request-Id' })),
+});
+
+export const ErrorBody = Type.Object({ code: ErrorCodes, message: Text, details: ErrorDetails });
+
+/** The data of each acknowledgement on the WebSocket. */
+export const acknowledgements = {
+  auth_ok: Type.Object({
+    connection_id: Text,
+    agent_id: AgentId,
+    epoch: Epoch,
+    last_seq: Count,
+    heartbeat_ms: Count,
+  }),
+  subscribed: Type.Object({
+    topics: Topics,
+    epoch: Epoch,
+    last_seq: Count,
+    replay: Type.Integer({ minimum: 0, description: 'events to come that were missed' }),
+    gap: Type.Boolean(),
+  }),
+  unsubscribed: Type.Object({ topics: Topics }),
+  pong: Type.Object({ id: Type.Union([Text, Type.Number()]), server_time: Timestamp }),
+} as const;

@@ -1,0 +1,85 @@
+/** The WebSocket's tables: client messages with their schemas, topics, and close codes. */
+import { eventTopics, type Static, Type } from '../../engine/index.js';
+
+export const socketPath = '/ws/v1';
+
+export const topics: ReadonlySet<string> = new Set(Object.values(eventTopics).flat());
+
+/** What is wrong with a list of topics, or null. */
+export function topicProblem(wanted: readonly string[]): string | null {
+  const unknown = wanted.find((topic) => !topics.has(topic));
+  if (unknown === undefined) return null;
+  return `no topic is named ${unknown}; expected some of ${[...topics].join(', ')}`;
+}
+
+const Topics = Type.Array(Type.String({ maxLength: 32 }), { minItems: 1, maxItems: 16 });
+
+/** What a client may send, by `type`. */
+export const clientMessages = {
+  auth: Type.Object({
+    type: Type.Literal('auth'),
+    public_key: Type.String({ maxLength: 256 }),
+    timestamp: Type.String({ maxLength: 64 }),
+    signature: Type.String({ maxLength: 512 }),
+  }),
+  subscribe: Type.Object({
+    type: Type.Literal('subscribe'),
+    topics: Topics,
+    since: Type.Optional(
+      Type.Object({ epoch: Type.String({ maxLength: 64 }), seq: Type.Integer({ minimum: 0 }) }),
+    ),
+  }),
+  unsubscribe: Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }),
+  ping: Type.Object({
+    type: Type.Literal('ping'),
+    id: Type.Union([Type.String({ maxLength: 128 }), Type.Number()]),
+  }),
+} as const;
+
+export type ClientMessage = {
+  [K in keyof typeof clientMessages]: Static<(typeof clientMessages)[K]>;
+};
+
+/** Why a connection is closed, and whether trying again makes sense. */
+export const closeCodes = {
+  stopping: { code: 1001, meaning: 'server stopping', retry: 'yes' },
+  tooLarge: { code: 1009, meaning: 'message too large', retry: 'no' },
+  slow: { code: 1013, meaning: 'slow consumer: never a silent hole', retry: 'yes, resume' },
+  malformed: { code: 4400, meaning: 'malformed, third time', retry: 'no' },
+  unauthenticated: { code: 4401, meaning: 'not authenticated, bad signature', retry: 'once' },
+  unknownAgent: { code: 4403, meaning: 'agent unknown', retry: 'no' },
+  authTimeout: { code: 4408, meaning: 'no auth in time', retry: 'yes' },
+  tooMany: { code: 4409, meaning: 'a newer connection took its place', retry: 'no' },
+  tooFast: { code: 4429, meaning: 'too many messages, third warning', retry: 'after 60 s' },
+  damaged: { code: 4503, meaning: 'the history asked for cannot be read', retry: 'no' },
+} as const;
+
+export const socketLimits = {
+  messageBytes: 16 * 1024,
+  /** Of a message before an `auth` was accepted. */
+  strangerBytes: 4 * 1024,
+  /** Connections of one address before an `auth` was accepted, by the profile `spec`. */
+  strangersPerAddress: 64,
+  /** What may wait while a signature is verified or a replay is counted. */
+  waitingMessages: 32,
+  waitingBytes: 64 * 1024,
+  /** Of a message that the transport reads at all, also in pieces. */
+  transportBytes: 64 * 1024,
+  /** Pieces of a message. */
+  fragments: 64,
+  /** What waits for a peer that does not read; what is dropped beyond ends the connection. */
+  backlogBytes: 1024 * 1024,
+  /** Not a sign of life, not even an answer to a ping: it is over. */
+  silenceSeconds: 120,
+  authMs: 10_000,
+  heartbeatMs: 30_000,
+  missedHeartbeats: 2,
+  connectionsPerAgent: 4,
+  messagesPerMinute: 100,
+  /** Pings and pongs. */
+  controlsPerMinute: 100,
+  warnings: 3,
+  malformed: 3,
+  /** How long a closed connection can still be asked about. */
+  rememberMs: 300_000,
+} as const;

@@ -1,0 +1,172 @@
+/** The AsyncAPI document: the WebSocket's messages, topics and close codes, out of their tables. */
+import { type EventType, eventTopics } from '../../engine/index.js';
+import { acknowledgements, ErrorBody, eventShapes } from '../contract/answers.js';
+import { clientMessages, closeCodes, socketLimits, socketPath } from '../contract/channels.js';
+import { type Components, createComponents, extension, type Part } from './openapi/schemas.js';
+import { overAuth } from './openapi/signing.js';
+import { info } from './openapi.js';
+
+type ClientType = keyof typeof clientMessages;
+type AckType = keyof typeof acknowledgements;
+
+const clientTexts: Record<ClientType, { text: string; ack: AckType; extension?: true }> = {
+  auth: {
+    text: `The first message, within ${socketLimits.authMs / 1000} seconds.
+Signed: \`${overAuth}\`.`,
+    ack: 'auth_ok',
+  },
+  subscribe: {
+    text: `Adds topics, all or none. \`since\` (exclusive) goes on where an earlier connection
+ended, in the first subscribe of a connection only.`,
+    ack: 'subscribed',
+  },
+  unsubscribe: { text: 'Drops topics.', ack: 'unsubscribed', extension: true },
+  ping: { text: 'Asks for a pong with the same id.', ack: 'pong', extension: true },
+};
+
+/** Topics and messages that the interface did not have. */
+const addedTopics = ['proposals', 'outcomes'];
+const addedEvents: readonly EventType[] = ['block_status'];
+const addedAcks: readonly AckType[] = ['unsubscribed', 'pong'];
+
+const closeText = `| close | meaning | retry? |
+|---|---|---|
+${Object.values(closeCodes)
+  .map(({ code, meaning, retry }) => `| ${code} | ${meaning} | ${retry} |`)
+  .join('\n')}`;
+
+const description = `Connect, send \`auth\`, then \`subscribe\`. Each event has a \`seq\`, strictly
+increasing on a connection; a client in two topics of an event gets it once. Messages are JSON texts
+of at most ${socketLimits.messageBytes} bytes, ${socketLimits.messagesPerMinute} a minute, over
+at most ${socketLimits.connectionsPerAgent} connections of one agent. The server pings every
+${socketLimits.heartbeatMs / 1000} seconds; ${socketLimits.missedHeartbeats} missed pongs close the
+connection.
+Whatever the interface did not have at first is marked \`x-extension\`.
+
+${closeText}
+`;
+
+export function buildAsyncapi(version: string): Part {
+  const components = createComponents();
+  const messages = allMessages(components);
+  const channel = { $ref: '#/channels/live' };
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: info.title,
+      version,
+      description: 'Live events of a network of voting agents, over one WebSocket.',
+      license: { name: info.license.name, url: 'https://spdx.org/licenses/MIT.html' },
+    },
+    defaultContentType: 'application/json',
+    servers: {
+      here: {
+        host: '{host}',
+        protocol: 'ws',
+        description: 'the server that this document came from',
+        variables: { host: { default: '127.0.0.1:8080' } },
+      },
+    },
+    channels: {
+      live: {
+        address: socketPath,
+        title: 'Live',
+        description,
+        messages: refs(Object.keys(messages), '#/components/messages'),
+        bindings: { ws: { method: 'GET' } },
+        'x-close-codes': Object.values(closeCodes),
+        'x-topics': topics(),
+      },
+    },
+    operations: { ...asked(channel), ...told(channel) },
+    components: { messages, schemas: components.schemas },
+  };
+}
+
+const refs = (names: readonly string[], under: string) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `${under}/${name}` }]));
+
+const inChannel = (name: string) => ({ $ref: `#/channels/live/messages/${name}` });
+
+function topics(): Part[] {
+  const names = [...new Set(Object.values(eventTopics).flat())];
+  return names.map((name) => ({
+    name,
+    events: Object.entries(eventTopics)
+      .filter(([, of]) => of.includes(name))
+      .map(([type]) => type),
+    ...(addedTopics.includes(name) ? extension : {}),
+  }));
+}
+
+function allMessages({ lift }: Components): Record<string, Part> {
+  const message = (name: string, payload: Part, summary: string, added = false): [string, Part] => [
+    name,
+    { name, summary, payload, ...(added ? extension : {}) },
+  ];
+  const clients = Object.entries(clientMessages).map(([type, schema]) => {
+    const { text, extension: added } = clientTexts[type as ClientType];
+    return message(type, lift(schema), text, added);
+  });
+  const acks = Object.entries(acknowledgements).map(([type, data]) =>
+    message(
+      type,
+      typed(type, { data: lift(data) }),
+      'An acknowledgement.',
+      addedAcks.includes(type as AckType),
+    ),
+  );
+  const events = Object.entries(eventShapes).map(([type, schema]) => {
+    const under = eventTopics[type as EventType];
+    const added = addedEvents.includes(type as EventType);
+    const [name, shown] = message(type, lift(schema), `Topics: ${under.join(', ')}.`, added);
+    return [name, { ...shown, 'x-topics': under }] as const;
+  });
+  const error = message(
+    'error',
+    typed('error', { error: lift(ErrorBody) }),
+    'What was wrong; before most closes.',
+  );
+  return Object.fromEntries([...clients, ...acks, ...events, error]);
+}
+
+const typed = (type: string, members: Part): Part => ({
+  type: 'object',
+  required: ['type', ...Object.keys(members)],
+  properties: { type: { type: 'string', const: type }, ...members },
+});
+
+/** What clients send, each with its acknowledgement or an error. */
+function asked(channel: Part): Part {
+  return Object.fromEntries(
+    Object.entries(clientTexts).map(([type, { text, ack, extension: added }]) => [
+      type,
+      {
+        action: 'receive',
+        channel,
+        summary: text,
+        messages: [inChannel(type)],
+        reply: { channel, messages: [inChannel(ack), inChannel('error')] },
+        ...(added ? extension : {}),
+      },
+    ]),
+  );
+}
+
+/** What the server tells by itself. */
+function told(channel: Part): Part {
+  return {
+    event: {
+      action: 'send',
+      channel,
+      summary: 'Events of the topics that were subscribed to.',
+      messages: Object.keys(eventShapes).map(inChannel),
+    },
+    error: {
+      action: 'send',
+      channel,
+      summary: 'An error that answers no message, such as no auth in time.',
+      messages: [inChannel('error')],
+    },
+  };
+}

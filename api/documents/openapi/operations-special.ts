@@ -1,0 +1,123 @@
+/** What is neither a command nor a plain read, as the documents describe it. */
+import { MemeId, Type } from '../../../engine/index.js';
+import { ConnectionView, Health, Meta, Verification } from '../../contract/answers.js';
+import { socketLimits } from '../../contract/channels.js';
+import type { SpecialRoute } from '../../contract/routes.js';
+import type { Operation } from './operation.js';
+
+const document = { 'application/json': Type.Object({}) };
+
+export const specialOperations: Record<SpecialRoute, Operation> = {
+  root: {
+    id: 'getRoot',
+    tag: 'documents',
+    summary: 'Where everything is',
+    text: 'With `Accept: application/json` as 200; else the same with the way to the page to read.',
+    extension: true,
+    answer: Type.Record(Type.String(), Type.String({ description: 'a path' })),
+    redirects: true,
+    reasons: ['QUOTA_USED'],
+  },
+  meta: {
+    id: 'getMeta',
+    tag: 'network',
+    summary: 'Parameters of the network, its position, and the limits in force',
+    extension: true,
+    answer: Meta,
+    reasons: ['QUOTA_USED'],
+  },
+  meme_content: {
+    id: 'getMemeContent',
+    tag: 'social',
+    summary: "A meme's file",
+    text: 'Served with the type that its bytes told. It never changes.',
+    extension: true,
+    path: [{ name: 'meme_id', text: 'the meme', schema: MemeId }],
+    content: { 'image/*': null, 'text/plain': Type.String() },
+    reasons: ['UNKNOWN_MEME', 'QUOTA_USED'],
+  },
+  debug_ws: {
+    id: 'getConnection',
+    tag: 'debug',
+    summary: 'A WebSocket connection, for its owner',
+    text: `To everybody else it does not exist. It is kept for
+${socketLimits.rememberMs / 1000} seconds after its close.`,
+    path: [{ name: 'connection_id', text: 'as in `auth_ok`', schema: Type.String() }],
+    answer: ConnectionView,
+    signed: true,
+    reasons: ['UNKNOWN_CONNECTION', 'QUOTA_USED'],
+  },
+  debug_verify: {
+    id: 'verifyRequest',
+    tag: 'debug',
+    summary: 'What the server would have verified',
+    text: 'Takes a signed request in JSON, changes nothing, and shows the text to be signed.',
+    extension: true,
+    answer: Verification,
+    reasons: ['WRONG_ORIGIN', 'BAD_JSON', 'SCHEMA', 'UNKNOWN_ROUTE', 'QUOTA_USED'],
+  },
+  metrics: {
+    id: 'getMetrics',
+    tag: 'operations',
+    summary: "Metrics in Prometheus' text format",
+    extension: true,
+    content: { 'text/plain': Type.String() },
+    reasons: [],
+  },
+  live: {
+    id: 'getLiveness',
+    tag: 'operations',
+    summary: 'Whether the process answers',
+    extension: true,
+    answer: Health,
+    reasons: [],
+  },
+  ready: {
+    id: 'getReadiness',
+    tag: 'operations',
+    summary: 'Whether the server takes requests',
+    extension: true,
+    answer: Health,
+    reasons: ['STOPPING'],
+  },
+  openapi: {
+    id: 'getOpenapi',
+    tag: 'documents',
+    summary: 'This document',
+    extension: true,
+    content: document,
+    reasons: ['QUOTA_USED'],
+  },
+  asyncapi: {
+    id: 'getAsyncapi',
+    tag: 'documents',
+    summary: 'The WebSocket interface, as AsyncAPI',
+    extension: true,
+    content: document,
+    reasons: ['QUOTA_USED'],
+  },
+  docs: {
+    id: 'getReferencePage',
+    tag: 'documents',
+    summary: 'This document as a page to read',
+    extension: true,
+    content: { 'text/html': Type.String() },
+    reasons: ['QUOTA_USED'],
+  },
+  docs_theme: {
+    id: 'getReferencePageTheme',
+    tag: 'documents',
+    summary: 'The script that gives the page its colours',
+    extension: true,
+    content: { 'text/javascript': Type.String() },
+    reasons: ['QUOTA_USED'],
+  },
+  docs_viewer: {
+    id: 'getReferencePageViewer',
+    tag: 'documents',
+    summary: 'The script that shows the page',
+    extension: true,
+    content: { 'text/javascript': Type.String() },
+    reasons: ['QUOTA_USED'],
+  },
+};

@@ -1,0 +1,122 @@
+/** The signed requests, as the documents describe them. */
+import { AgentId, AllianceId, answers, type CommandKind, limits } from '../../../engine/index.js';
+import type { Operation, Parameter } from './operation.js';
+
+const alliance: Parameter = {
+  name: 'alliance_id',
+  text: 'the alliance',
+  schema: AllianceId,
+};
+
+export const writeOperations: Record<CommandKind, Operation> = {
+  register: {
+    id: 'registerAgent',
+    tag: 'agents',
+    summary: 'Register an agent',
+    text: 'The signature proves that the key is held. The same data again is a repeat.',
+    answer: answers.register,
+    created: true,
+    reasons: ['AGENT_EXISTS'],
+  },
+  status: {
+    id: 'updateAgentStatus',
+    tag: 'agents',
+    summary: "Update an agent's availability",
+    text: 'The signer is the agent in the path. X-Timestamp is later than that of its last update.',
+    path: [{ name: 'agent_id', text: 'the agent, which signs', schema: AgentId }],
+    answer: answers.status,
+    reasons: ['UNKNOWN_AGENT', 'NOT_OWNER', 'REPLAYED'],
+  },
+  vote: {
+    id: 'submitVote',
+    tag: 'consensus',
+    summary: 'Vote on a block proposal',
+    text: 'The same decision again is a repeat. Another one is refused and costs reputation.',
+    answer: answers.vote,
+    created: true,
+    reasons: [
+      'UNKNOWN_BLOCK',
+      'NOT_VALIDATOR',
+      'NOT_IN_ELECTORATE',
+      'ALREADY_VOTED',
+      'VOTING_CLOSED',
+      'NOT_ACTIVE',
+      'UNKNOWN_MEME',
+    ],
+  },
+  propose: {
+    id: 'proposeBlock',
+    tag: 'consensus',
+    summary: 'Propose a block',
+    text: `The parent is the head. At most ${limits.openBlocks} blocks are in voting, one of each
+producer.`,
+    answer: answers.propose,
+    created: true,
+    reasons: [
+      'HASH_MISMATCH',
+      'NOT_PRODUCER',
+      'NOT_ACTIVE',
+      'STALE_PARENT',
+      'OPEN_BLOCK',
+      'TOO_MANY_OPEN',
+      'BLOCKS_USED',
+      'NO_VALIDATORS',
+      'DUPLICATE_TX',
+    ],
+  },
+  meme: {
+    id: 'postMeme',
+    tag: 'social',
+    summary: 'Post a meme',
+    text: `PNG, JPEG, WebP, GIF or plain text, told by its bytes; at most
+${limits.memeFileBytes} bytes, and ${limits.memeQuotaBytes} bytes an agent in all.`,
+    answer: answers.meme,
+    created: true,
+    reasons: ['NOT_ACTIVE', 'QUOTA'],
+  },
+  discuss: {
+    id: 'discussBlock',
+    tag: 'consensus',
+    summary: 'Say something about a block in voting',
+    extension: true,
+    answer: answers.discuss,
+    created: true,
+    reasons: ['UNKNOWN_BLOCK', 'VOTING_CLOSED', 'NOT_ACTIVE', 'UNKNOWN_MEME'],
+  },
+  alliance_propose: {
+    id: 'proposeAlliance',
+    tag: 'social',
+    summary: 'Propose an alliance',
+    text: `Lapses when nobody accepts within ${limits.allianceInvitationMs / 1000} seconds.`,
+    extension: true,
+    answer: answers.alliance_propose,
+    created: true,
+    reasons: ['UNKNOWN_TARGET', 'NOT_ACTIVE', 'TOO_MANY_ALLIANCES'],
+  },
+  alliance_respond: {
+    id: 'respondToAlliance',
+    tag: 'social',
+    summary: 'Accept or decline an invitation',
+    extension: true,
+    path: [alliance],
+    answer: answers.alliance_respond,
+    reasons: [
+      'UNKNOWN_ALLIANCE',
+      'ALREADY_ANSWERED',
+      'NOT_INVITED',
+      'ALLIANCE_CLOSED',
+      'NOT_ACTIVE',
+      'TOO_MANY_ALLIANCES',
+    ],
+  },
+  alliance_leave: {
+    id: 'leaveAlliance',
+    tag: 'social',
+    summary: 'Leave an alliance',
+    text: 'The body may be absent; then no Content-Type is needed.',
+    extension: true,
+    path: [alliance],
+    answer: answers.alliance_leave,
+    reasons: ['UNKNOWN_ALLIANCE', 'NOT_MEMBER', 'NOT_FORMED', 'ALLIANCE_CLOSED', 'NOT_ACTIVE'],
+  },
+};

@@ -1,0 +1,223 @@
+/** The reads: what is committed, shown. Each gives its data, or says what is unknown. */
+import {
+  BlockStatus,
+  limits as bounds,
+  type EventType,
+  eventTopics,
+  type Network,
+} from '../../../engine/index.js';
+import { readable } from '../../checks/damaged-archive.js';
+import { serverBounds } from '../../contract/limit-table.js';
+import {
+  badQuery,
+  expectedCursor,
+  expectedRows,
+  number,
+  pathProblem,
+  type ReadResult,
+  rowsOf,
+  unknown,
+} from './parameters.js';
+
+export { DEFAULT_ROWS, type ReadResult } from './parameters.js';
+
+export interface Read {
+  network: Network;
+  /** Path parameters, decoded, in order. */
+  params: readonly string[];
+  query: URLSearchParams;
+}
+
+const found = (data: unknown, otherwise: ReadResult): ReadResult =>
+  data === undefined ? otherwise : { data };
+
+/** Rows until there are `limit` of them or they are as large as a page may be; one at the least. */
+function page<T>(
+  rows: Iterable<T>,
+  limit: number,
+  bytesOf: (row: T) => number,
+): { rows: T[]; more: boolean } {
+  const taken: T[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += bytesOf(row);
+    const full = taken.length === limit || bytes > serverBounds.pageBytes;
+    if (full && taken.length > 0) return { rows: taken, more: true };
+    taken.push(row);
+  }
+  return { rows: taken, more: false };
+}
+
+const jsonBytes = (row: unknown) => Buffer.byteLength(JSON.stringify(row));
+
+export function state({ network }: Read): ReadResult {
+  return { data: network.read.networkState() };
+}
+
+export function agents({ network, query }: Read): ReadResult {
+  const list = network.read.activeAgents();
+  if (!query.has('limit')) return { data: list };
+  const limit = rowsOf(query);
+  if (limit === null) return badQuery('limit', expectedRows);
+  const { validators, producers } = list;
+  return { data: { validators: validators.slice(0, limit), producers: producers.slice(0, limit) } };
+}
+
+export function reputation({ network, params: [id = ''] }: Read): ReadResult {
+  const refusal = pathProblem('agent_id', id);
+  if (refusal) return { refusal };
+  return found(network.read.reputation(id), unknown('UNKNOWN_AGENT', 'agent has the id', id));
+}
+
+export function agent({ network, params: [id = ''] }: Read): ReadResult {
+  const refusal = pathProblem('agent_id', id);
+  if (refusal) return { refusal };
+  return found(network.read.agent(id), unknown('UNKNOWN_AGENT', 'agent has the id', id));
+}
+
+const statuses: readonly string[] = BlockStatus.enum;
+
+export function blocks({ network, query }: Read): ReadResult {
+  const limit = rowsOf(query);
+  if (limit === null) return badQuery('limit', expectedRows);
+  const before = query.has('cursor') ? number(query, 'cursor', 0) : undefined;
+  if (before === null) return badQuery('cursor', expectedCursor);
+  const status = query.get('status');
+  if (status !== null && !statuses.includes(status)) {
+    return badQuery('status', `one of ${statuses.join(', ')}`);
+  }
+  const chosen = [];
+  let scanned = 0;
+  let last: number | null = null;
+  for (const { ordinal, ...header } of network.read.blocks(before)) {
+    // Asked before the next one is told: then there is one more.
+    if (chosen.length === limit || scanned === SCANNED_BLOCKS) {
+      return { data: { blocks: chosen, next_cursor: String(last) } };
+    }
+    if (status === null || header.status === status) chosen.push(header);
+    scanned += 1;
+    last = ordinal;
+  }
+  return { data: { blocks: chosen, next_cursor: null } };
+}
+
+/** Blocks that one page looks through at the most. */
+const SCANNED_BLOCKS = 1_000;
+
+export function block({ network, params: [hash = ''] }: Read): ReadResult {
+  const refusal = pathProblem('block_hash', hash);
+  if (refusal) return { refusal };
+  const view = network.read.block(hash.toLowerCase());
+  const record = network.read.record('blocks', hash.toLowerCase());
+  if (!view || !record) return unknown('UNKNOWN_BLOCK', 'block has the hash', hash);
+  const { public_key, body } = network.read.signed(record.context.entry);
+  return { data: { ...view, proposal: body, public_key: public_key.toLowerCase() } };
+}
+
+export function votes({ network, params: [hash = ''], query }: Read): ReadResult {
+  const refusal = pathProblem('block_hash', hash);
+  if (refusal) return { refusal };
+  const limit = rowsOf(query, bounds.pageRows);
+  if (limit === null) return badQuery('limit', expectedRows);
+  const after = number(query, 'cursor', -1);
+  if (after === null) return badQuery('cursor', expectedCursor);
+  const record = network.read.record('blocks', hash.toLowerCase());
+  if (!record) return unknown('UNKNOWN_BLOCK', 'block has the hash', hash);
+  const { ordinal, electorate } = record.context;
+  const range = { from: [ordinal, after + 1], to: [ordinal + 1] };
+  const { rows, more } = page(votesIn(network, range), limit, ({ bytes }) => bytes);
+  return {
+    data: {
+      block_hash: hash.toLowerCase(),
+      electorate: network.read.electors(electorate),
+      votes: rows.map(({ public_key, body }) => ({
+        public_key: public_key.toLowerCase(),
+        vote: body,
+      })),
+      next_cursor: more ? String(rows.at(-1)!.voter) : null,
+    },
+  };
+}
+
+function* votesIn(network: Network, range: { from: number[]; to: number[] }) {
+  for (const { key, value } of network.read.records('votes', range)) {
+    yield { voter: (key as readonly number[])[1], ...network.read.signed(value.entry) };
+  }
+}
+
+export function transactions({ network, params: [hash = ''], query }: Read): ReadResult {
+  const refusal = pathProblem('hash', hash);
+  if (refusal) return { refusal };
+  const limit = rowsOf(query, bounds.pageRows);
+  if (limit === null) return badQuery('limit', expectedRows);
+  const after = query.get('cursor');
+  if (after !== null && !/^[0-9a-f]{64}$/.test(after)) return badQuery('cursor', expectedCursor);
+  const key = hash.toLowerCase();
+  const range = { from: after === null ? [key] : [key, `${after}0`], to: [`${key}0`] };
+  const { rows, more } = page(network.read.records('transactions', range), limit, jsonBytes);
+  if (rows.length === 0 && after === null) {
+    return unknown('UNKNOWN_TX', 'final transaction has the hash', hash);
+  }
+  const signers = rows.map(({ key: row, value }) => ({
+    signer: (row as readonly [string, string])[1],
+    ...value,
+  }));
+  const next_cursor = more ? signers.at(-1)!.signer : null;
+  return { data: { hash: key, status: 'finalized', signers, next_cursor } };
+}
+
+export function stateValue({ network, params: [key = ''] }: Read): ReadResult {
+  const refusal = pathProblem('key', key);
+  if (refusal) return { refusal };
+  const record = network.read.record('state', key);
+  return found(
+    record && { key, ...record },
+    unknown('UNKNOWN_KEY_NAME', 'state is kept under', key),
+  );
+}
+
+export function alliances({ network, query }: Read): ReadResult {
+  const limit = rowsOf(query);
+  if (limit === null) return badQuery('limit', expectedRows);
+  const after = query.get('cursor');
+  if (after !== null && !/^ally_[0-9a-f]{32}$/.test(after)) {
+    return badQuery('cursor', expectedCursor);
+  }
+  const from = after === null ? {} : { from: `${after}0` };
+  const { rows, more } = page(network.read.alliances(from), limit, jsonBytes);
+  return { data: { alliances: rows, next_cursor: more ? rows.at(-1)!.alliance_id : null } };
+}
+
+const topicsKnown = new Set(Object.values(eventTopics).flat());
+
+export function events({ network, query }: Read): ReadResult {
+  const limit = rowsOf(query);
+  if (limit === null) return badQuery('limit', expectedRows);
+  const after = number(query, 'after', 0);
+  if (after === null) return badQuery('after', 'the seq of an event');
+  const topics = query.get('topics')?.split(',') ?? [...topicsKnown];
+  if (!topics.every((topic) => topicsKnown.has(topic))) {
+    return badQuery('topics', `a list of ${[...topicsKnown].join(', ')}`);
+  }
+  const head = network.read.position.event_seq;
+  const about = (type: EventType) => eventTopics[type].some((topic) => topics.includes(topic));
+  const chosen: unknown[] = [];
+  let bytes = 0;
+  let seq = after;
+  const last = Math.min(head, after + SCANNED);
+  for (const event of readable(network.read.eventTexts(after + 1, last))) {
+    const told = about(event.type);
+    if (told) bytes += Buffer.byteLength(event.json);
+    const full = chosen.length === limit || bytes > serverBounds.pageBytes;
+    if (full && chosen.length > 0) break;
+    seq = event.seq;
+    if (told) chosen.push(JSON.parse(event.json));
+  }
+  const { epoch } = network;
+  return {
+    data: { events: chosen, epoch, last_seq: head, next_cursor: seq < head ? `${seq}` : null },
+  };
+}
+
+/** Events that one page of /events looks through at the most. */
+const SCANNED = 10_000;

@@ -1,0 +1,49 @@
+/** The door: what is refused of a request for how it comes, whatever it asks. */
+import { type Refusal, refuse } from '../../../engine/index.js';
+import type { HttpRequest } from '../../transport/transport.js';
+import { Origins } from './origins.js';
+import { ServedNames } from './served-names.js';
+
+export class Door {
+  readonly origins: Origins;
+  readonly #names: ServedNames;
+
+  /** @throws where a name or an origin is none. */
+  constructor(hosts: readonly string[], cors: readonly string[]) {
+    this.#names = new ServedNames(hosts);
+    this.origins = new Origins(cors);
+  }
+
+  /** For its head, for the name it takes the server by, or for the page it comes from. */
+  refuse(request: Omit<HttpRequest, 'body'>): Refusal | null {
+    const { fault, method, headers } = request;
+    if (fault) return fault;
+    const host = headers.get('host');
+    if (!this.#names.has(host)) {
+      const how = 'to serve under a name, give it to serve --hosts';
+      return refuse('WRONG_HOST', `the Host header says ${shown(host)}; ${how}`);
+    }
+    return READS.has(method) ? null : this.#refuseOrigin(headers);
+  }
+
+  /** What the opening of a WebSocket is refused for. */
+  refuseSocket(request: HttpRequest): Refusal | null {
+    const refused = this.refuse(request) ?? this.#refuseOrigin(request.headers);
+    if (refused) return refused;
+    const version = request.headers.get('sec-websocket-version');
+    if (version === '13') return null;
+    return refuse('SOCKET_VERSION', `Sec-WebSocket-Version is ${shown(version)}; expected 13`);
+  }
+
+  /** A page of another server must not speak for who looks at it. */
+  #refuseOrigin(headers: HttpRequest['headers']): Refusal | null {
+    if (!this.origins.foreign(headers)) return null;
+    const how = 'to let it in, give it to serve --cors';
+    return refuse('WRONG_ORIGIN', `the page comes from ${shown(headers.get('origin'))}; ${how}`);
+  }
+}
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+const shown = (text: string | undefined) =>
+  text === undefined ? 'nothing' : JSON.stringify(text.slice(0, 128));

@@ -1,0 +1,82 @@
+/** Signed answers, off by default: whoever knows the server's key can hold it to its words. */
+import {
+  type CommandKind,
+  carriage,
+  formatInstant,
+  type KeyPair,
+  parseJson,
+  sign,
+  signingInput,
+} from '../../engine/index.js';
+import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
+import { tooManyValues } from '../checks/json-size.js';
+import type { HttpRequest, HttpResponse } from '../transport/transport.js';
+import { signedRequest } from './request/signed-request.js';
+
+/** The headers that sign an answer; `kind` is that of the request, null for a read. */
+export async function signedHeaders(
+  keys: KeyPair,
+  now: number,
+  kind: CommandKind | null,
+  request: HttpRequest,
+  { status, body }: HttpResponse,
+): Promise<Record<string, string>> {
+  const timestamp = formatInstant(now);
+  const answered = await answeredRequest(kind, request);
+  const bodySha256 = sha256Hex(body);
+  const input = responseInput({ status, request: answered, timestamp, bodySha256 });
+  return {
+    'X-Server-Public-Key': keys.publicKeyHex,
+    'X-Server-Timestamp': timestamp,
+    'X-Server-Signature': Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
+  };
+}
+
+const KEY = /^[0-9a-fA-F]{64}$/;
+const SIGNATURE = /^[0-9a-fA-F]{128}$/;
+const TIMESTAMP = /^[0-9A-Za-z:.+-]{1,64}$/;
+
+/** What is none of its kind is not repeated: nobody chooses what the server signs. */
+const fitting = (text: unknown, shape: RegExp): string =>
+  typeof text === 'string' && shape.test(text) ? text : '-';
+
+async function answeredRequest(
+  kind: CommandKind | null,
+  { method, target, headers, body }: HttpRequest,
+): Promise<AnsweredRequest> {
+  const read = kind !== null && body !== 'unread' && { target, headers, body };
+  const signed = read ? await credentials(kind, read) : { inputSha256: '-', signature: null };
+  return {
+    method: method || '-',
+    target,
+    publicKey: fitting(headers.get('x-agent-public-key'), KEY),
+    inputSha256: signed.inputSha256,
+    signature: fitting(signed.signature ?? headers.get('x-agent-signature'), SIGNATURE),
+    timestamp: fitting(headers.get('x-timestamp'), TIMESTAMP),
+  };
+}
+
+/** From wherever the kind carries them; a body that cannot be read has neither. */
+async function credentials(
+  kind: CommandKind,
+  received: { target: string; headers: HttpRequest['headers']; body: Uint8Array },
+): Promise<{ inputSha256: string; signature: unknown }> {
+  const request = await signedRequest(kind, received);
+  const parsed = 'refusal' in request ? null : bodyOf(request.body);
+  if ('refusal' in request || !parsed) return { inputSha256: '-', signature: null };
+  const inputSha256 = sha256Hex(signingInput(request, parsed));
+  const inBody = carriage[kind].signed === 'body';
+  return { inputSha256, signature: inBody ? parsed.signature : request.signature };
+}
+
+/** Null for what is no JSON object; an empty body, which `leave` may have, has no members. */
+function bodyOf(body: Uint8Array): Record<string, unknown> | null {
+  if (body.length === 0) return {};
+  // What the gate would not parse is not parsed to sign its refusal either.
+  if (tooManyValues(body)) return null;
+  const parsed = parseJson(body);
+  const value = 'message' in parsed ? null : parsed.value;
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
+}

@@ -1,0 +1,119 @@
+/**
+ * The limits of one server: for each (limit, agent or address) an exact sliding window. Which there
+ * are, and how much each allows, is in limit-table.ts.
+ */
+import { type Figures, type LimitName, limitTable, type Profile } from '../contract/limit-table.js';
+import { SlidingWindow } from './sliding-window.js';
+
+/** What is left of a quota, and when the oldest use of it is forgotten. */
+export interface Quota {
+  name: LimitName;
+  quota: number;
+  remaining: number;
+  windowSeconds: number;
+  /** Seconds until what was asked for is free, at least 1 where it is not. */
+  resetSeconds: number;
+}
+
+/** By what a use is given back: its window, the time it counts at, and how much it was. */
+export interface Use {
+  window: SlidingWindow;
+  at: number;
+  amount: number;
+}
+
+/** Keys that are told apart in one table; newcomers beyond share one, so that memory is bounded. */
+const MOST_KEYS = 200_000;
+const SWEEP_MS = 60_000;
+/** A window has at most about so many slots: longer ones count by coarser steps of time. */
+const MOST_SLOTS = 60_000;
+
+/** Whom a quota is counted for: `agent:` and key, or `address:` and address. */
+export class Limits {
+  readonly profile: Profile;
+  /** How much each limit allows; null where nothing is limited. */
+  readonly figures: Figures | null;
+  readonly #now: () => number;
+  /** By name and whom. */
+  readonly #uses = new Map<string, SlidingWindow>();
+  #sweepAt = 0;
+
+  constructor(profile: Profile, figures: Figures | null, now: () => number) {
+    this.profile = profile;
+    this.figures = figures;
+    this.#now = now;
+  }
+
+  /** How the quota stands, for somebody who wants `amount` of it; null where nothing is limited. */
+  look(name: LimitName, whom: string, amount = 1): Quota | null {
+    if (!this.figures) return null;
+    const quota = this.figures[name];
+    const now = this.#now();
+    const { seconds } = limitTable[name];
+    const window = this.#live(this.#key(name, whom), now);
+    const remaining = Math.max(0, quota - (window?.total ?? 0));
+    const free = window?.freeAt(Math.min(amount, quota), quota, now) ?? now;
+    const oldest = window?.oldest ?? now - seconds * 1000;
+    // Who can go on is told when the oldest use is forgotten; who cannot, when there is room.
+    const at = remaining >= amount ? oldest + seconds * 1000 : free;
+    const least = remaining >= amount ? 0 : 1;
+    const resetSeconds = Math.max(least, Math.ceil((at - now) / 1000));
+    return { name, quota, remaining, windowSeconds: seconds, resetSeconds };
+  }
+
+  /** Uses some of it, whether or not it remains. */
+  use(name: LimitName, whom: string, amount = 1): Use | null {
+    if (!this.figures) return null;
+    const now = this.#now();
+    this.#sweep(now);
+    const key = this.#key(name, whom);
+    let window = this.#uses.get(key);
+    if (!window) {
+      const windowMs = limitTable[name].seconds * 1000;
+      window = new SlidingWindow(windowMs, Math.ceil(windowMs / MOST_SLOTS));
+      this.#uses.set(key, window);
+    }
+    return { window, at: window.use(now, amount), amount };
+  }
+
+  /** Uses some of it if so much remains, else says how it stands. */
+  take(name: LimitName, whom: string, amount = 1): { use: Use | null } | { short: Quota } {
+    const quota = this.look(name, whom, amount);
+    if (quota && quota.remaining < amount) return { short: quota };
+    return { use: this.use(name, whom, amount) };
+  }
+
+  /** Gives a use back: what it was for did not happen. */
+  giveBack(use: Use | null): void {
+    use?.window.giveBack(use.at, use.amount);
+  }
+
+  #key(name: LimitName, whom: string): string {
+    const key = `${name} ${whom}`;
+    return this.#uses.size < MOST_KEYS || this.#uses.has(key) ? key : `${name} others`;
+  }
+
+  #live(key: string, now: number): SlidingWindow | undefined {
+    const window = this.#uses.get(key);
+    window?.forget(now);
+    return window;
+  }
+
+  /** Now and then, forgets whoever has used nothing lately: memory follows the active, not all. */
+  #sweep(now: number): void {
+    if (now < this.#sweepAt) return;
+    this.#sweepAt = now + SWEEP_MS;
+    for (const key of [...this.#uses.keys()]) {
+      if (this.#live(key, now)?.total === 0) this.#uses.delete(key);
+    }
+  }
+}
+
+/** Draft headers RateLimit-Policy and RateLimit. */
+export function quotaHeaders(quota: Quota): Record<string, string> {
+  const { name, remaining, resetSeconds, windowSeconds } = quota;
+  return {
+    'RateLimit-Policy': `"${name}";q=${quota.quota};w=${windowSeconds}`,
+    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+  };
+}

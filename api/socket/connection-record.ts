@@ -1,0 +1,52 @@
+/** What is kept of a WebSocket connection, and what a session and its keeper ask of each other. */
+import type { Network } from '../../engine/index.js';
+import type { closeCodes } from '../contract/channels.js';
+import type { Feed } from './feed.js';
+import type { SpentAuths } from './used-auths.js';
+
+export interface Figures {
+  topics: string[];
+  last_seq_sent: number;
+  messages_in: number;
+  messages_out: number;
+  bytes_out: number;
+  buffered_bytes: number;
+}
+
+/** A session, to those who keep all of them. */
+export interface OpenSession {
+  figures(): Figures;
+  end(why: keyof typeof closeCodes): void;
+  /** A newer connection of its agent takes its place. */
+  giveWay(): void;
+  beat(): void;
+}
+
+/** What can be seen of a connection, also for a while after it closed. */
+export interface ConnectionRecord {
+  readonly id: string;
+  readonly connectedAt: number;
+  agentId: string | null;
+  publicKey: string | null;
+  authenticatedAt: number | null;
+  session: OpenSession | null;
+  closed: { code: number; reason: string; at: number } | null;
+  /** The address, while nobody has authenticated it. */
+  stranger: string | null;
+  /** Kept from the session when it ends. */
+  last: Figures | null;
+}
+
+/** What a session asks of those who keep all of them. */
+export interface SessionHost {
+  readonly network: Network;
+  readonly feed: Feed;
+  readonly now: () => number;
+  /** Milliseconds that nobody sets: rates count by it. */
+  readonly steady: () => number;
+  resumed: number;
+  readonly spent: SpentAuths;
+  /** It has an agent now; the oldest of the agent's gives way if there are too many. */
+  authenticated(record: ConnectionRecord): void;
+  ended(record: ConnectionRecord, code: number, reason: string): void;
+}

@@ -1,0 +1,125 @@
+/** All WebSocket connections: who has how many, heartbeats, and what the debug endpoint shows. */
+import { randomBytes } from 'node:crypto';
+import { formatInstant, type Network } from '../../engine/index.js';
+import { socketLimits } from '../contract/channels.js';
+import type { Socket, SocketHandlers } from '../transport/transport.js';
+import type { ConnectionRecord, SessionHost } from './connection-record.js';
+import { Feed } from './feed.js';
+import { Session } from './session.js';
+import { SpentAuths } from './used-auths.js';
+
+export class Connections implements SessionHost {
+  readonly network: Network;
+  readonly feed: Feed;
+  readonly now: () => number;
+  readonly steady: () => number;
+  /** Subscriptions that went on where an earlier connection ended. */
+  resumed = 0;
+  readonly #records = new Map<string, ConnectionRecord>();
+  readonly spent = new SpentAuths();
+  /** Open connections by agent, the oldest first. */
+  readonly #open = new Map<string, Set<ConnectionRecord>>();
+  /** How many there are by address that nobody has authenticated yet. */
+  readonly #strangers = new Map<string, number>();
+  readonly #heartbeat: NodeJS.Timeout;
+
+  constructor(network: Network, now: () => number, steady: () => number) {
+    this.network = network;
+    this.now = now;
+    this.steady = steady;
+    this.feed = new Feed(network);
+    this.#heartbeat = setInterval(() => this.#beat(), socketLimits.heartbeatMs);
+    this.#heartbeat.unref();
+  }
+
+  /** How many connections of an address nobody has authenticated yet. */
+  strangersOf(address: string): number {
+    return this.#strangers.get(address) ?? 0;
+  }
+
+  open(socket: Socket): SocketHandlers {
+    const record: ConnectionRecord = {
+      id: `conn_${randomBytes(16).toString('hex')}`,
+      connectedAt: this.now(),
+      agentId: null,
+      publicKey: null,
+      authenticatedAt: null,
+      session: null,
+      closed: null,
+      last: null,
+      stranger: socket.whom,
+    };
+    this.#strangers.set(socket.whom, this.strangersOf(socket.whom) + 1);
+    const session = new Session(this, record, socket);
+    record.session = session;
+    this.#records.set(record.id, record);
+    return session;
+  }
+
+  authenticated(record: ConnectionRecord): void {
+    this.#known(record);
+    const id = record.agentId!;
+    const open = this.#open.get(id) ?? new Set();
+    this.#open.set(id, open.add(record));
+    const [oldest] = open;
+    if (open.size > socketLimits.connectionsPerAgent) oldest?.session?.giveWay();
+  }
+
+  /** It is nobody's any more, or no stranger's. */
+  #known(record: ConnectionRecord): void {
+    if (record.stranger === null) return;
+    const left = this.strangersOf(record.stranger) - 1;
+    if (left > 0) this.#strangers.set(record.stranger, left);
+    else this.#strangers.delete(record.stranger);
+    record.stranger = null;
+  }
+
+  get openCount(): number {
+    return [...this.#records.values()].filter(({ closed }) => !closed).length;
+  }
+
+  ended(record: ConnectionRecord, code: number, reason: string): void {
+    this.#known(record);
+    if (record.agentId) {
+      const open = this.#open.get(record.agentId);
+      open?.delete(record);
+      if (open?.size === 0) this.#open.delete(record.agentId);
+    }
+    record.closed ??= { code, reason, at: this.now() };
+    record.last = record.session?.figures() ?? null;
+    record.session = null;
+  }
+
+  /** What the owner of a connection sees of it; null for everybody else. */
+  show(id: string, publicKey: string) {
+    const record = this.#records.get(id);
+    if (!record || record.publicKey !== publicKey) return null;
+    const figures = record.session?.figures() ?? record.last;
+    const { closed } = record;
+    return {
+      connection_id: record.id,
+      agent_id: record.agentId,
+      state: closed ? 'closed' : 'open',
+      connected_at: formatInstant(record.connectedAt),
+      authenticated_at: formatInstant(record.authenticatedAt ?? record.connectedAt),
+      ...figures,
+      closed: closed && { ...closed, at: formatInstant(closed.at) },
+    };
+  }
+
+  /** Ends all connections with 1001. */
+  close(): void {
+    clearInterval(this.#heartbeat);
+    for (const { session } of this.#records.values()) session?.end('stopping');
+    this.feed.close();
+  }
+
+  #beat(): void {
+    this.spent.forget(this.now());
+    const forgotten = this.now() - socketLimits.rememberMs;
+    for (const [id, { session, closed }] of this.#records) {
+      if (closed && closed.at < forgotten) this.#records.delete(id);
+      session?.beat();
+    }
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * The feed: a ring of events, each encoded once for all, and a cursor for each subscriber. What a
+ * cursor points at comes from the ring or, further back, from the store, so live and resumed events
+ * are one mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never
+ * given a hole.
+ */
+import { eventTopics, type Network, type ToldEvent } from '../../engine/index.js';
+import { damagedPast } from '../checks/damaged-archive.js';
+import type { Socket } from '../transport/transport.js';
+import { Slab } from './text-buffer.js';
+import { type Progress, Turns, type Work } from './turns.js';
+
+/** Events at hand for those who keep up. */
+const RING = 16_384;
+/** Events that a resume may go back; counting them must not hold up the others. */
+const RESUMABLE = 200_000;
+/** A socket that buffers more than this is not given more until it drains. */
+const HIGH_WATER_BYTES = 256 * 1024;
+/** Events of a replay that are given, or looked at, without a pause. */
+const PAGE = 256;
+const COUNTED = 1_024;
+
+interface Held {
+  topics: readonly string[];
+  /** As it came, until somebody is sent it: then its bytes, for all who follow. */
+  text: string | Uint8Array;
+}
+
+export interface Subscriber {
+  readonly socket: Socket;
+  /** Whose it is: replays of one agent come one after another. */
+  agent: string;
+  readonly topics: Set<string>;
+  /** The last event it has been given, or that did not concern it. */
+  cursor: number;
+  /** Reading history: may be as slow as it likes. */
+  catchingUp: boolean;
+  lastSent: number;
+  /** The feed has given it up. */
+  onCut(why: 'slow' | 'damaged'): void;
+}
+
+export class Feed {
+  readonly #network: Network;
+  readonly #ring: (Held | undefined)[] = new Array(RING);
+  readonly #slab = new Slab();
+  readonly #subscribers = new Set<Subscriber>();
+  #head: number;
+  /** The oldest event in the ring. */
+  #oldest: number;
+  readonly #stop: () => void;
+  readonly #turns = new Turns();
+  /** The replay of each subscriber that reads history. */
+  readonly #replays = new Map<Subscriber, Work>();
+  /** Subscribers cut for being slow. */
+  dropped = 0;
+  /** Called with the status of each block that leaves voting. */
+  onBlock: (status: string) => void = () => {};
+
+  constructor(network: Network) {
+    this.#network = network;
+    this.#head = network.read.position.event_seq;
+    this.#oldest = this.#head + 1;
+    this.#stop = network.onEvents((events) => this.#take(events));
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  get subscribers(): number {
+    return this.#subscribers.size;
+  }
+
+  add(subscriber: Subscriber): void {
+    this.#subscribers.add(subscriber);
+    if (!subscriber.catchingUp) return this.#pump(subscriber);
+    const replay = () => this.#replay(subscriber);
+    this.#replays.set(subscriber, replay);
+    this.#turns.add(subscriber.agent, replay);
+  }
+
+  remove(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+    this.#replays.delete(subscriber);
+  }
+
+  /** Its socket has room again. */
+  drained(subscriber: Subscriber): void {
+    const replay = this.#replays.get(subscriber);
+    if (replay) this.#turns.add(subscriber.agent, replay);
+    else this.#pump(subscriber);
+  }
+
+  close(): void {
+    this.#stop();
+    this.#turns.close();
+    this.#subscribers.clear();
+  }
+
+  /** The earliest `since` that can be resumed from: history is longer, a resume is not. */
+  get resumable(): number {
+    return Math.max(0, this.#head - RESUMABLE);
+  }
+
+  /** How many events of a span concern a subscriber, counted in pieces and told in the end. */
+  count(
+    { agent, topics }: Subscriber,
+    { from, to, alive }: { from: number; to: number; alive: () => boolean },
+    told: (count: number) => void,
+  ): void {
+    let count = 0;
+    let reached = from;
+    const piece: Work = () => {
+      const last = Math.min(to, reached + COUNTED);
+      try {
+        for (const { type } of this.#network.read.eventTexts(reached + 1, last)) {
+          if (eventTopics[type].some((topic) => topics.has(topic))) count += 1;
+        }
+        reached = last;
+      } catch (error) {
+        // As far as it goes: who resumes is told when it gets there.
+        if (!damagedPast(error)) throw error;
+        reached = to;
+      }
+      if (!alive()) return 'done';
+      if (reached < to) return 'more';
+      told(count);
+      return 'done';
+    };
+    if (piece() === 'more') this.#turns.add(agent, piece);
+  }
+
+  /** Gives a subscriber as much as its socket takes. */
+  #pump(subscriber: Subscriber): void {
+    if (!this.#subscribers.has(subscriber)) return;
+    subscriber.socket.cork(() => {
+      while (subscriber.cursor < this.#head && this.#subscribers.has(subscriber)) {
+        // Looked at first: a socket that takes nothing never drains, and would never be cut.
+        if (subscriber.cursor + 1 < this.#oldest) return this.#cut(subscriber);
+        if (subscriber.socket.bufferedBytes() > HIGH_WATER_BYTES) return;
+        const next = subscriber.cursor + 1;
+        this.#send(subscriber, next, this.#ring[next % RING]!);
+      }
+    });
+  }
+
+  /** A page of history, until it is live. */
+  #replay(subscriber: Subscriber): Progress {
+    if (!this.#subscribers.has(subscriber)) return 'done';
+    if (!this.#takes(subscriber)) return 'waits';
+    subscriber.socket.cork(() => this.#give(subscriber));
+    if (!this.#subscribers.has(subscriber)) return 'done';
+    if (subscriber.cursor < this.#head) return 'more';
+    subscriber.catchingUp = false;
+    this.#replays.delete(subscriber);
+    return 'done';
+  }
+
+  #cut(subscriber: Subscriber): void {
+    this.dropped += 1;
+    this.remove(subscriber);
+    subscriber.onCut('slow');
+  }
+
+  /** History that cannot be read is told, never left out. */
+  #lose(subscriber: Subscriber, error: unknown): void {
+    const refusal = damagedPast(error);
+    if (refusal === null) throw error;
+    const { code, reason, message, details } = refusal;
+    const told = { code, message, details: { reason, ...details } };
+    subscriber.socket.send(JSON.stringify({ type: 'error', error: told }));
+    this.remove(subscriber);
+    subscriber.onCut('damaged');
+  }
+
+  /** A page of what is next: out of the ring, or out of the store. */
+  #give(subscriber: Subscriber): void {
+    const next = subscriber.cursor + 1;
+    const last = Math.min(this.#head, next + PAGE - 1);
+    if (next >= this.#oldest) {
+      for (let seq = next; seq <= last && this.#takes(subscriber); seq += 1) {
+        this.#send(subscriber, seq, this.#ring[seq % RING]!);
+      }
+      return;
+    }
+    try {
+      for (const { seq, type, json } of this.#network.read.eventTexts(next, last)) {
+        if (!this.#takes(subscriber)) return;
+        this.#send(subscriber, seq, { topics: eventTopics[type], text: Buffer.from(json) });
+      }
+    } catch (error) {
+      this.#lose(subscriber, error);
+    }
+  }
+
+  #takes(subscriber: Subscriber): boolean {
+    if (!this.#subscribers.has(subscriber)) return false;
+    return subscriber.socket.bufferedBytes() <= HIGH_WATER_BYTES;
+  }
+
+  #send(subscriber: Subscriber, seq: number, event: Held): void {
+    subscriber.cursor = seq;
+    if (!event.topics.some((topic) => subscriber.topics.has(topic))) return;
+    if (typeof event.text === 'string') event.text = this.#slab.encode(event.text);
+    subscriber.socket.send(event.text);
+    subscriber.lastSent = seq;
+  }
+
+  #take(events: readonly ToldEvent[]): void {
+    const heard = this.#subscribers.size > 0;
+    for (const { seq, type, json } of events) {
+      if (heard) this.#ring[seq % RING] = { topics: eventTopics[type], text: json };
+      if (type === 'block_status') this.onBlock(JSON.parse(json).data.status);
+      this.#head = seq;
+    }
+    // While nobody listens nothing is kept: who comes later reads it from the store.
+    this.#oldest = heard ? Math.max(this.#oldest, this.#head - RING + 1) : this.#head + 1;
+    for (const subscriber of this.#subscribers) {
+      if (!subscriber.catchingUp) this.#pump(subscriber);
+    }
+  }
+}

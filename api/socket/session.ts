@@ -1,0 +1,299 @@
+/** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
+import { type ErrorCode, formatInstant, type Reason } from '../../engine/index.js';
+import { agentId } from '../../engine/protocol/signing.js';
+import { closeCodes, socketLimits, topicProblem } from '../contract/channels.js';
+import type { Socket, SocketHandlers } from '../transport/transport.js';
+import { authenticate } from './authenticate.js';
+import { type AnyClientMessage, type ClientMessage, readClientMessage } from './client-message.js';
+import type { ConnectionRecord, Figures, OpenSession, SessionHost } from './connection-record.js';
+import type { Subscriber } from './feed.js';
+import { Pace } from './message-rate.js';
+
+export class Session implements SocketHandlers, OpenSession {
+  readonly #all: SessionHost;
+  readonly #record: ConnectionRecord;
+  readonly #socket: Socket;
+  readonly #subscriber: Subscriber;
+  #authTimer: NodeJS.Timeout | null;
+  /** What came while a signature was being verified: it is dealt with in its turn. */
+  #waiting: (string | null)[] | null = null;
+  #subscribedOnce = false;
+  #closed = false;
+  #unansweredPings = 0;
+  #malformed = 0;
+  #warnings = 0;
+  readonly #received = new Pace();
+  /** Pings and pongs. */
+  readonly #controls = new Pace();
+  #messagesIn = 0;
+  #messagesOut = 0;
+  #bytesOut = 0;
+
+  constructor(all: SessionHost, record: ConnectionRecord, socket: Socket) {
+    this.#all = all;
+    this.#record = record;
+    this.#socket = this.#counted(socket);
+    this.#subscriber = {
+      socket: this.#socket,
+      agent: '',
+      topics: new Set(),
+      cursor: 0,
+      catchingUp: false,
+      lastSent: 0,
+      onCut: (why) => this.end(why),
+    };
+    this.#authTimer = setTimeout(() => this.#authTimedOut(), socketLimits.authMs);
+    this.#authTimer.unref();
+  }
+
+  figures(): Figures {
+    return {
+      topics: [...this.#subscriber.topics].sort(),
+      last_seq_sent: this.#subscriber.lastSent,
+      messages_in: this.#messagesIn,
+      messages_out: this.#messagesOut,
+      bytes_out: this.#bytesOut,
+      buffered_bytes: this.#closed ? 0 : this.#socket.bufferedBytes(),
+    };
+  }
+
+  message(text: string | null): void {
+    if (this.#closed) return;
+    this.#messagesIn += 1;
+    if (!this.#withinRate() || this.#tooLarge(text)) return;
+    if (this.#waiting) this.#wait(this.#waiting, text);
+    else this.#take(text);
+  }
+
+  /** Bytes as they came: what waits must be small as well. */
+  #tooLarge(text: string | null): boolean {
+    const { messageBytes, strangerBytes } = socketLimits;
+    const most = this.#record.agentId ? messageBytes : strangerBytes;
+    if (text === null || Buffer.byteLength(text) <= most) return false;
+    const until = this.#record.agentId ? '' : ' before auth_ok';
+    this.#error('INVALID_REQUEST', 'TOO_LARGE', `messages have ${most} bytes at most${until}`);
+    this.end('tooLarge');
+    return true;
+  }
+
+  #wait(waiting: (string | null)[], text: string | null): void {
+    const { waitingMessages, waitingBytes } = socketLimits;
+    const bytes = waiting.reduce((sum, one) => sum + (one?.length ?? 0), text?.length ?? 0);
+    if (waiting.length < waitingMessages && bytes <= waitingBytes) return void waiting.push(text);
+    this.#error('RATE_LIMITED', 'QUOTA_USED', 'too many messages before an answer');
+    this.end('tooFast');
+  }
+
+  #take(text: string | null): void {
+    if (text === null) return this.#bad('a binary message: messages are JSON texts');
+    const read = readClientMessage(text);
+    if ('problem' in read) this.#bad(read.problem, read.pointer);
+    else this.#dispatch(read.message);
+  }
+
+  pong(): void {
+    this.#unansweredPings = 0;
+    this.pinged();
+  }
+
+  /** The transport answers by itself; more often than anybody needs is a flood. */
+  pinged(): void {
+    if (this.#closed) return;
+    const { controlsPerMinute } = socketLimits;
+    if (this.#controls.count(this.#all.steady()) > controlsPerMinute) this.end('tooFast');
+  }
+
+  drained(): void {
+    if (!this.#closed) this.#all.feed.drained(this.#subscriber);
+  }
+
+  closed(code: number): void {
+    this.#finish(code, 'closed by the client');
+  }
+
+  /** A heartbeat: two that stay unanswered end the connection. */
+  beat(): void {
+    if (this.#closed) return;
+    if (this.#unansweredPings >= socketLimits.missedHeartbeats) return this.#close(1001, 'no pong');
+    this.#unansweredPings += 1;
+    this.#socket.ping();
+  }
+
+  giveWay(): void {
+    const most = socketLimits.connectionsPerAgent;
+    this.#error('RATE_LIMITED', 'QUOTA_USED', `an agent has ${most} connections at most`);
+    this.end('tooMany');
+  }
+
+  end(why: keyof typeof closeCodes): void {
+    const { code, meaning } = closeCodes[why];
+    this.#close(code, meaning);
+  }
+
+  #dispatch(message: AnyClientMessage): void {
+    if (message.type === 'auth') this.#authInTurn(message);
+    else if (!this.#record.agentId) {
+      this.#error('INVALID_SIGNATURE', 'MISSING', 'auth must be the first message');
+      this.end('unauthenticated');
+    } else if (message.type === 'subscribe') this.#subscribe(message);
+    else if (message.type === 'unsubscribe') this.#unsubscribe(message);
+    else this.#say('pong', { id: message.id, server_time: formatInstant(this.#all.now()) });
+  }
+
+  /** Messages behind an auth wait for it: a client need not. */
+  #authInTurn(message: ClientMessage['auth']): void {
+    this.#waiting = [];
+    this.#auth(message)
+      .catch((error: unknown) => {
+        // A full queue or a closing network: the client tries again later.
+        this.#error('NETWORK_ERROR', 'QUEUE_FULL', (error as Error).message);
+        this.#close(1013, 'try again later');
+      })
+      .finally(() => this.#resume());
+  }
+
+  #resume(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    while (waiting.length > 0 && !this.#closed) {
+      this.#take(waiting.shift()!);
+      // Another auth is being verified: what is left waits for that.
+      if (this.#waiting) (this.#waiting as (string | null)[]).push(...waiting.splice(0));
+    }
+  }
+
+  async #auth(message: ClientMessage['auth']): Promise<void> {
+    const already = 'this connection is authenticated already';
+    if (this.#record.agentId) return this.#error('INVALID_REQUEST', 'SCHEMA', already);
+    const answer = await authenticate(this.#all, message);
+    if (this.#closed) return;
+    if ('publicKey' in answer) return this.#authenticated(answer.publicKey);
+    const { code, reason, message: why } = answer.refusal;
+    const details = { server_time: formatInstant(this.#all.now()), kind: 'auth' };
+    this.#error(code, reason, why, details);
+    this.end(code === 'INVALID_AGENT' ? 'unknownAgent' : 'unauthenticated');
+  }
+
+  #authenticated(publicKey: string): void {
+    const id = agentId(publicKey);
+    if (this.#authTimer) clearTimeout(this.#authTimer);
+    this.#record.agentId = id;
+    this.#subscriber.agent = id;
+    this.#all.authenticated(this.#record);
+    this.#record.publicKey = publicKey;
+    this.#record.authenticatedAt = this.#all.now();
+    this.#say('auth_ok', {
+      connection_id: this.#record.id,
+      agent_id: id,
+      epoch: this.#all.network.epoch,
+      last_seq: this.#all.feed.head,
+      heartbeat_ms: socketLimits.heartbeatMs,
+    });
+  }
+
+  #subscribe({ topics, since }: ClientMessage['subscribe']): void {
+    if (!this.#known(topics)) return;
+    if (since && this.#subscribedOnce) {
+      return this.#error('INVALID_REQUEST', 'SCHEMA', 'since stands in the first subscribe only');
+    }
+    const { feed, network } = this.#all;
+    const first = !this.#subscribedOnce;
+    this.#subscribedOnce = true;
+    for (const topic of topics) this.#subscriber.topics.add(topic);
+    const head = feed.head;
+    const known = since?.epoch === network.epoch && since.seq <= head;
+    const gap = since !== undefined && (!known || since.seq < feed.resumable);
+    // Another history, or too long ago: what is held is replayed from its beginning.
+    const from = since === undefined ? head : gap ? feed.resumable : since.seq;
+    if (since !== undefined) this.#all.resumed += 1;
+    const begin = (replay: number) => {
+      if (this.#closed) return;
+      const told = [...this.#subscriber.topics].sort();
+      this.#say('subscribed', { topics: told, epoch: network.epoch, last_seq: head, replay, gap });
+      if (!first) return;
+      this.#subscriber.cursor = from;
+      this.#subscriber.catchingUp = from < head;
+      feed.add(this.#subscriber);
+    };
+    if (from === head) return begin(0);
+    // Counted in pieces; what comes meanwhile waits for it.
+    this.#waiting = [];
+    feed.count(this.#subscriber, { from, to: head, alive: () => !this.#closed }, (replay) => {
+      begin(replay);
+      this.#resume();
+    });
+  }
+
+  #unsubscribe({ topics }: ClientMessage['unsubscribe']): void {
+    if (!this.#known(topics)) return;
+    for (const topic of topics) this.#subscriber.topics.delete(topic);
+    this.#say('unsubscribed', { topics: [...this.#subscriber.topics].sort() });
+  }
+
+  #known(topics: readonly string[]): boolean {
+    const problem = topicProblem(topics);
+    if (problem !== null) this.#error('INVALID_REQUEST', 'UNKNOWN_TOPIC', problem);
+    return problem === null;
+  }
+
+  #bad(why: string, pointer?: string): void {
+    const details = pointer === undefined ? {} : { pointer };
+    this.#error('INVALID_REQUEST', 'SCHEMA', why, details);
+    this.#malformed += 1;
+    if (this.#malformed >= socketLimits.malformed) this.end('malformed');
+  }
+
+  /** A message beyond the rate is not looked at; the third time ends the connection. */
+  #withinRate(): boolean {
+    const most = socketLimits.messagesPerMinute;
+    if (this.#received.count(this.#all.steady()) <= most) return true;
+    this.#warnings += 1;
+    this.#error('RATE_LIMITED', 'QUOTA_USED', `more than ${most} messages a minute`);
+    if (this.#warnings >= socketLimits.warnings) this.end('tooFast');
+    return false;
+  }
+
+  #authTimedOut(): void {
+    if (this.#closed || this.#record.agentId) return;
+    this.#error('INVALID_SIGNATURE', 'MISSING', `no auth within ${socketLimits.authMs} ms`);
+    this.end('authTimeout');
+  }
+
+  #say(type: string, data: unknown): void {
+    this.#socket.send(JSON.stringify({ type, data }));
+  }
+
+  #error(code: ErrorCode, reason: Reason, message: string, more: object = {}): void {
+    const details = { reason, ...more };
+    this.#socket.send(JSON.stringify({ type: 'error', error: { code, message, details } }));
+  }
+
+  #close(code: number, reason: string): void {
+    if (this.#closed) return;
+    this.#finish(code, reason);
+    this.#socket.close(code, reason);
+  }
+
+  #finish(code: number, reason: string): void {
+    if (this.#closed) return;
+    this.#all.ended(this.#record, code, reason);
+    this.#closed = true;
+    if (this.#authTimer) clearTimeout(this.#authTimer);
+    this.#all.feed.remove(this.#subscriber);
+  }
+
+  /** The socket, counting what leaves. */
+  #counted(socket: Socket): Socket {
+    return {
+      ...socket,
+      send: (text) => {
+        this.#messagesOut += 1;
+        this.#bytesOut += text.length;
+        const taken = socket.send(text);
+        // Never a hole: who misses one message gets no more.
+        if (!taken) this.end('slow');
+        return taken;
+      },
+    };
+  }
+}

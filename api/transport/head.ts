@@ -1,0 +1,94 @@
+/** What both transports check of a request's head before anything else looks at it. */
+import { type Refusal, refuse } from '../../engine/index.js';
+import type { Entry, HttpRequest, HttpResponse } from './transport.js';
+
+/** Headers as they came, in order. */
+export class Head {
+  readonly headers = new Map<string, string>();
+  /** The first of the headers that must stand once and stood twice. */
+  #twice: string | null = null;
+  #strange = false;
+
+  add(name: string, value: string): void {
+    const key = name.toLowerCase();
+    const known = this.headers.get(key);
+    if (known === undefined) {
+      this.headers.set(key, value);
+      this.#strange ||= !TOKEN.test(key);
+    } else {
+      if (single.has(key)) this.#twice ??= name;
+      this.headers.set(key, `${known}, ${value}`);
+    }
+  }
+
+  /**
+   * Why this is no request to trust: proxies and servers that disagree about where a request ends
+   * take one inside another. The connection is closed, and nothing after it is read.
+   */
+  get fault(): Refusal | null {
+    const { headers } = this;
+    if (headers.has('transfer-encoding')) {
+      const message = 'Transfer-Encoding is not taken; send the body whole, with a Content-Length';
+      return refuse('LENGTH_REQUIRED', message);
+    }
+    if (this.#twice) return refuse('SCHEMA', `the header ${this.#twice} stands twice`);
+    if (this.#strange) return refuse('SCHEMA', 'the name of a header is not a token of RFC 9110');
+    const length = headers.get('content-length');
+    if (length === undefined || LENGTH.test(length)) return null;
+    return refuse('SCHEMA', `Content-Length is ${shown(length)}; expected a number of bytes`);
+  }
+
+  /** Whether anything follows the head. */
+  get hasBody(): boolean {
+    return this.headers.has('content-length');
+  }
+
+  /** The body's declared length, or null. */
+  get contentLength(): number | null {
+    const text = this.headers.get('content-length');
+    return text !== undefined && LENGTH.test(text) ? Number(text) : null;
+  }
+}
+
+/** `tchar` of RFC 9110, in lower case. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const LENGTH = /^\d{1,15}$/;
+const single = new Set(['content-length', 'host']);
+
+const shown = (text: string) => JSON.stringify(text.slice(0, 32));
+
+/** Collects a body for as long as the application takes it; beyond that it keeps nothing. */
+export class BodyCollector {
+  readonly #entry: Entry;
+  #chunks: Uint8Array[] = [];
+  /** Whether there is more than is taken. */
+  refused = false;
+
+  constructor(entry: Entry) {
+    this.#entry = entry;
+    this.refused = !entry.wanted;
+  }
+
+  /** `chunk` is copied when it is the transport's memory. */
+  add(chunk: Uint8Array): void {
+    if (this.refused) return;
+    if (this.#entry.take(chunk.length)) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.refused = true;
+    this.#chunks = [];
+  }
+
+  take(): HttpRequest['body'] {
+    if (this.refused) return 'unread';
+    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+  }
+}
+
+/** Header values may not carry line ends: no transport filters them all. */
+export const safeValue = (value: string): string =>
+  value.includes('\r') || value.includes('\n') ? value.replaceAll(/[\r\n]/g, ' ') : value;
+
+export const safeHeaders = ({ headers }: HttpResponse): [string, string][] =>
+  Object.entries(headers).map(([name, value]) => [name, safeValue(value)]);

@@ -1,0 +1,65 @@
+/** The fast transport: uWebSockets.js. Its memory is gone when a callback returns: copy at once. */
+
+import type { HttpResponse, us_listen_socket, us_socket } from 'uWebSockets.js';
+import { Flight } from './in-flight.js';
+import { listenProblem } from './listen-problem.js';
+import type { Application, Listening, Transport } from './transport.js';
+import { addressOf, Exchange, requestOf } from './uws-exchange.js';
+import { sockets } from './uws-sockets.js';
+
+type Uws = typeof import('uWebSockets.js');
+
+/** The transport, or null where its binary does not load (musl, Node 24 and later). */
+export async function uwsTransport(): Promise<Transport | null> {
+  let uws: Uws;
+  try {
+    uws = await import('uWebSockets.js');
+  } catch {
+    return null;
+  }
+  return { name: 'uws', listen: (application, address) => listen(uws, application, address) };
+}
+
+async function listen(
+  uws: Uws,
+  application: Application,
+  { host, port }: { host: string; port: number },
+): Promise<Listening> {
+  const flight = new Flight(application.limits);
+  const app = uws
+    .App()
+    .filter((res, change) => met(application, res, change))
+    .ws(application.socketPath, sockets(application, flight))
+    .any('/*', (res, req) => {
+      const { head, request } = requestOf(res, req);
+      new Exchange(application, flight, res, request).begin(head);
+    });
+  const socket = await new Promise<us_listen_socket | false>((resolve) => {
+    // The library takes host, port and options together; its types know only pairs of them.
+    const listenOn = app.listen as unknown as ListenOn;
+    listenOn.call(app, host, port, EXCLUSIVE_PORT, resolve);
+  });
+  if (!socket) throw await listenProblem({ host, port });
+  return {
+    port: uws.us_socket_local_port(socket as unknown as us_socket),
+    async close() {
+      uws.us_listen_socket_close(socket);
+      await flight.landed();
+      app.close();
+    },
+  };
+}
+
+/** A connection began, or ended: then the library knows its address no more. */
+function met(application: Application, res: HttpResponse, change: number): void {
+  if (change > 0 && !application.accepts(addressOf(res))) res.close();
+}
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: by default a second server would share the port in silence. */
+const EXCLUSIVE_PORT = 1;
+type ListenOn = (
+  host: string,
+  port: number,
+  options: number,
+  listening: (socket: us_listen_socket | false) => void,
+) => void;
