@@ -51,6 +51,7 @@ export interface Admitted {
   inputSha256(): string;
 }
 
+/** A well-formed request, or why it is none. */
 export type Admission = Admitted | { refusal: Refusal };
 
 const drafters: { [K in CommandKind]: Drafter<K> } = {

@@ -43,6 +43,7 @@ export type Summary = Omit<ReturnType<typeof metricsOf>, 'tps'> & {
 
 const headFields = Object.keys(Head.properties) as (keyof Head)[];
 
+/** The state machine alone, without log, clock or disk: entries in, steps out. */
 export class Engine {
   readonly #state: State;
   #last: Position;
@@ -67,6 +68,7 @@ export class Engine {
     return new Engine(restoreState(genesis, reader, last.at), last);
   }
 
+  /** The last applied entry and event. */
   get position(): Position {
     return this.#last;
   }

@@ -3,7 +3,15 @@ import type { Answer, Command, Reason, Refusal } from '../protocol/schema/index.
 import { refuse } from '../protocol/schema/index.js';
 import type { State } from './state.js';
 
-/** Every command has exactly one outcome. */
+/**
+ * What became of a command; each has exactly one.
+ *
+ * - `accepted`: done, logged; `data` is the answer.
+ * - `duplicate`: it had been done before; `data` is the present record, and nothing changed.
+ * - `refused`: nothing changed, nothing is logged.
+ * - `equivocation`: a second, different vote: refused to the caller, yet logged, because the signed
+ * evidence counts.
+ */
 export type Outcome =
   | { result: 'accepted'; data: Answer }
   | { result: 'duplicate'; data: Answer }

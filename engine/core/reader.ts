@@ -1,6 +1,7 @@
 /** What the engine asks of its host: synchronous reads of what it does not hold in memory. */
 import type { ProposeCommand, RecordKey, RecordOf, Table } from '../protocol/schema/index.js';
 
+/** What the engine asks of its host: synchronous reads of what it does not hold in memory. */
 export interface Reader {
   /** A record as of the last applied entry, committed or not. */
   read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined;

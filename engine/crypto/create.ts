@@ -7,8 +7,14 @@ import { sodium } from './verifiers/libsodium.js';
 import { createOffVerifier } from './verifiers/off.js';
 import { createReferenceVerifier } from './verifiers/reference.js';
 
+/**
+ * Who checks signatures: libsodium in worker threads (`pool`) or in this thread (`inline`),
+ * JavaScript (`reference`, slow), or nobody (`off`, for simulations). All that check agree on every
+ * bit.
+ */
 export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
 
+/** Options of {@link createVerifier}. */
 export interface VerifierOptions {
   /** Worker threads of `pool`, 2 by default. */
   threads?: number;
@@ -17,8 +23,21 @@ export interface VerifierOptions {
 }
 
 /**
- * Where libsodium does not load, `pool` and `inline` verify with the reference, which gives the
- * same verdicts, and `warn` is told once.
+ * Makes a verifier; close it when its networks are closed. Where libsodium does not load, `pool`
+ * and `inline` verify with the reference, which gives the same answers, and `warn` is called once.
+ *
+ * @example
+ * ```ts
+ * import { createVerifier, generateKeyPair, sign } from 'folkmoot';
+ *
+ * const verifier = createVerifier('pool', { threads: 1 });
+ * const keys = generateKeyPair();
+ * const message = new TextEncoder().encode('hello');
+ * const job = { publicKey: keys.publicKey, message, signature: sign(message, keys) };
+ * const wrong = { ...job, message: new TextEncoder().encode('bye') };
+ * console.log(await verifier.verify([job, wrong])); // [ true, false ]
+ * await verifier.close();
+ * ```
  */
 export function createVerifier(kind: VerifierKind, options: VerifierOptions = {}): Verifier {
   const usesSodium = kind === 'pool' || kind === 'inline';

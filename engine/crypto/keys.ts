@@ -6,6 +6,7 @@ import { sodium } from './verifiers/libsodium.js';
 
 const seedBytes = 32;
 
+/** An Ed25519 key pair. */
 export interface KeyPair {
   /** 32 bytes. */
   readonly publicKey: Uint8Array;

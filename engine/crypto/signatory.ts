@@ -2,6 +2,7 @@
 import type { Signatory } from '../protocol/compose.js';
 import { type KeyPair, sign } from './index.js';
 
+/** A signer for the functions that compose requests, out of a key pair of this process. */
 export function signatory(keys: KeyPair): Signatory {
   return {
     publicKey: keys.publicKeyHex,

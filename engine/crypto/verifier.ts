@@ -28,6 +28,7 @@ export interface VerifierStats {
   batchSizes: number[];
 }
 
+/** Checks Ed25519 signatures in batches, by one rule whatever checks them. */
 export interface Verifier {
   readonly name: string;
   readonly stats: VerifierStats;

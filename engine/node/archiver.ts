@@ -12,6 +12,7 @@ import {
   StoreError,
 } from '../store/index.js';
 
+/** How a network moves its past into compressed segments while it serves: see docs/archives.md. */
 export interface ArchiveOptions {
   /** Moves the past into segments, all but about this many of the last entries. Default: none. */
   archiveAfter?: number;

@@ -1,5 +1,6 @@
 /** Where engine time comes from: the host's clock live, a given one in simulation. */
 
+/** Where engine time comes from: milliseconds since 1970 that never descend. */
 export interface Clock {
   /** Milliseconds since 1970; never descends. */
   now(): number;
@@ -32,6 +33,10 @@ export interface VirtualClock extends Clock {
   set(at: number): void;
 }
 
+/**
+ * A clock that stands at `start` (milliseconds since 1970) until it is set: deadlines of a network
+ * on it fire by `network.advance()` or with the next request.
+ */
 export function virtualClock(start: number): VirtualClock {
   let time = start;
   return {
@@ -69,4 +74,10 @@ export class Alarm {
 }
 
 /** How long an overdue deadline waits for the queue or the disk. */
-export const OVERDUE_MS = 100;
+const OVERDUE_MS = 100;
+
+/** When a deadline fires; one that is overdue because nothing can be written, a bit later. */
+export function alarmTime(deadline: number | null, now: number): number | null {
+  if (deadline === null) return null;
+  return deadline < now ? now + OVERDUE_MS : deadline + 1;
+}

@@ -12,6 +12,7 @@ export interface ToldEvent {
   json: string;
 }
 
+/** A step as bytes: what is stored, sent and covered by the digest. */
 export interface EncodedStep {
   events: ToldEvent[];
   changes: RecordChange[];
@@ -19,6 +20,7 @@ export interface EncodedStep {
   results: string[];
 }
 
+/** Encodes what one entry did: canonical JSON of its events and changed records. */
 export function encodeStep(step: Step): EncodedStep {
   const events = step.events.map((event) => ({
     seq: event.seq,

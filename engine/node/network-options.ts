@@ -2,11 +2,29 @@
 
 import type { Outcome } from '../core/index.js';
 import type { Verifier } from '../crypto/index.js';
-import type { Event } from '../protocol/schema/index.js';
+import { type Event, type Reason, refuse } from '../protocol/schema/index.js';
 import type { ArchiveOptions } from './archiver.js';
 import type { Clock } from './clock.js';
 import type { GenesisOptions } from './open-store.js';
 
+/**
+ * What a network is opened with: where it is kept, its parameters, who checks signatures.
+ *
+ * @example
+ * ```ts
+ * import { createVerifier, Network, type NetworkOptions } from 'folkmoot';
+ *
+ * const verifier = createVerifier('inline');
+ * const genesis = { network_id: 'demo', policy: 'majority' } as const;
+ * const options: NetworkOptions = { path: 'kept', genesis, verifier };
+ * const first = await Network.open(options);
+ * await first.close();
+ * const again = await Network.open(options); // goes on where it was left
+ * console.log(again.read.position.seq, again.genesis.voting_period_ms); // 0 30000
+ * await again.close();
+ * await verifier.close();
+ * ```
+ */
 export interface NetworkOptions extends ArchiveOptions {
   /**
    * A folder, made if it is missing; or `memory: true`, which dies with the process. With
@@ -31,6 +49,11 @@ export interface Applied {
   /** What it and the deadlines before it caused. Not to be told elsewhere before `durable`. */
   events: readonly Event[];
   durable: Promise<void>;
+}
+
+/** A refusal that is the network's own: it takes nothing now. */
+export function no(reason: Reason, why: string): Outcome {
+  return { result: 'refused', refusal: refuse(reason, why) };
 }
 
 /** The default of `onFatal`: restart is the recovery. */

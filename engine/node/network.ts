@@ -18,7 +18,6 @@ import {
   type Entry,
   type Event,
   type Genesis,
-  type Reason,
   type Refusal,
   refuse,
   type SignedRequest,
@@ -26,15 +25,34 @@ import {
 } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
 import type { Store, StoreMeta } from '../store/index.js';
-import { Alarm, type Clock, OVERDUE_MS, systemClock } from './clock.js';
+import { Alarm, alarmTime, type Clock, systemClock } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import { encodeStep, type ToldEvent } from './encode.js';
 import { Followers } from './followers.js';
-import { type Applied, endProcess, type NetworkOptions } from './network-options.js';
+import { type Applied, endProcess, type NetworkOptions, no } from './network-options.js';
 import { type OpenedStore, openStore } from './open-store.js';
 import type { Overlay } from './overlay.js';
 import { type View, Views } from './views.js';
 
+/**
+ * A network in this process: requests are verified, applied in order, committed in groups, and then
+ * answered and published. Its state always equals the end of its log.
+ *
+ * @example
+ * ```ts
+ * import { composeRegister, createVerifier, generateKeyPair, Network, signatory } from 'folkmoot';
+ *
+ * const verifier = createVerifier('inline');
+ * const genesis = { network_id: 'demo' };
+ * const network = await Network.open({ memory: true, genesis, verifier });
+ * const ada = { name: 'Ada', personality: 'lawful', capabilities: ['validator'] as const };
+ * const request = composeRegister(signatory(generateKeyPair()), new Date().toISOString(), ada);
+ * const outcome = await network.submit(await network.verify(request));
+ * console.log(outcome.result, network.read.networkState().active_validators); // accepted 1
+ * await network.close();
+ * await verifier.close();
+ * ```
+ */
 export class Network {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -45,6 +63,7 @@ export class Network {
   readonly #queue: CommitQueue<View>;
   readonly #onFatal: (error: Error) => void;
   readonly #followers = new Followers();
+  /** Its parameters, as entry 0 has them. */
   readonly genesis: Genesis;
   /** Whether signatures are verified at all: a simulation may leave that out. */
   readonly verifies: boolean;
@@ -87,13 +106,14 @@ export class Network {
   /**
    * Opens a network, new or where it was left.
    * @throws {StoreError} when the folder is locked, of another network, damaged or unreadable.
+   * @throws {TypeError} when neither `path` nor `memory` is given, or a parameter is out of bounds.
    */
   static async open(options: NetworkOptions): Promise<Network> {
     const opened = await openStore(options, options.clock ?? systemClock());
     return new Network(options, opened, options.clock ?? systemClock(opened.meta.at));
   }
 
-  /** Checks form and signatures; freshness is the caller's, whose clock it is. */
+  /** Checks form and signatures; whether the timestamp is recent is for the caller to check. */
   async verify(request: SignedRequest): Promise<Verified | { refusal: Refusal }> {
     const admitted = admit(request, this.genesis.network_id);
     return 'refusal' in admitted ? admitted : this.verifyAdmitted(admitted);
@@ -108,8 +128,9 @@ export class Network {
   /** What `verifyAdmitted` gives, at once, where nothing is verified; it throws elsewhere. */
   takeUnverified = (admitted: Admitted) => takeUnverified(admitted, this.#verifier, this.knows);
 
-  /** The request's own signature; those inside it follow after a look at what it asks. */
+  /** Checks the request's own signature: null when it holds. */
   verifyOwn = (admitted: Admitted) => verifyOwn(admitted, this.#verifier, this.knows);
+  /** Checks the signatures inside a request whose own one holds. */
   verifyInner = (admitted: Admitted) => verifyInner(admitted, this.#verifier);
 
   /** One signature of a known key, over any text: what no command carries. */
@@ -223,10 +244,6 @@ export class Network {
 
   /** Why nothing can be done now, or null. */
   #unable(): Outcome | null {
-    const no = (reason: Reason, why: string): Outcome => ({
-      result: 'refused',
-      refusal: refuse(reason, why),
-    });
     if (this.#state === 'failed') return no('STOPPING', 'the network failed; open it again');
     if (this.#state !== 'open') return no('STOPPING', 'the network is closing');
     if (!this.#queue.hasRoom) return no('DISK_FULL', 'too little free space to write; make room');
@@ -272,11 +289,8 @@ export class Network {
     this.#setAlarm();
   }
 
-  /** For the next deadline; for one that is overdue because nothing can be written, a bit later. */
   #setAlarm(): void {
-    const due = this.#engine.nextDeadline();
-    const overdue = due !== null && due < this.#now();
-    this.#alarm.set(overdue ? this.#now() + OVERDUE_MS : due === null ? null : due + 1);
+    this.#alarm.set(alarmTime(this.#engine.nextDeadline(), this.#now()));
   }
 
   /** A throw inside the engine is a bug: its state cannot be trusted any more. */

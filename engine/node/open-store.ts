@@ -26,6 +26,9 @@ import type { Clock } from './clock.js';
 import { encodeStep } from './encode.js';
 import { Overlay } from './overlay.js';
 
+/**
+ * The parameters of a network: its name, and whatever shall differ from {@link genesisDefaults}.
+ */
 export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
 
 export interface OpenStoreOptions extends ArchiveOptions {

@@ -32,6 +32,10 @@ export interface View {
 /** A score as it is shown: 0 to 100. */
 const shown = (score: number) => score / 10_000;
 
+/**
+ * Reads of what is committed, from the store and the committed view. Ids and hashes are lower-case
+ * hex.
+ */
 export class Views {
   readonly #store: Store;
   readonly #genesis: Genesis;
@@ -44,6 +48,7 @@ export class Views {
   #state: { now: number; value: Readonly<NetworkState> } | null = null;
   #agents: Readonly<AgentList> | null = null;
 
+  /** @internal */
   constructor(store: Store, genesis: Genesis, clock: Clock, view: View) {
     this.#store = store;
     this.#genesis = genesis;
@@ -51,6 +56,11 @@ export class Views {
     this.#view = view;
   }
 
+  /**
+   * What is committed now. The network's own.
+   *
+   * @internal
+   */
   swap(view: View): void {
     this.#view = view;
     this.#state = null;
@@ -62,6 +72,7 @@ export class Views {
     return this.#view.meta;
   }
 
+  /** The network as a whole, as of now. */
   networkState(): Readonly<NetworkState> {
     const { meta, summary } = this.#view;
     const now = Math.max(this.#clock.now(), meta.at);
@@ -80,6 +91,7 @@ export class Views {
     return value;
   }
 
+  /** An agent, or undefined where none has this id. */
   agent(agentId: string): AgentView | undefined {
     const profile = this.record('agents', agentId);
     if (!profile) return undefined;
@@ -129,6 +141,7 @@ export class Views {
     return Object.freeze(list);
   }
 
+  /** An agent's scores, or undefined where none has this id. */
   reputation(agentId: string): ReputationView | undefined {
     const profile = this.record('agents', agentId);
     if (!profile) return undefined;
@@ -152,6 +165,7 @@ export class Views {
     }
   }
 
+  /** A block, or undefined where none has this hash. */
   block(hash: string): BlockView | undefined {
     const block = this.record('blocks', hash);
     return block && this.#blockView(block);

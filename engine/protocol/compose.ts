@@ -26,7 +26,25 @@ export interface Signatory {
 
 const encoder = new TextEncoder();
 
-/** The text that a request's signature covers; `raw` is its body, parsed. */
+/**
+ * The text that a request's signature covers; `raw` is its body, parsed.
+ *
+ * @example
+ * ```ts
+ * import { composeVote, createVerifier, generateKeyPair, signatory, signingInput } from 'folkmoot';
+ *
+ * const keys = generateKeyPair();
+ * const fields = { block_hash: 'ab'.repeat(32), decision: 'approve' } as const;
+ * const vote = composeVote(signatory(keys), '2026-01-01T00:00:00Z', fields);
+ * const body: { signature: string } = JSON.parse(new TextDecoder().decode(vote.body));
+ * const message = new TextEncoder().encode(signingInput(vote, body));
+ * const signature = Uint8Array.from(Buffer.from(body.signature, 'hex'));
+ * const verifier = createVerifier('inline');
+ * const jobs = [{ publicKey: keys.publicKey, message, signature }];
+ * console.log(await verifier.verify(jobs)); // [ true ]
+ * await verifier.close();
+ * ```
+ */
 export function signingInput(
   request: SignedRequest,
   raw: Readonly<Record<string, unknown>>,
@@ -70,6 +88,10 @@ function signedInHeader(
   return { kind, public_key: by.publicKey, target, timestamp, signature, body };
 }
 
+/**
+ * What an agent says of itself: a personality (any name; scripted agents know some), a name of 1 to
+ * 64 characters, and what it can do.
+ */
 export interface Registration {
   personality: string;
   name: string;
@@ -77,10 +99,22 @@ export interface Registration {
   capabilities: readonly ('validator' | 'producer')[];
 }
 
+/**
+ * Composes a signed registration. The agent's id follows from its key: `agentId` of
+ * `folkmoot/signing`.
+ *
+ * @param timestamp when it is signed, RFC 3339; a server refuses what is more than 5 minutes off.
+ */
 export function composeRegister(by: Signatory, timestamp: string, fields: Registration) {
   return signedInHeader('register', by, timestamp, { public_key: by.publicKey, ...fields });
 }
 
+/**
+ * Composes a signed status update of the agent `agentId`, who must be the signer. Each must be
+ * signed later than the one before.
+ *
+ * @param timestamp when it is signed, RFC 3339.
+ */
 export function composeStatus(
   by: Signatory,
   timestamp: string,
@@ -90,6 +124,10 @@ export function composeStatus(
   return signedInHeader('status', by, timestamp, fields, agentId);
 }
 
+/**
+ * A vote: on which block, what, why (up to 1,024 characters), and memes that it refers to (up to 16
+ * ids).
+ */
 export interface VoteFields {
   block_hash: string;
   decision: Decision;
@@ -97,6 +135,12 @@ export interface VoteFields {
   meme_references?: readonly string[];
 }
 
+/**
+ * Composes a signed vote. A second, different vote on a block is an equivocation: it costs
+ * reputation.
+ *
+ * @param timestamp when it is signed, RFC 3339.
+ */
 export function composeVote(by: Signatory, timestamp: string, fields: VoteFields) {
   return signedInBody('vote', by, { ...fields, timestamp });
 }
@@ -109,7 +153,13 @@ export interface SignedTransaction {
   signature: string;
 }
 
-/** `bySender` says that the signer is not the producer. */
+/**
+ * Composes one signed transaction of a proposal.
+ *
+ * @param networkId the network that it is for: it is valid on no other.
+ * @param data up to 4,096 characters; what it means is the application's.
+ * @param bySender whether the signer is somebody else than the producer.
+ */
 export function composeTransaction(
   by: Signatory,
   networkId: string,
@@ -121,6 +171,10 @@ export function composeTransaction(
   return { hash, data, ...(bySender ? { sender: by.publicKey } : {}), signature };
 }
 
+/**
+ * A block: the head that it follows, its transactions (up to 1,000), what it changes in the
+ * application state, and a meme.
+ */
 export interface ProposalFields {
   parent_hash: string;
   transactions: readonly SignedTransaction[];
@@ -128,16 +182,30 @@ export interface ProposalFields {
   meme_content?: { type: string; content: string; tags: readonly string[] };
 }
 
+/**
+ * Composes a signed block proposal.
+ *
+ * @param timestamp when it is signed, RFC 3339.
+ */
 export function composeProposal(by: Signatory, timestamp: string, fields: ProposalFields) {
   return signedInBody('propose', by, { ...fields, timestamp });
 }
 
+/**
+ * A meme: a caption of up to 280 characters, up to 10 tags, and the file (PNG, JPEG, GIF, WebP or
+ * text, up to 1 MiB).
+ */
 export interface MemeFields {
   caption: string;
   tags: readonly string[];
   file: Uint8Array;
 }
 
+/**
+ * Composes a signed meme; its file travels beside the signed fields, which hold its hash.
+ *
+ * @param timestamp when it is signed, RFC 3339.
+ */
 export function composeMeme(by: Signatory, timestamp: string, fields: MemeFields): SignedRequest {
   const { caption, tags, file } = fields;
   const form = { caption, content_sha256: sha256Hex(file), tags };
@@ -146,6 +214,7 @@ export function composeMeme(by: Signatory, timestamp: string, fields: MemeFields
   return { kind: 'meme', public_key: by.publicKey, target: '', timestamp, signature, body, file };
 }
 
+/** A message about a block, of up to 2,048 characters. */
 export interface DiscussFields {
   block_hash: string;
   message: string;
@@ -153,20 +222,39 @@ export interface DiscussFields {
   meme_references?: readonly string[];
 }
 
+/**
+ * Composes a signed message about a block.
+ *
+ * @param timestamp when it is signed, RFC 3339.
+ */
 export function composeDiscuss(by: Signatory, timestamp: string, fields: DiscussFields) {
   return signedInHeader('discuss', by, timestamp, { ...fields });
 }
 
+/**
+ * An alliance to found: whom to invite (1 to 31 ids of agents), what for, and how long it lasts (an
+ * ISO 8601 duration from PT1M to P30D; default PT1H).
+ */
 export interface AllianceFields {
   target_ids: readonly string[];
   purpose: string;
   duration?: string;
 }
 
+/**
+ * Composes a signed proposal of an alliance.
+ *
+ * @param timestamp when it is signed, RFC 3339.
+ */
 export function composeAlliancePropose(by: Signatory, timestamp: string, fields: AllianceFields) {
   return signedInHeader('alliance_propose', by, timestamp, { ...fields });
 }
 
+/**
+ * Composes a signed answer to an invitation.
+ *
+ * @param timestamp when it is signed, RFC 3339.
+ */
 export function composeAllianceRespond(
   by: Signatory,
   timestamp: string,
@@ -176,6 +264,11 @@ export function composeAllianceRespond(
   return signedInHeader('alliance_respond', by, timestamp, { accepted }, allianceId);
 }
 
+/**
+ * Composes a signed leave of an alliance.
+ *
+ * @param timestamp when it is signed, RFC 3339.
+ */
 export function composeAllianceLeave(by: Signatory, timestamp: string, allianceId: string) {
   return signedInHeader('alliance_leave', by, timestamp, {}, allianceId);
 }

@@ -4,6 +4,7 @@ import { limits } from './limits.js';
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** A value, or where (JSON Pointer) and why the bytes were refused. */
 export type JsonResult = { value: unknown } | { pointer: string; message: string };
 
 /** Parses bytes, or says where and why they are refused. */

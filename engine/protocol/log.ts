@@ -70,6 +70,10 @@ class FrameWriter {
 
 const writer = new FrameWriter();
 
+/**
+ * The parts, each preceded by its length as eight bytes, big-endian: how entries and results are
+ * hashed.
+ */
 export function frame(parts: readonly (string | Uint8Array)[]): Uint8Array {
   return Uint8Array.from(writer.begin().parts(parts).view());
 }
@@ -121,10 +125,12 @@ export class Digests {
     this.#state = Buffer.from(digest, 'hex');
   }
 
+  /** Hex, of the entries alone. */
   get logDigest(): string {
     return Buffer.from(this.#log).toString('hex');
   }
 
+  /** Hex, of the entries and all that followed from them. */
   get digest(): string {
     return Buffer.from(this.#state).toString('hex');
   }
@@ -154,6 +160,7 @@ export interface StoredEntry {
   digest: string;
 }
 
+/** A stored entry, taken apart: both digests, then the frame. */
 export function splitStored(stored: Uint8Array): StoredEntry {
   const hex = (from: number) =>
     Buffer.from(stored.subarray(from, from + DIGEST_BYTES)).toString('hex');

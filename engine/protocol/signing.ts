@@ -39,6 +39,7 @@ export interface SignedMeme {
   timestamp: string;
 }
 
+/** What is signed for a meme. */
 export function memeInput(meme: SignedMeme): string {
   return `agentnet-v1-meme\n${memeObject(meme)}`;
 }
@@ -93,6 +94,7 @@ export function responseInput(response: {
 
 const short = (text: string) => sha256Hex(text).slice(0, 32);
 
+/** The id of the agent with this public key (hex, in either case): `agent_` and 32 hex digits. */
 export function agentId(publicKey: string): string {
   return `agent_${short(`agentnet-v1-agent\n${lowerAscii(publicKey)}`)}`;
 }
@@ -103,6 +105,7 @@ export function blockHash(body: Body, producer: string, networkId: string): stri
   return sha256Hex(`agentnet-v1-blockhash\n${canonical(object)}`);
 }
 
+/** The id of a meme: of its poster's key and what was signed. */
 export function memeId(publicKey: string, meme: SignedMeme): string {
   return `meme_${short(`agentnet-v1-memeid\n${publicKey}\n${memeObject(meme)}`)}`;
 }

@@ -16,6 +16,10 @@ import { compareRecords, type Divergence } from './compare.js';
 import { Computed } from './computed.js';
 import type { LogLine } from './lines.js';
 
+/**
+ * What a replay found: whether all that was stored follows from the log, and the first place where
+ * it does not.
+ */
 export interface ReplayResult {
   match: boolean;
   /** Entries that were replayed, genesis included. */
@@ -27,6 +31,7 @@ export interface ReplayResult {
   first_divergence: Divergence | null;
 }
 
+/** What to replay and what to compare it with. */
 export interface ReplayOptions {
   /** Ascending from entry 0. */
   lines: Iterable<LogLine> | AsyncIterable<LogLine>;
@@ -43,6 +48,7 @@ export interface ReplayOptions {
   onStep?: (done: ReplayedStep) => void;
 }
 
+/** What one entry did, as it was recomputed. */
 export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes'> {
   entry: Entry;
   digest: string;
@@ -53,6 +59,26 @@ export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes'> {
 const CHUNK = 1_024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
+/**
+ * Recomputes a network from its log alone and compares what follows with what was stored.
+ *
+ * @throws {StoreError} when the log cannot be read.
+ *
+ * @example
+ * ```ts
+ * import { openLmdbStore, replay, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
+ * import { completeScenario, simulate } from 'folkmoot/sim';
+ *
+ * const scenario = completeScenario({ title: 'Small', population: 20, length: { blocks: 2 } });
+ * const { digest } = await simulate(scenario, { out: 'run' });
+ * const folder = { path: 'run/network', tables, schemaVersion: SCHEMA_VERSION };
+ * const stored = openLmdbStore({ ...folder, readOnly: true });
+ * const lines = storedLines(stored, 0, stored.meta()?.seq ?? 0);
+ * const result = await replay({ lines, stored });
+ * console.log(result.match, result.digest === digest); // true true
+ * await stored.close();
+ * ```
+ */
 export async function replay(options: ReplayOptions): Promise<ReplayResult> {
   const run = new Replay(options);
   try {

@@ -59,6 +59,7 @@ function contentHash({ body }: Entry): string {
   }
 }
 
+/** A log line as the JSON object that the command `log` prints. */
 export function printLine({ entry, logDigest, digest, file }: LogLine): PrintedLine {
   return {
     ...entry,
@@ -69,7 +70,11 @@ export function printLine({ entry, logDigest, digest, file }: LogLine): PrintedL
   };
 }
 
-/** @throws {StoreError} naming the line that is not an entry. */
+/**
+ * The log lines of a file that the command `log` printed, NDJSON.
+ *
+ * @throws {StoreError} `CORRUPT`, naming the line that is not an entry.
+ */
 export async function* fileLines(path: string): AsyncIterable<LogLine> {
   let number = 0;
   for await (const text of splitLines(createReadStream(path))) {

@@ -3,7 +3,10 @@
  * versions, at characters that JSON text may hold.
  */
 
-/** The last line needs no LF. Bytes that are not UTF-8 become U+FFFD. */
+/**
+ * The lines of a stream of UTF-8. The last line needs no LF; bytes that are not UTF-8 become
+ * U+FFFD.
+ */
 export async function* splitLines(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

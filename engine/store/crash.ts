@@ -29,6 +29,7 @@ export const crashPoints = [
   'output.before',
 ] as const;
 
+/** The name of a point at which a test can kill the process. */
 export type CrashPoint = (typeof crashPoints)[number];
 
 interface Plan {

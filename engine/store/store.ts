@@ -44,6 +44,7 @@ export interface StoreMeta {
   digest: string;
 }
 
+/** Which records of a table, in which order. */
 export interface RangeOptions {
   /** First key, inclusive. */
   from?: RecordKey;
@@ -54,6 +55,7 @@ export interface RangeOptions {
   limit?: number;
 }
 
+/** Where a network is kept: bytes by table and key, one batch at a time. */
 export interface Store {
   readonly kind: 'lmdb' | 'memory';
   /** Commits that became durable since the store was opened. */
@@ -114,6 +116,7 @@ export interface StoreArchive {
   freeBytes(): number;
 }
 
+/** What is wrong with a store; see docs/operating.md. */
 export type StoreErrorCode =
   | 'LOCKED'
   | 'OTHER_NETWORK'
@@ -126,7 +129,10 @@ export type StoreErrorCode =
   | 'FULL'
   | 'FAILED';
 
-/** What happened, what was expected, and which folder. */
+/**
+ * A store that cannot be opened, read or written: `code` says which, the message what happened and
+ * what was expected.
+ */
 export class StoreError extends Error {
   override name = 'StoreError';
   constructor(

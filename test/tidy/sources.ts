@@ -19,7 +19,7 @@ export const known = new Set(sources.map(({ path }) => path));
 export function filesIn(folder: string): string[] {
   if (!readdirSync(root).includes(folder)) return [];
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(ts|mjs|cjs)$/.test(name))
+    .filter((name) => /\.(ts|mjs|cjs)$/.test(name) && !name.includes('node_modules'))
     .map((name) => join(folder, name));
 }
 

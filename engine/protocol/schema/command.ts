@@ -120,17 +120,71 @@ export const AllianceLeaveCommand = Type.Object({
   alliance_id: AllianceId,
 });
 
+/**
+ * To become an agent of the network; `agent_id` follows from the key.
+ *
+ * @interface
+ */
 export type RegisterCommand = Static<typeof RegisterCommand>;
+/**
+ * To change one's own status; `signed_at` is in milliseconds since 1970.
+ *
+ * @interface
+ */
 export type StatusCommand = Static<typeof StatusCommand>;
+/**
+ * A validator's vote on a block.
+ *
+ * @interface
+ */
 export type VoteCommand = Static<typeof VoteCommand>;
+/**
+ * One transaction of a proposal: its hash, and the key whose signature it has.
+ *
+ * @interface
+ */
 export type ProposedTransaction = Static<typeof ProposedTransaction>;
+/**
+ * A producer's block: transactions, the change of the application state, a meme.
+ *
+ * @interface
+ */
 export type ProposeCommand = Static<typeof ProposeCommand>;
+/**
+ * A posted meme: its file by hash, `size` in bytes.
+ *
+ * @interface
+ */
 export type MemeCommand = Static<typeof MemeCommand>;
+/**
+ * A message about a block.
+ *
+ * @interface
+ */
 export type DiscussCommand = Static<typeof DiscussCommand>;
+/**
+ * To found an alliance with invited agents; `duration_ms` is its length in milliseconds.
+ *
+ * @interface
+ */
 export type AllianceProposeCommand = Static<typeof AllianceProposeCommand>;
+/**
+ * The answer to an invitation.
+ *
+ * @interface
+ */
 export type AllianceRespondCommand = Static<typeof AllianceRespondCommand>;
+/**
+ * To leave an alliance.
+ *
+ * @interface
+ */
 export type AllianceLeaveCommand = Static<typeof AllianceLeaveCommand>;
 
+/**
+ * A request after admission, told apart by `kind`: ids computed, defaults filled in, hex in lower
+ * case.
+ */
 export type Command =
   | RegisterCommand
   | StatusCommand
@@ -142,5 +196,10 @@ export type Command =
   | AllianceRespondCommand
   | AllianceLeaveCommand;
 
+/**
+ * What can be asked of a network: `register`, `status`, `vote`, `propose`, `meme`, `discuss` and
+ * the three of alliances.
+ */
 export type CommandKind = Command['kind'];
+/** The command of one kind. */
 export type CommandOf<K extends CommandKind> = Extract<Command, { kind: K }>;

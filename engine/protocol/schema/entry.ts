@@ -20,6 +20,10 @@ export interface SignedRequest {
   file?: Uint8Array;
 }
 
+/**
+ * What an entry of the log is: a command's kind, `tick` (a deadline that fired) or `genesis` (entry
+ * 0).
+ */
 export type EntryKind = 'genesis' | 'tick' | CommandKind;
 
 /** One line of the log. Genesis has its parameters as body; a tick has only its time. */
@@ -50,6 +54,10 @@ interface Carriage {
   signed: 'body' | 'form' | 'header';
 }
 
+/**
+ * How each kind of request travels over HTTP: method, path below the server's root, and where its
+ * signature stands.
+ */
 export const carriage: Record<CommandKind, Carriage> = {
   register: { method: 'POST', path: '/api/v1/agents/register', signed: 'header' },
   status: { method: 'PUT', path: '/api/v1/agents/{id}/status', signed: 'header' },

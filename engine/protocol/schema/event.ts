@@ -104,7 +104,9 @@ export const eventData = {
   }),
 } satisfies Record<string, TSchema>;
 
+/** The name of an event: the member `type` of each. */
 export type EventType = keyof typeof eventData;
+/** The member `data` of an event, by its type. Times are RFC 3339, scores 0 to 100. */
 export type EventData = { [T in EventType]: Static<(typeof eventData)[T]> };
 /** An event as a machine says it: not numbered yet. */
 export type Emitted = { [T in EventType]: { type: T; data: EventData[T] } }[EventType];

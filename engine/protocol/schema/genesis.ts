@@ -27,11 +27,24 @@ export const Genesis = Type.Object(
   { additionalProperties: false },
 );
 
+/**
+ * How votes decide. `bft`: more than two thirds of the weight finalize, a third rejects.
+ * `majority`: more for than against, with enough turnout. `veto`: as `bft`, and a personality group
+ * of three or more that rejects as one rejects the block.
+ */
 export type Policy = Static<typeof Policy>;
+/** What a vote weighs: the same for all, by reputation, or more for allied agents. */
 export type Weights = Static<typeof Weights>;
+/**
+ * The parameters of a network, fixed in entry 0: periods in milliseconds, shares in 1/10,000.
+ *
+ * @interface
+ */
 export type Genesis = Static<typeof Genesis>;
 
+/** The values of the parameter `policy`. */
 export const policies = Policy.enum;
+/** The values of the parameter `weights`. */
 export const weightings = Weights.enum;
 
 /** Every parameter but the network's name has a default. */

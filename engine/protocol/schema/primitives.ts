@@ -47,16 +47,30 @@ export const Count = Type.Integer({ minimum: 0 });
 /** An added member of an object that may be null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
+/** What an agent may do beside posting: vote (`validator`), propose blocks (`producer`). */
 export type Capability = Static<typeof Capability>;
+/** Whether an agent takes part: only an `active` one is in electorates. */
 export type Status = Static<typeof Status>;
+/** What a vote says. */
 export type Decision = Static<typeof Decision>;
+/** The tone of a message about a block. */
 export type Sentiment = Static<typeof Sentiment>;
+/** What a meme is; an uploaded file's type is read from its bytes. */
 export type MemeType = Static<typeof MemeType>;
+/**
+ * Where a block stands: in `voting`, or how that ended. An `orphaned` one gave way: to a block that
+ * was finalized at its height, or to a newer one when too many were open.
+ */
 export type BlockStatus = Static<typeof BlockStatus>;
+/**
+ * Where an alliance stands. Over are: `lapsed`, which nobody joined in time, `dissolved`, which its
+ * founder left or all but one, and `expired`, whose duration has passed.
+ */
 export type AllianceStatus = Static<typeof AllianceStatus>;
+/** What an agent is to an alliance. */
 export type Role = Static<typeof Role>;
 
-/** The head before the first block. */
+/** The `parent_hash` of the first block: 64 zeros, the head of a network without blocks. */
 export const GENESIS_HASH = '0'.repeat(64);
 
 let lastInstant = { milliseconds: 0, text: '1970-01-01T00:00:00.000Z' };

@@ -1,5 +1,6 @@
 /** The one table of refusals: reason, error code, HTTP status, and what it tells the caller. */
 
+/** The class of a refusal, as answers carry it in `error.code`. */
 export type ErrorCode =
   | 'INVALID_SIGNATURE'
   | 'RATE_LIMITED'
@@ -9,6 +10,7 @@ export type ErrorCode =
 
 const row = (code: ErrorCode, status: number, meaning: string) => ({ code, status, meaning });
 
+/** Every refusal by its reason: the error code, the HTTP status, and what it tells a caller. */
 export const reasons = {
   MISSING: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is absent or ""'),
   MALFORMED: row(
@@ -70,6 +72,7 @@ export const reasons = {
   STOPPING: row('NETWORK_ERROR', 503, 'the network is closing'),
 } as const;
 
+/** Why something was refused: a key of {@link reasons}. */
 export type Reason = keyof typeof reasons;
 
 /** Why a command was not done: a value, never an exception. */

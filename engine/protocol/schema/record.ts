@@ -166,7 +166,7 @@ export const records = {
     decision: Decision,
     meme_references: Type.Array(MemeId),
   }),
-  /** [block ordinal, agent ordinal]: the entry that holds the conflicting signed vote */
+  /** `[block ordinal, agent ordinal]`: the entry that holds the conflicting signed vote */
   equivocations: Type.Object({ entry: Count }),
   /** [transaction hash, signer's key] of a final transaction */
   transactions: Type.Object({ block_hash: Hash, height: Count, index: Count }),
@@ -194,17 +194,22 @@ export const records = {
   requests: Type.Object({ at: Milliseconds, alliance: Type.Optional(AllianceThen) }),
 } as const;
 
+/** The name of a table of records: see docs/protocol.md for what each holds. */
 export type Table = keyof typeof records;
+/** The shape of a record, by its table. Times are milliseconds since 1970 of engine time. */
 export type RecordOf = { [T in Table]: Static<(typeof records)[T]> };
 export type AgentProfile = Static<typeof AgentProfile>;
 export type AgentContext = Static<typeof AgentContext>;
+/** A member of {@link Standing}. */
 export type StandingField = (typeof standingFields)[number];
+/** An agent's reputation and attendance by name; scores in 1/10,000 of a point. */
 export type Standing = Record<StandingField, number>;
 export type BlockContext = Static<typeof BlockContext>;
 export type AllianceContext = Static<typeof AllianceContext>;
 export type AllianceThen = Static<typeof AllianceThen>;
 export type Head = Static<typeof Head>;
 
+/** The names of all tables of records, as {@link openLmdbStore} takes them. */
 export const tables = Object.keys(records) as Table[];
 
 /** A stored row by its members' names. */

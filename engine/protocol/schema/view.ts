@@ -76,7 +76,9 @@ export const answers = {
   alliance_leave: Type.Object({ ...eventData.alliance_update.properties, ...duplicate }),
 } as const;
 
+/** What a caller gets when a command was accepted, by the command's kind. */
 export type AnswerOf = { [K in keyof typeof answers]: Static<(typeof answers)[K]> };
+/** What a caller gets when a command was accepted: one of {@link AnswerOf}. */
 export type Answer = AnswerOf[keyof AnswerOf];
 
 export const NetworkState = Type.Object({
@@ -142,8 +144,34 @@ export const BlockView = Type.Object({
   closed_at: nullable(Timestamp),
 });
 
+/**
+ * The network as a whole. `network_tps`: final transactions a second, over the last minute.
+ *
+ * @interface
+ */
 export type NetworkState = Static<typeof NetworkState>;
+/**
+ * An agent as it stands; `reputation_score` is 0 to 100.
+ *
+ * @interface
+ */
 export type AgentView = Static<typeof AgentView>;
+/**
+ * All active agents, as validators and as producers, each ascending by id.
+ *
+ * @interface
+ */
 export type AgentList = Static<typeof AgentList>;
+/**
+ * An agent's five scores, each 0 to 100.
+ *
+ * @interface
+ */
 export type ReputationView = Static<typeof ReputationView>;
+/**
+ * A block as it stands. `tally` is in weight, of which `needed` finalizes it; `transactions` counts
+ * them.
+ *
+ * @interface
+ */
 export type BlockView = Static<typeof BlockView>;

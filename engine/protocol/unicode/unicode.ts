@@ -4,6 +4,7 @@
  */
 import { lowerRuns, tagBorders } from './tables.js';
 
+/** The version of Unicode by which tags and lower case are decided. */
 export const UNICODE_VERSION = '16.0';
 
 const LONGEST_TAG = 32;

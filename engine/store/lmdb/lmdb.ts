@@ -20,6 +20,7 @@ import { createDiskStore } from './disk.js';
 import { inTurn } from './in-turn.js';
 import { tryOpening } from './try-open.js';
 
+/** Options of {@link openLmdbStore}. */
 export interface LmdbStoreOptions {
   /** The store's folder; made when missing, unless `create` is false or `readOnly` is set. */
   path: string;

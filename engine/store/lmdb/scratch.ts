@@ -12,6 +12,7 @@ import type { RangeOptions, RecordChange, RecordKey } from '../store.js';
 
 const anywhere = { append: false };
 
+/** Records on disk that are gone when the process is. */
 export interface Scratch {
   get(table: string, key: RecordKey): string | undefined;
   range(table: string, options?: RangeOptions): Iterable<{ key: RecordKey; json: string }>;
