@@ -69,7 +69,7 @@ test('sim: draws chance only from its streams', () => {
 
 const LINES = 300;
 const COLUMNS = 100;
-/** A program in a docstring, up to the comment's end: it is the reference's, and run by its test. */
+/** A program in a docstring, to the end of its comment: the reference shows it, a test runs it. */
 const example = /^ *\* @example\n(?: *\* .*\n| *\*\n)+/gm;
 
 test(`files: at most ${LINES} lines of ${COLUMNS} columns, with a first line that says why`, () => {
