@@ -60,12 +60,12 @@ export async function wantedScenario(
   ];
   if (file !== undefined) {
     if (agents !== undefined) changes.unshift(['population', agents]);
-    const { loadScenario } = await import('../../sim/scenario/load.js');
+    const { loadScenario } = await import('../../sim/scenario/read/load.js');
     return loadScenario(file, changes);
   }
-  const { completeScenario } = await import('../../sim/scenario/complete.js');
-  const { usualRaw, usualSize } = await import('../../sim/scenario/usual.js');
-  const { withValues } = await import('../../sim/scenario/paths.js');
+  const { completeScenario } = await import('../../sim/scenario/read/complete.js');
+  const { usualRaw, usualSize } = await import('../../sim/scenario/default.js');
+  const { withValues } = await import('../../sim/scenario/read/paths.js');
   const raw = usualRaw(agents ?? usualSize.agents);
   return { scenario: completeScenario(withValues(raw, changes)) };
 }

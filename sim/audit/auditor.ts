@@ -6,7 +6,7 @@ import type { Command, Event, Genesis, Outcome } from '../../engine/index.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import { checkReads, type Reads } from './ending.js';
 import { Model } from './model/model.js';
-import type { Verdict } from './model/state.js';
+import type { Verdict } from './model/state/state.js';
 import { Safety } from './safety.js';
 import { difference, type Finding, isSame, type Violation } from './violation.js';
 

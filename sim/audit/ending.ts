@@ -7,10 +7,10 @@ import type {
   ReputationView,
 } from '../../engine/index.js';
 import { instantText } from './instant.js';
-import { figures } from './model/metrics.js';
-import { needed } from './model/quorum.js';
-import type { Agent, Block, State } from './model/state.js';
-import { allianceData } from './model/tell.js';
+import { allianceData } from './model/events.js';
+import { figures } from './model/state/metrics.js';
+import { needed } from './model/state/quorum.js';
+import type { Agent, Block, State } from './model/state/state.js';
 import { difference, type Finding } from './violation.js';
 
 /** The reads of a network that are looked at. */

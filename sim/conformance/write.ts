@@ -15,13 +15,13 @@ import {
   tables,
   UNICODE_VERSION,
 } from '../../engine/index.js';
-import { loadScenario } from '../scenario/load.js';
-import { shippedScenarios } from '../scenario/shipped.js';
-import { simulate } from '../simulate.js';
+import { simulate } from '../run/simulate.js';
+import { loadScenario } from '../scenario/read/load.js';
+import { shippedScenarios } from '../scenario/read/shipped.js';
 import { vectorCases } from './cases/index.js';
 import { type CaseRow, FORMAT, type SuiteFile, schemas } from './format.js';
-import { playCase } from './play.js';
-import type { Case } from './stage.js';
+import type { Case } from './harness.js';
+import { playCase } from './run.js';
 
 /** The same from the built files of a checkout and of an installed package. */
 const readme = fileURLToPath(new URL('../../../docs/conformance.md', import.meta.url));

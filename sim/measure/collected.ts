@@ -1,14 +1,14 @@
 /** What the end of a run is made of: what was collected, and what is read of the network. */
 import type { Views } from '../../engine/index.js';
-import type { Activity } from './activity.js';
-import type { Agreement } from './agreement.js';
-import type { Alliances } from './alliances.js';
-import type { BlockFigure } from './blocks.js';
-import type { Memes } from './memes.js';
-import type { Traffic } from './observer.js';
-import type { Outcomes } from './outcomes.js';
-import type { Population } from './population.js';
-import type { Series } from './series.js';
+import type { Traffic } from '../world/observer.js';
+import type { Activity } from './collect/activity.js';
+import type { Agreement } from './collect/agreement.js';
+import type { Alliances } from './collect/alliances.js';
+import type { BlockFigure } from './collect/blocks.js';
+import type { Memes } from './collect/memes.js';
+import type { Outcomes } from './collect/outcomes.js';
+import type { Population } from './collect/population.js';
+import type { Series } from './collect/series.js';
 
 export interface Counts {
   proposed: number;

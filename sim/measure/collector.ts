@@ -3,21 +3,27 @@
  * vote the same however many there were; keeps agents and blocks, never votes.
  */
 import type { CommandKind, Decision, Event, EventData } from '../../engine/index.js';
-import type { Scenario } from '../scenario/schema.js';
-import { Activity } from './activity.js';
-import { Agreement } from './agreement.js';
-import { Alliances } from './alliances.js';
-import { Blocks, cast, type OpenBlock } from './blocks.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import type {
+  ContentNote,
+  DecisionNote,
+  Observer,
+  RefusedWhy,
+  Traffic,
+} from '../world/observer.js';
+import { Activity } from './collect/activity.js';
+import { Agreement } from './collect/agreement.js';
+import { Alliances } from './collect/alliances.js';
+import { Blocks, cast, type OpenBlock } from './collect/blocks.js';
+import { Memes } from './collect/memes.js';
+import { Outcomes } from './collect/outcomes.js';
+import { type MeasuredAgent, NOBODY, Population } from './collect/population.js';
+import { ToldReputation } from './collect/reputation.js';
+import { Series } from './collect/series.js';
+import { Waits } from './collect/waits.js';
 import type { Counts, Reads } from './collected.js';
 import type { Row } from './dictionary.js';
 import { type Finished, finish } from './finish.js';
-import { Memes } from './memes.js';
-import type { ContentNote, DecisionNote, Observer, RefusedWhy, Traffic } from './observer.js';
-import { Outcomes } from './outcomes.js';
-import { type MeasuredAgent, NOBODY, Population } from './population.js';
-import { ToldReputation } from './reputation.js';
-import { Series } from './series.js';
-import { Waits } from './waits.js';
 
 export class Collector implements Observer {
   readonly counts: Counts = {

@@ -1,5 +1,5 @@
 /** The end of a run: its measures, and the rows of its tables, out of what was collected. */
-import type { BlockFigure } from './blocks.js';
+import type { BlockFigure } from './collect/blocks.js';
 import type { Collected, Reads } from './collected.js';
 import type { Measures, Row, TableName } from './dictionary.js';
 import { agentRows, blockRows, groupRows } from './rows.js';

@@ -1,8 +1,8 @@
 /** The rows of blocks.csv, agents.csv and groups.csv, in the dictionary's words. */
-import type { BlockFigure } from './blocks.js';
+import type { BlockFigure } from './collect/blocks.js';
+import { NOBODY } from './collect/population.js';
 import type { Collected, Reads } from './collected.js';
 import type { Row } from './dictionary.js';
-import { NOBODY } from './population.js';
 import { Mean, share } from './statistics.js';
 
 export function* blockRows(reads: Reads, collected: Collected): Iterable<Row<'blocks.csv'>> {

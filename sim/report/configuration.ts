@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Document, isScalar, visit } from 'yaml';
 import { type TSchema, Value } from '../../engine/index.js';
-import { Group, Scenario } from '../scenario/schema.js';
-import { Fault } from '../scenario/schema-faults.js';
-import { Strategy } from '../scenario/schema-strategies.js';
-import { type Html, html } from './html.js';
-import { listing } from './page.js';
+import { type Html, html } from '../../report/html.js';
+import { listing } from '../../report/page.js';
+import { Fault } from '../scenario/schema/faults.js';
+import { Group, Scenario } from '../scenario/schema/scenario.js';
+import { Strategy } from '../scenario/schema/strategies.js';
 
 type Tree = Record<string, unknown>;
 

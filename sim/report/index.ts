@@ -1,5 +1,5 @@
 /** Reports: one HTML file out of what a run or a sweep has left in its folder. */
-import { writeText } from '../measure/tables.js';
+import { writeText } from '../run/output.js';
 
 /**
  * Writes report.html of a kept run. Drawing is loaded when it is needed: most runs draw nothing.

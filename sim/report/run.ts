@@ -1,19 +1,20 @@
 /** The report of a run: what it was to answer, what came out, and how to get it again. */
+
+import { type Chart, figure } from '../../report/figure.js';
+import { type Html, html } from '../../report/html.js';
+import { shown, time } from '../../report/numbers.js';
+import { code, facts, listing, madeBy, page, section, table } from '../../report/page.js';
+import { has, numberOf, readJson, type TableRow, tableRows } from '../../report/read.js';
+import { commandLine } from '../../report/shell.js';
 import { measures as dictionary, type MeasureName, tables } from '../measure/dictionary.js';
-import type { SimResult } from '../result.js';
+import type { SimResult } from '../run/result.js';
 import { finalityChart } from './charts/finality.js';
 import { groupsChart } from './charts/groups.js';
 import { Latencies } from './charts/latency.js';
 import { outcomesChart } from './charts/outcomes.js';
 import { reputationChart } from './charts/reputation.js';
 import { configuration } from './configuration.js';
-import { type Chart, figure } from './figure.js';
-import { type Html, html } from './html.js';
-import { shown, time } from './numbers.js';
-import { code, facts, listing, madeBy, page, section, table } from './page.js';
-import { has, numberOf, readJson, type TableRow, tableRows } from './read.js';
 import { SeriesData } from './series-data.js';
-import { commandLine } from './shell.js';
 import { verdictBox } from './verdict.js';
 
 export async function runReport(folder: string): Promise<string> {

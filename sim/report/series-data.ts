@@ -1,5 +1,5 @@
 /** series.csv, curve by curve. */
-import { numberOf, tableRows } from './read.js';
+import { numberOf, tableRows } from '../../report/read.js';
 
 export interface Instant {
   ms: number;

@@ -1,8 +1,9 @@
 /** What the report of a sweep draws, read from sweep.json, runs.csv and summary.csv. */
-import type { Provenance, Verdict } from '../result.js';
-import type { Scenario } from '../scenario/schema.js';
-import type { Sweep } from '../scenario/schema-sweep.js';
-import { has, numberOf, readJson, type TableRow, tableRows } from './read.js';
+
+import { has, numberOf, readJson, type TableRow, tableRows } from '../../report/read.js';
+import type { Provenance, Verdict } from '../run/result.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import type { Sweep } from '../scenario/schema/sweep.js';
 
 /** sweep.json */
 export interface SweepHead extends Partial<Provenance> {

@@ -1,13 +1,14 @@
 /** The report of a sweep: its design, how the measures answer to the factors, and all cells. */
+
+import { type Chart, figure } from '../../report/figure.js';
+import { type Content, type Html, html } from '../../report/html.js';
+import { shown } from '../../report/numbers.js';
+import { code, facts, listing, madeBy, page, section, table } from '../../report/page.js';
+import { commandLine } from '../../report/shell.js';
 import { heatChart } from './charts/heat.js';
 import { meaningOf, responseChart, scatterChart } from './charts/response.js';
 import { configuration } from './configuration.js';
-import { type Chart, figure } from './figure.js';
-import { type Content, type Html, html } from './html.js';
-import { shown } from './numbers.js';
-import { code, facts, listing, madeBy, page, section, table } from './page.js';
 import { rolesOf } from './roles.js';
-import { commandLine } from './shell.js';
 import { type CellData, readSweep, type SweepData, type SweepHead } from './sweep-data.js';
 
 /** Dots of all charts of a Latin hypercube together, so that the file stays small. */

@@ -1,8 +1,8 @@
 /** The verdict of a run in words, and what the auditor found. */
 import { formatInstant } from '../../engine/index.js';
-import type { SimResult, Verdict } from '../result.js';
-import { type Html, html } from './html.js';
-import { facts } from './page.js';
+import { type Html, html } from '../../report/html.js';
+import { facts } from '../../report/page.js';
+import type { SimResult, Verdict } from '../run/result.js';
 
 const words: Record<Verdict, string> = {
   pass: 'The network finalized blocks, and none of its rules was broken.',

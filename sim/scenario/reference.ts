@@ -1,11 +1,11 @@
 /** docs/scenarios.md: every key of a scenario, out of the schema. */
 import type { TSchema } from '../../engine/index.js';
-import { allowed } from './describe.js';
 import { introduction, scriptsText } from './reference-text.js';
-import { Scenario } from './schema.js';
-import { Fault, Selector } from './schema-faults.js';
-import { Strategy } from './schema-strategies.js';
-import { Factor } from './schema-sweep.js';
+import { allowed } from './schema/describe.js';
+import { Fault, Selector } from './schema/faults.js';
+import { Scenario } from './schema/scenario.js';
+import { Strategy } from './schema/strategies.js';
+import { Factor } from './schema/sweep.js';
 
 interface Member extends TSchema {
   default?: unknown;

@@ -1,9 +1,9 @@
 /** How often a swarm has drawn what can be drawn: what stays at 0 was not tested. */
 import { policies, weightings } from '../../engine/index.js';
-import type { Scenario } from '../scenario/schema.js';
-import { Producing, Topology } from '../scenario/schema.js';
-import { Fault } from '../scenario/schema-faults.js';
-import { Strategy } from '../scenario/schema-strategies.js';
+import { Fault } from '../scenario/schema/faults.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import { Producing, Topology } from '../scenario/schema/scenario.js';
+import { Strategy } from '../scenario/schema/strategies.js';
 
 /** Scenarios by what they hold. */
 export type Coverage = Record<string, Record<string, number>>;

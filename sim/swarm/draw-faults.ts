@@ -1,6 +1,7 @@
 /** Draws the faults of a swarm's scenario. */
-import type { Fault } from '../scenario/schema-faults.js';
-import type { Stream } from '../streams.js';
+
+import type { Stream } from '../rng.js';
+import type { Fault } from '../scenario/schema/faults.js';
 import { between, type Raw, share } from './terms.js';
 
 /** What each kind has beside when, how long and whom. */

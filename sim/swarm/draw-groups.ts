@@ -1,7 +1,8 @@
 /** Draws the groups of agents of a swarm's scenario. */
-import { personalityNames } from '../agents/personalities.js';
-import type { Strategy } from '../scenario/schema-strategies.js';
-import type { Stream } from '../streams.js';
+
+import type { Stream } from '../rng.js';
+import { personalityNames } from '../scenario/schema/personalities.js';
+import type { Strategy } from '../scenario/schema/strategies.js';
 import { between, type Raw, share, sometimes } from './terms.js';
 
 /** In a calm scenario the first group outweighs all others by so much that its votes decide. */

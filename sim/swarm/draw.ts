@@ -3,9 +3,9 @@
  * gives the scenario. All of them are small: a run takes well under a second.
  */
 import { policies, weightings } from '../../engine/index.js';
-import { completeScenario } from '../scenario/complete.js';
-import type { Scenario } from '../scenario/schema.js';
-import { type Stream, Streams } from '../streams.js';
+import { type Stream, Streams } from '../rng.js';
+import { completeScenario } from '../scenario/read/complete.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
 import { drawFaults } from './draw-faults.js';
 import { drawGroups } from './draw-groups.js';
 import { between, type Raw, share, sometimes } from './terms.js';

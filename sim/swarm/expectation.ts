@@ -2,8 +2,8 @@
  * Whether a scenario must make progress: then a run without any is a failure of the network, and
  * not what the scenario asks for. It errs on the side of no.
  */
-import { groupSizes } from '../population.js';
-import type { Group, Scenario } from '../scenario/schema.js';
+import { groupSizes } from '../scenario/population.js';
+import type { Group, Scenario } from '../scenario/schema/scenario.js';
 
 /** Share of the agents that vote for every sound block, at the least; two thirds must be passed. */
 const LEAST_PLAIN = 0.8;

@@ -1,6 +1,6 @@
 /** What counts as a failure of a run, and when two runs fail alike. */
-import { brokenText, type Outcome } from '../jobs/index.js';
-import type { Scenario } from '../scenario/schema.js';
+import { brokenText, type Outcome } from '../run/jobs/index.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
 import { expectsProgress } from './expectation.js';
 
 export type FindingKind = 'safety' | 'liveness' | 'nondeterminism' | 'crash';

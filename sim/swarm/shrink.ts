@@ -2,10 +2,10 @@
  * Shrinks a scenario that fails: takes every smaller one that still fails alike, until none does or
  * the tries are used up. Greedy, and the same each time.
  */
-import { Lane, type LaneLimits, type Outcome } from '../jobs/index.js';
-import { completeScenario } from '../scenario/complete.js';
+import { Lane, type LaneLimits, type Outcome } from '../run/jobs/index.js';
 import { ScenarioError } from '../scenario/problem.js';
-import type { Scenario } from '../scenario/schema.js';
+import { completeScenario } from '../scenario/read/complete.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
 import { differenceOf, digestOf, type Finding, findingIn, isSame } from './findings.js';
 import { reducers } from './reduce.js';
 import type { Raw } from './terms.js';

@@ -1,5 +1,5 @@
 /** A swarm: scenario after scenario drawn by number, each run and judged, until one fails. */
-import { type Job, type Outcome, runJobs } from '../jobs/index.js';
+import { type Job, type Outcome, runJobs } from '../run/jobs/index.js';
 import { type Coverage, cover, emptyCoverage } from './coverage.js';
 import { draw } from './draw.js';
 import { expectsProgress } from './expectation.js';

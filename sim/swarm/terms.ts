@@ -1,5 +1,5 @@
 /** Small things that drawing is made of. */
-import type { Stream } from '../streams.js';
+import type { Stream } from '../rng.js';
 
 /** A scenario, or a section of one, as a file would hold it. */
 export type Raw = Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** The design of a sweep: which combinations of values are run, and with which seeds. */
 import { measures, sweepTables } from '../measure/dictionary.js';
 import { ScenarioError } from '../scenario/problem.js';
-import type { Factor, Sweep } from '../scenario/schema-sweep.js';
+import type { Factor, Sweep } from '../scenario/schema/sweep.js';
 import { type FactorValue, hypercube } from './hypercube.js';
 
 /** One combination. */

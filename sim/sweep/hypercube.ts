@@ -2,8 +2,9 @@
  * A Latin hypercube: the range of each factor is cut into as many strata as there are samples, and
  * each stratum is sampled once, in an order of its own (McKay, Beckman and Conover 1979).
  */
-import type { Factor } from '../scenario/schema-sweep.js';
-import { type Stream, Streams } from '../streams.js';
+
+import { type Stream, Streams } from '../rng.js';
+import type { Factor } from '../scenario/schema/sweep.js';
 
 export type FactorValue = NonNullable<Factor['values']>[number];
 

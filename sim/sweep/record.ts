@@ -1,8 +1,9 @@
 /** What a sweep keeps of a finished run: nothing that differs when the run is done again. */
-import { brokenText, type Outcome } from '../jobs/index.js';
+
 import type { Measures } from '../measure/dictionary.js';
-import type { Broken, Verdict } from '../result.js';
-import type { Sweep } from '../scenario/schema-sweep.js';
+import { brokenText, type Outcome } from '../run/jobs/index.js';
+import type { Broken, Verdict } from '../run/result.js';
+import type { Sweep } from '../scenario/schema/sweep.js';
 import { columnOf } from './design.js';
 import type { FactorValue } from './hypercube.js';
 import type { SweepTask } from './plan.js';

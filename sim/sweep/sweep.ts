@@ -1,6 +1,6 @@
 /** One sweep: runs what is missing, keeps each run as it ends, and makes the tables at the end. */
-import { runJobs } from '../jobs/index.js';
-import type { Provenance } from '../result.js';
+import { runJobs } from '../run/jobs/index.js';
+import type { Provenance } from '../run/result.js';
 import { columnOf } from './design.js';
 import { SweepFolder } from './folder.js';
 import { type Plan, type SweepTask, tasksOf, valuesOf } from './plan.js';

@@ -1,9 +1,9 @@
 /** runs.csv and summary.csv, made in one pass each over the finished runs, in their order. */
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
+import { writeWhole } from '../../report/files.js';
 import { type MeasureName, measures, type sweepTables } from '../measure/dictionary.js';
 import { columnOf } from './design.js';
-import { writeWhole } from './files.js';
 import type { SweepFolder } from './folder.js';
 import type { Plan } from './plan.js';
 import type { RunRecord } from './record.js';

@@ -4,11 +4,11 @@
  * and its deadlines stay what they are.
  */
 import type { CommandKind, Event, EventData } from '../../engine/index.js';
-import { settle } from '../agents/act.js';
-import { soundness } from '../agents/content.js';
-import type { Answer, Door } from './door.js';
-import { type Sent, Society } from './society.js';
-import type { SocietyOptions } from './society-options.js';
+import { settle } from '../agents/handle.js';
+import { soundness } from '../agents/port/content.js';
+import type { Answer, Door } from './gateway/gateway.js';
+import type { SocietyOptions } from './society/options.js';
+import { type Sent, Society } from './society/society.js';
 
 /** The world looks up after so long though nothing is due: whether to go on is asked then. */
 const LONGEST_PAUSE_MS = 250;

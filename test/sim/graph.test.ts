@@ -1,9 +1,9 @@
 /** Social graphs and latencies: the shapes and distributions that scenarios name. */
 import { completeScenario } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { mix, Streams } from '../../dist/sim/streams.js';
-import { graphOf } from '../../dist/sim/world/graph.js';
-import { latencyOf, shortestMs } from '../../dist/sim/world/latency.js';
+import { mix, Streams } from '../../dist/sim/rng.js';
+import { graphOf } from '../../dist/sim/world/links/graph.js';
+import { latencyOf, shortestMs } from '../../dist/sim/world/links/latency.js';
 
 type Topology = { kind: string; degree?: number; rewired?: number };
 

@@ -82,11 +82,11 @@ test('packages: some have a single importer', () => {
   const importers: Record<string, RegExp> = {
     lmdb: /^engine\/store\//,
     'fs-native-extensions': /^engine\/store\/file\/lock/,
-    piscina: /^(engine\/crypto|sim\/jobs|bench\/load\/prepare)\//,
+    piscina: /^(engine\/crypto|sim\/run\/jobs|bench\/load\/prepare)\//,
     jstat: /^sim\/sweep\/statistics/,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,
     ajv: /^engine\/protocol\/bundled\/ajv/,
-    seedrandom: /^sim\/streams/,
+    seedrandom: /^sim\/rng/,
     benchmark: /^bench\//,
     typebox: /^engine\/protocol\/bundled\/typebox/,
     'typebox/value': /^engine\/protocol\/bundled\/typebox/,

@@ -1,6 +1,6 @@
 /** What a load run leaves in its folder: its result, tables, histograms and a report to look at. */
-import { CsvFile } from '../../../sim/measure/csv-file.js';
-import { prepareOutput, writeText } from '../../../sim/measure/tables.js';
+import { CsvFile } from '../../../report/csv-file.js';
+import { prepareOutput, writeText } from '../../../sim/run/output.js';
 import type { Table } from '../figures/tables.js';
 import type { LoadResult } from '../result.js';
 import { checked } from './read.js';

@@ -5,7 +5,7 @@
 import { workerData } from 'piscina';
 import { type KeyPair, keyPairFromSeed, sign } from '../../../engine/index.js';
 import { sha256Hex, transactionInput } from '../../../engine/protocol/signing.js';
-import { secretOf } from '../../../sim/keys.js';
+import { secretOf } from '../../../sim/agents/keys.js';
 import type { Linked, LinkTask, SignTask, TransactionTask, WorkerSetting } from './tasks.js';
 import {
   blockHashInput,

@@ -1,7 +1,7 @@
 /** The commands that do it again, and that compare. */
-import { type Html, html } from '../../../sim/report/html.js';
-import { code, listing } from '../../../sim/report/page.js';
-import { commandLine } from '../../../sim/report/shell.js';
+import { type Html, html } from '../../../report/html.js';
+import { code, listing } from '../../../report/page.js';
+import { commandLine } from '../../../report/shell.js';
 import { loadDefaults, workloadDefaults } from '../options.js';
 import type { LoadResult } from '../result.js';
 

@@ -1,7 +1,7 @@
 /** The report of a load run: one page; whether it can be believed first, then what it measured. */
-import { type Chart, figure } from '../../../sim/report/figure.js';
-import { type Html, html } from '../../../sim/report/html.js';
-import { madeBy, page, section } from '../../../sim/report/page.js';
+import { type Chart, figure } from '../../../report/figure.js';
+import { type Html, html } from '../../../report/html.js';
+import { madeBy, page, section } from '../../../report/page.js';
 import type { LoadResult } from '../result.js';
 import { again } from './again.js';
 import { errorsChart } from './charts/errors.js';

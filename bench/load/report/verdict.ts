@@ -1,6 +1,6 @@
 /** What was asked in one line, and whether the figures can be believed. */
-import { type Html, html } from '../../../sim/report/html.js';
-import { shown } from '../../../sim/report/numbers.js';
+import { type Html, html } from '../../../report/html.js';
+import { shown } from '../../../report/numbers.js';
 import type { LoadResult } from '../result.js';
 
 export function titleOf({ asked, saturation, measured_s }: LoadResult): string {

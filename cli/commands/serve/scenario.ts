@@ -67,7 +67,7 @@ export async function servedGenesis(
     throw new UsageError(`${what}; it can be replayed, not served: expected another folder`);
   }
   if (stored || !wanted) return named;
-  const { genesisOf } = await import('../../../sim/genesis.js');
+  const { genesisOf } = await import('../../../sim/run/genesis.js');
   return { ...genesisOf({ ...wanted.scenario, signatures: 'verified' }), ...named };
 }
 

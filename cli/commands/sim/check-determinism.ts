@@ -10,7 +10,7 @@ import {
   firstEventDivergence,
   jsonDifference,
 } from '../../../sim/compare/index.js';
-import type { SimResult } from '../../../sim/result.js';
+import type { SimResult } from '../../../sim/run/result.js';
 import { openForReading } from '../../options/folder.js';
 import { exitCodes } from '../../output/exit.js';
 import { print, printJson, say } from '../../output/output.js';

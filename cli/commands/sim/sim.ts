@@ -95,7 +95,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
     throw new UsageError('--speed is for --url: without a server, time is virtual');
   }
   const { showProgress } = await import('../../output/progress.js');
-  const { Interrupted, simulate } = await import('../../../sim/simulate.js');
+  const { Interrupted, simulate } = await import('../../../sim/run/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
   say(`folkmoot sim: ${scenario.title} (${shown})`);
   const { verifier, store, out, audit, url } = flags;
@@ -110,7 +110,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   };
   const options = { ...kept, verifier, audit, ...(store === undefined ? {} : { store }) };
   try {
-    const live = url === undefined ? null : await import('../../../sim/live/index.js');
+    const live = url === undefined ? null : await import('../../../sim/run/live/index.js');
     const result = live
       ? await live.simulateRemote(scenario, { ...kept, url: url!, speed: flags.speed ?? 1 }, hooks)
       : await simulate(scenario, options, hooks);

@@ -1,5 +1,5 @@
 /** Whether the scripts of a scenario can be loaded, before it is run. */
-import type { Scenario } from '../../scenario/schema.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
 import { loadScript } from './index.js';
 
 /**

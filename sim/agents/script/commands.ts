@@ -1,12 +1,12 @@
 /** What a script can have its agent do, and how it is done. */
 import { Decision, type Static, Type, validator } from '../../../engine/index.js';
-import { allowed, schemaAt } from '../../scenario/describe.js';
-import type { BlockTalk } from '../../world/knowledge.js';
-import type { World } from '../../world/world.js';
-import type { ScriptedAgent } from '../agent.js';
-import { answer, comeBack, goAway, invite, leave } from '../mingle.js';
-import { produce } from '../produce.js';
-import { callToVote, cast, postMeme, speak } from '../voting.js';
+import { allowed, schemaAt } from '../../scenario/schema/describe.js';
+import type { BlockTalk } from '../../world/society/knowledge.js';
+import { produce } from '../actions/produce.js';
+import { answer, comeBack, goAway, invite, leave } from '../actions/social.js';
+import { callToVote, cast, postMeme, speak } from '../actions/voting.js';
+import type { ScriptedAgent } from '../port/agent.js';
+import type { World } from '../port/world.js';
 
 const Text = Type.String({ minLength: 1, maxLength: 1_000 });
 const strictly = { additionalProperties: false };

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { ScenarioError } from '../../scenario/problem.js';
-import type { StrategyOf } from '../../scenario/schema-strategies.js';
-import { scriptFile } from '../../scenario/script-file.js';
-import type { World } from '../../world/world.js';
-import type { ScriptedAgent, Strategy } from '../agent.js';
-import { town } from '../town.js';
+import { scriptFile } from '../../scenario/read/script-file.js';
+import type { StrategyOf } from '../../scenario/schema/strategies.js';
+import type { ScriptedAgent, Strategy } from '../port/agent.js';
+import type { World } from '../port/world.js';
+import { town } from '../strategies/personality.js';
 import { doCommand } from './commands.js';
 import { type Occasion, type ScriptModule, viewOf } from './view.js';
 

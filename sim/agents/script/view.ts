@@ -1,8 +1,8 @@
 /** What a script of a user's own sees when its agent is called, and the module's interface. */
-import type { Stream } from '../../streams.js';
-import type { BlockTalk, HeardMeme, HeardVote } from '../../world/knowledge.js';
-import type { World } from '../../world/world.js';
-import type { ScriptedAgent } from '../agent.js';
+import type { Stream } from '../../rng.js';
+import type { BlockTalk, HeardMeme, HeardVote } from '../../world/society/knowledge.js';
+import type { ScriptedAgent } from '../port/agent.js';
+import type { World } from '../port/world.js';
 import type { ScriptCommand } from './commands.js';
 
 /** A block in voting as the agent knows it. */

@@ -1,11 +1,12 @@
 /** Strategies that want something of the network that is not its own good. */
-import type { StrategyOf } from '../../scenario/schema-strategies.js';
-import { mix } from '../../streams.js';
-import type { ScriptedAgent, Strategy } from '../agent.js';
-import { answer, invite } from '../mingle.js';
-import { produce } from '../produce.js';
-import { abstains, town } from '../town.js';
-import { callToVote, cast, judge, postMeme } from '../voting.js';
+
+import { mix } from '../../rng.js';
+import type { StrategyOf } from '../../scenario/schema/strategies.js';
+import { produce } from '../actions/produce.js';
+import { answer, invite } from '../actions/social.js';
+import { callToVote, cast, judge, postMeme } from '../actions/voting.js';
+import type { ScriptedAgent, Strategy } from '../port/agent.js';
+import { abstains, town } from './personality.js';
 
 /** Rounds of its second vote: what that is, is settled with the first. */
 const AGAIN = { approve: 1, reject: 2 } as const;

@@ -1,10 +1,10 @@
 /** Strategies of producers that want nothing in the chain, only that others have no room in it. */
-import type { StrategyOf } from '../../scenario/schema-strategies.js';
-import type { World } from '../../world/world.js';
-import type { ScriptedAgent, Strategy } from '../agent.js';
-import { produce } from '../produce.js';
-import { town } from '../town.js';
-import { callToVote, cast } from '../voting.js';
+import type { StrategyOf } from '../../scenario/schema/strategies.js';
+import { produce } from '../actions/produce.js';
+import { callToVote, cast } from '../actions/voting.js';
+import type { ScriptedAgent, Strategy } from '../port/agent.js';
+import type { World } from '../port/world.js';
+import { town } from './personality.js';
 
 /** Proposes what never adds up, whoever else does, and comes back before its turn. */
 function flood(agent: ScriptedAgent, world: World, everyMs: number): void {

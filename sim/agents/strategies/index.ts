@@ -1,9 +1,9 @@
 /** The built-in strategies by name; `script` is loaded from its module. */
-import type { StrategyOf, Strategy as Wanted } from '../../scenario/schema-strategies.js';
-import type { Strategy } from '../agent.js';
-import { town } from '../town.js';
+import type { StrategyOf, Strategy as Wanted } from '../../scenario/schema/strategies.js';
+import type { Strategy } from '../port/agent.js';
 import { bloc, censor, equivocator, memeSpammer, sybil } from './adversaries.js';
 import { slotHolder, voteExhauster } from './flooders.js';
+import { town } from './personality.js';
 import { contrarian, flipFlop, follower, honest, lazy, silent } from './plain.js';
 
 type Kind = Exclude<Wanted['kind'], 'script'>;

@@ -1,11 +1,11 @@
 /** Strategies that attack nobody: simple rules in place of a personality's judgement. */
-import type { StrategyOf } from '../../scenario/schema-strategies.js';
-import type { BlockTalk } from '../../world/knowledge.js';
-import type { World } from '../../world/world.js';
-import type { ScriptedAgent, Strategy } from '../agent.js';
-import { produce } from '../produce.js';
-import { town } from '../town.js';
-import { callToVote, cast, judge, opposite } from '../voting.js';
+import type { StrategyOf } from '../../scenario/schema/strategies.js';
+import type { BlockTalk } from '../../world/society/knowledge.js';
+import { produce } from '../actions/produce.js';
+import { callToVote, cast, judge, opposite } from '../actions/voting.js';
+import type { ScriptedAgent, Strategy } from '../port/agent.js';
+import type { World } from '../port/world.js';
+import { town } from './personality.js';
 
 /** Looks at the content alone, always votes, and makes sound blocks. */
 export const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({

@@ -1,8 +1,8 @@
 /** The life of alliances. */
 import type { AllianceProposeCommand } from '../../../engine/index.js';
-import { alliancesChanged } from './electorate.js';
-import type { Agent, Alliance, State, Told } from './state.js';
-import { allianceData, tellAlliance } from './tell.js';
+import { allianceData, tellAlliance } from './events.js';
+import { alliancesChanged } from './state/electorate.js';
+import type { Agent, Alliance, State, Told } from './state/state.js';
 
 const INVITATION_MS = 60_000;
 

@@ -1,11 +1,11 @@
 /** How a block leaves voting, and all that follows from it. */
 import type { BlockStatus } from '../../../engine/index.js';
-import { countMisses } from './dormancy.js';
-import { blockFinal } from './metrics.js';
-import { decide } from './quorum.js';
+import { tellEnd, tellMetrics } from './events.js';
 import { rate } from './reputation.js';
-import type { Block, State, Told } from './state.js';
-import { tellEnd, tellMetrics } from './tell.js';
+import { countMisses } from './state/dormancy.js';
+import { blockFinal } from './state/metrics.js';
+import { decide } from './state/quorum.js';
+import type { Block, State, Told } from './state/state.js';
 
 /** Closes a block if its tally, or its deadline, says so. */
 export function closeIfDecided(

@@ -4,18 +4,25 @@
  */
 import type { Command, Genesis } from '../../../engine/index.js';
 import { answerInvitation, foundAlliance, leaveAlliance } from './alliances.js';
-import { setDormant } from './dormancy.js';
-import { judgeRegistration, judgeStatus } from './judge-agents.js';
-import { judgeAnswer, judgeFounding, judgeLeave } from './judge-alliances.js';
-import { judgeProposal, judgeVote } from './judge-blocks.js';
-import { judgeDiscussion, judgeMeme } from './judge-social.js';
+import { allianceData } from './events.js';
+import { judgeRegistration, judgeStatus } from './outcomes/agents.js';
+import { judgeAnswer, judgeFounding, judgeLeave } from './outcomes/alliances.js';
+import { judgeProposal, judgeVote } from './outcomes/blocks.js';
+import { judgeDiscussion, judgeMeme } from './outcomes/social.js';
 import { discuss, postMeme, propose, register, setStatus, vote } from './perform.js';
 import { punish } from './reputation.js';
-import { remember } from './requests.js';
-import { type Agent, newState, refused, type State, type Told, type Verdict } from './state.js';
-import { allianceData } from './tell.js';
+import { setDormant } from './state/dormancy.js';
+import { remember } from './state/requests.js';
+import {
+  type Agent,
+  newState,
+  refused,
+  type State,
+  type Told,
+  type Verdict,
+} from './state/state.js';
+import { equivocated } from './state/votes.js';
 import { nextDue, passTime } from './time.js';
-import { equivocated } from './votes.js';
 
 export class Model {
   readonly state: State;

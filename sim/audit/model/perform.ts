@@ -8,9 +8,6 @@ import type {
   VoteCommand,
 } from '../../../engine/index.js';
 import { closeIfDecided, giveWay } from './close.js';
-import { electorateNow, standingChanged } from './electorate.js';
-import { weakestOpen } from './judge-blocks.js';
-import { type Agent, type Block, freshScores, type State, type Told } from './state.js';
 import {
   discussionData,
   memeAnswer,
@@ -23,8 +20,11 @@ import {
   tellProposal,
   validationData,
   voteAnswer,
-} from './tell.js';
-import { castVote } from './votes.js';
+} from './events.js';
+import { weakestOpen } from './outcomes/blocks.js';
+import { electorateNow, standingChanged } from './state/electorate.js';
+import { type Agent, type Block, freshScores, type State, type Told } from './state/state.js';
+import { castVote } from './state/votes.js';
 
 export function register(state: State, told: Told, command: RegisterCommand, at: number): object {
   const agent: Agent = {

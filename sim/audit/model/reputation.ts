@@ -1,9 +1,16 @@
 /** The five scores, in integers: what a closed block and an equivocation do to them. */
 import { instantText } from '../instant.js';
-import { scoreChanged } from './electorate.js';
-import { type Agent, type Alliance, type Block, type State, type Told, WHOLE } from './state.js';
-import { tell } from './tell.js';
-import { decisionAt, voteOf, weightAt } from './votes.js';
+import { tell } from './events.js';
+import { scoreChanged } from './state/electorate.js';
+import {
+  type Agent,
+  type Alliance,
+  type Block,
+  type State,
+  type Told,
+  WHOLE,
+} from './state/state.js';
+import { decisionAt, voteOf, weightAt } from './state/votes.js';
 
 const PENALTY = 250_000;
 const MOST_PENALTY = 500_000;

@@ -1,10 +1,10 @@
 /** What time brings by itself: deadlines, each at the instant after it. */
 import { allianceDue, isOver } from './alliances.js';
 import { closeIfDecided } from './close.js';
-import type { Deadline } from './deadlines.js';
-import { renewMetrics } from './metrics.js';
-import type { State, Told } from './state.js';
-import { tellMetrics } from './tell.js';
+import { tellMetrics } from './events.js';
+import type { Deadline } from './state/deadlines.js';
+import { renewMetrics } from './state/metrics.js';
+import type { State, Told } from './state/state.js';
 
 /** When something happens by itself next, or null. */
 export function nextDue(state: State): number | null {

@@ -1,7 +1,7 @@
 /** Every way into an alliance and out of it, and what is refused on the way. */
 import type { AnswerOf } from '../../../engine/index.js';
-import type { Actor, Case, Stage } from '../stage.js';
-import { allied, answering, founding, leaving, open, votes } from './acts.js';
+import type { Actor, Case, Stage } from '../harness.js';
+import { allied, answering, founding, leaving, open, votes } from './requests.js';
 
 const found = async (stage: Stage, by: Actor, others: readonly Actor[], duration = 'PT1H') => {
   const request = founding(stage, by, others, { duration });

@@ -1,7 +1,7 @@
 /** Policies and weights: blocks that are finalized, rejected, expire or are orphaned. */
 import { composeTransaction, type GenesisOptions } from '../../../engine/index.js';
-import type { Actor, Case, Stage } from '../stage.js';
-import { allied, open, posted, vote, votes } from './acts.js';
+import type { Actor, Case, Stage } from '../harness.js';
+import { allied, open, posted, vote, votes } from './requests.js';
 
 type Rules = Pick<Partial<GenesisOptions>, 'policy' | 'weights' | 'participation_bps'>;
 

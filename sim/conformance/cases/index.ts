@@ -1,8 +1,8 @@
 /** All cases of vectors, in the order of the suite. */
-import type { Case } from '../stage.js';
+import type { Case } from '../harness.js';
+import { bodies, contents, credentials } from './admission.js';
 import { alliances } from './alliances.js';
 import { policies } from './consensus.js';
-import { bodies, contents, credentials } from './door.js';
 import { life, quota, refusals } from './life.js';
 import { cases as letterCase, times, words } from './texts.js';
 

@@ -8,7 +8,7 @@ import {
   composeVote,
   GENESIS_HASH,
 } from '../../../engine/index.js';
-import type { Case } from '../stage.js';
+import type { Case } from '../harness.js';
 import {
   answering,
   discuss,
@@ -20,7 +20,7 @@ import {
   proposal,
   vote,
   votes,
-} from './acts.js';
+} from './requests.js';
 
 export const life: Case = {
   name: 'life',

@@ -10,7 +10,7 @@ import {
   composeVote,
   type Signatory,
 } from '../../../engine/index.js';
-import { actor, type Case, type Stage } from '../stage.js';
+import { actor, type Case, type Stage } from '../harness.js';
 
 const durations = [
   'PT1H',

@@ -1,9 +1,9 @@
 /** Time to finality over a run: a dot for each finalized block, and their running median. */
 import { dot, gridY, lineY, type Markish, ruleY } from '@observablehq/plot';
+import type { Chart } from '../../../report/figure.js';
+import { shown, time, timeUnit } from '../../../report/numbers.js';
+import { runningMedian, thin, thinned } from '../../../report/thin.js';
 import type { Measures } from '../../measure/dictionary.js';
-import type { Chart } from '../figure.js';
-import { shown, time, timeUnit } from '../numbers.js';
-import { runningMedian, thin, thinned } from '../thin.js';
 
 export interface FinalBlock {
   closedMs: number;

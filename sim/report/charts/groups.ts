@@ -1,8 +1,8 @@
 /** What groups voted and how often they won: bars, a panel for each measure. */
 import { axisX, barX, gridX, ruleX, text } from '@observablehq/plot';
-import type { Chart } from '../figure.js';
-import { shown } from '../numbers.js';
-import { numberOf, type TableRow } from '../read.js';
+import type { Chart } from '../../../report/figure.js';
+import { shown } from '../../../report/numbers.js';
+import { numberOf, type TableRow } from '../../../report/read.js';
 
 const MOST_GROUPS = 20;
 

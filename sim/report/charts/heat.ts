@@ -1,7 +1,7 @@
 /** A measure over two factors: a field for each combination, with its number in it. */
 import { cell, type PlotOptions, text } from '@observablehq/plot';
-import type { Chart } from '../figure.js';
-import { brief } from '../numbers.js';
+import type { Chart } from '../../../report/figure.js';
+import { brief } from '../../../report/numbers.js';
 import { pointsBy } from '../roles.js';
 import type { CellData, FactorData } from '../sweep-data.js';
 import { extremes, meaningOf, namesOf } from './response.js';

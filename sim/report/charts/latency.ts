@@ -1,8 +1,8 @@
 /** How long after a proposal its votes arrived. */
 import { gridY, rectY, ruleY } from '@observablehq/plot';
-import type { Chart } from '../figure.js';
-import { shown, tick, time, timeUnit } from '../numbers.js';
-import type { TableRow } from '../read.js';
+import type { Chart } from '../../../report/figure.js';
+import { shown, tick, time, timeUnit } from '../../../report/numbers.js';
+import type { TableRow } from '../../../report/read.js';
 
 const FINE = 2_000;
 const BARS = 60;

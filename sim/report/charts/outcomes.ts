@@ -1,9 +1,9 @@
 /** How blocks ended, cumulated over the run. */
 import { areaY, gridY, ruleY } from '@observablehq/plot';
-import type { Chart } from '../figure.js';
-import { shown, tick, timeUnit } from '../numbers.js';
+import type { Chart } from '../../../report/figure.js';
+import { shown, tick, timeUnit } from '../../../report/numbers.js';
+import { thin, thinned } from '../../../report/thin.js';
 import type { SeriesData } from '../series-data.js';
-import { thin, thinned } from '../thin.js';
 
 const MOST_STEPS = 400;
 

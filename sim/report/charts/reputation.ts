@@ -1,9 +1,9 @@
 /** Reputation by group over the run. */
 import { gridY, lineY } from '@observablehq/plot';
-import { type Chart, COLORED, colorOf, OTHERS } from '../figure.js';
-import { shown, timeUnit } from '../numbers.js';
+import { type Chart, COLORED, colorOf, OTHERS } from '../../../report/figure.js';
+import { shown, timeUnit } from '../../../report/numbers.js';
+import { thin, thinned } from '../../../report/thin.js';
 import type { SeriesData } from '../series-data.js';
-import { thin, thinned } from '../thin.js';
 
 const MOST_STEPS = 400;
 /** Lines beyond these would hide each other. */

@@ -1,11 +1,11 @@
 /** How a measure answers to the factors of a sweep: curves with intervals, or dots. */
 import { dot, gridY, lineY, type Markish, ruleX, text } from '@observablehq/plot';
+import { type Chart, colorOf } from '../../../report/figure.js';
+import { shown, tick } from '../../../report/numbers.js';
+import { thin, thinned } from '../../../report/thin.js';
 import { type MeasureName, measures } from '../../measure/dictionary.js';
-import { type Chart, colorOf } from '../figure.js';
-import { shown, tick } from '../numbers.js';
 import { type Point, pointsBy, type Roles } from '../roles.js';
 import type { CellData, FactorData } from '../sweep-data.js';
-import { thin, thinned } from '../thin.js';
 
 const MOST_POINTS = 2_000;
 /** A range that is wider than this is drawn on a logarithmic axis. */

@@ -85,7 +85,11 @@ const planted: Planted[] = [
   },
   {
     bug: 'what voters say follows from the clock of the machine',
-    edit: ['sim/agents/voting.js', 'ballot.reason ??', 'String(process.hrtime.bigint()) ??'],
+    edit: [
+      'sim/agents/actions/voting.js',
+      'ballot.reason ??',
+      'String(process.hrtime.bigint()) ??',
+    ],
     first: 10,
     code: 12,
     kind: 'nondeterminism',

@@ -1,7 +1,7 @@
 /** Latency by percentile: the nearer to 100 %, the more room, so that the tail can be seen. */
 import { gridY, line, ruleX, ruleY } from '@observablehq/plot';
-import type { Chart } from '../../../../sim/report/figure.js';
-import { tick, time, timeUnit } from '../../../../sim/report/numbers.js';
+import type { Chart } from '../../../../report/figure.js';
+import { tick, time, timeUnit } from '../../../../report/numbers.js';
 import { curve } from '../../figures/histograms.js';
 import type { Percentiles } from '../../result.js';
 

@@ -1,7 +1,7 @@
 /** What happened second by second: rates, and times beside the generator's own lag. */
 import { gridY, line, type Markish, ruleY } from '@observablehq/plot';
-import type { Chart } from '../../../../sim/report/figure.js';
-import { shown, tick, time, timeUnit } from '../../../../sim/report/numbers.js';
+import type { Chart } from '../../../../report/figure.js';
+import { shown, tick, time, timeUnit } from '../../../../report/numbers.js';
 import type { LoadResult, Second } from '../../result.js';
 
 /** More could not be told apart in a picture. */

@@ -8,7 +8,7 @@ import {
   runLoad,
   workloadDefaults,
 } from '../../../../dist/bench/load/index.js';
-import { signatoryOf } from '../../../../dist/sim/keys.js';
+import { signatoryOf } from '../../../../dist/sim/agents/keys.js';
 import { full } from '../../../support/counts.js';
 import { transports, world } from '../../../support/service/server.js';
 import { type Agent, propose, vote } from '../../../support/service/signer.js';

@@ -1,0 +1,80 @@
+/** How a scripted producer makes a block: when it sees no rival, with what it has. */
+import { composeProposal, composeTransaction } from '../../../engine/index.js';
+import { blockHash } from '../../../engine/protocol/signing.js';
+import type { Stream } from '../../rng.js';
+import type { ScriptedAgent } from '../port/agent.js';
+import { memeText, soundness, transactionData } from '../port/content.js';
+import type { World } from '../port/world.js';
+
+export interface Making {
+  /** Of 1,000 transactions, how many add up; else the personality's care. */
+  carePermille?: number;
+  /** Whose transactions stay out. */
+  leaveOut?: string;
+  /** Also while others' blocks are in voting. */
+  insists?: boolean;
+  /** How many transactions; else drawn by the scenario. */
+  transactions?: number;
+}
+
+/** Proposes a block on the head that the agent knows of, unless one is in voting there already. */
+export function produce(agent: ScriptedAgent, world: World, making: Making = {}): void {
+  const head = world.head(agent.ordinal);
+  const insists = making.insists ?? world.scenario.producers.insist;
+  if (insists ? head.own : head.contested) return;
+  const chance = agent.chance('blocks');
+  const { transactions: range, memes } = world.scenario.producers;
+  const count = making.transactions ?? range.least + chance.int(range.most - range.least + 1);
+  const signed = Array.from({ length: count }, (_, index) =>
+    transaction(agent, world, making, index, chance),
+  );
+  const transactions = signed.map(({ made }) => made);
+  const hasMeme = chance.chance(memes * 1000);
+  const meme = { type: 'text', content: memeText(head.hash, 'approve', chance), tags: ['pro'] };
+  const last = transactions.at(-1);
+  const additions = last ? { [`ledger/${agent.ordinal}`]: last.hash } : {};
+  const timestamp = world.stamp(agent.ordinal);
+  const fields = {
+    parent_hash: head.hash,
+    transactions,
+    state_diff: { additions, deletions: {} },
+    ...(hasMeme ? { meme_content: meme } : {}),
+  };
+  const block = blockHash({ ...fields, timestamp }, agent.by.publicKey, world.networkId);
+  const senders = signed.map(({ sender }) => sender);
+  world.publish({ block, soundness: soundness(transactions), hasMeme, senders });
+  world.send(agent.ordinal, composeProposal(agent.by, timestamp, fields));
+}
+
+function transaction(
+  agent: ScriptedAgent,
+  world: World,
+  { carePermille, leaveOut }: Making,
+  index: number,
+  chance: Stream,
+) {
+  const sender = senderOf(agent, world, leaveOut, chance);
+  const sound = chance.chance(carePermille ?? agent.personality.carePermille);
+  // Unique for the sender: who produces, when, and which of the block's.
+  const nonce = (world.now - world.startMs) * 1000 + index;
+  const data = transactionData(agent.ordinal, nonce, sound, chance);
+  const own = sender === agent.ordinal;
+  const by = own ? agent.by : world.signatoryOf(sender);
+  return { sender, made: composeTransaction(by, world.networkId, data, !own) };
+}
+
+/** Neighbours are asked until one is found that is not left out; else it is the producer's own. */
+function senderOf(
+  agent: ScriptedAgent,
+  world: World,
+  leaveOut: string | undefined,
+  chance: Stream,
+): number {
+  const neighbours = world.neighbours(agent.ordinal);
+  if (world.scenario.producers.senders === 'own' || neighbours.length === 0) return agent.ordinal;
+  for (let tries = 0; tries < neighbours.length; tries += 1) {
+    const sender = chance.pick(neighbours);
+    if (world.groupOf(sender) !== leaveOut) return sender;
+  }
+  return agent.ordinal;
+}

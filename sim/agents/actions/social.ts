@@ -1,0 +1,99 @@
+/** Life beside blocks: breaks, invitations, and leaving alliances. */
+import {
+  composeAllianceLeave,
+  composeAlliancePropose,
+  composeAllianceRespond,
+  composeStatus,
+} from '../../../engine/index.js';
+import type { ScriptedAgent } from '../port/agent.js';
+import type { World } from '../port/world.js';
+
+/** Of 1,000 occasions. */
+const BREAK_PERMILLE = 10;
+const LEAVE_PERMILLE = 150;
+
+/** A rate of the scenario on one of 1,000 occasions. */
+export function happens(agent: ScriptedAgent, purpose: string, permille: number, rate: number) {
+  return agent.chance(purpose).chance(permille * rate);
+}
+
+export function mingle(agent: ScriptedAgent, world: World): void {
+  const { breaks } = world.scenario.social;
+  const tired = happens(agent, 'life', BREAK_PERMILLE, breaks.rate);
+  if (agent.onBreak) comeBack(agent, world);
+  else if (tired) goAway(agent, world);
+  else ally(agent, world);
+}
+
+function ally(agent: ScriptedAgent, world: World): void {
+  const chance = agent.chance('life');
+  const { most, rate } = world.scenario.social.alliances;
+  if (rate === 0) return;
+  const own = world.alliancesOf(agent.ordinal);
+  if (own.length > 0 && chance.chance(LEAVE_PERMILLE)) {
+    leave(agent, world, chance.pick(own));
+  } else if (own.length < most && chance.chance(agent.personality.invitePermille * rate)) {
+    invite(agent, world, drawn(agent, world));
+  }
+}
+
+export function goAway(agent: ScriptedAgent, world: World): void {
+  if (agent.onBreak) return;
+  agent.onBreak = true;
+  const status = agent.chance('life').chance(500) ? 'inactive' : 'maintenance';
+  say(agent, world, { status, reason: 'a break', expected_duration: 'PT1M' });
+}
+
+export function comeBack(agent: ScriptedAgent, world: World): void {
+  if (!agent.onBreak) return;
+  agent.onBreak = false;
+  say(agent, world, { status: 'active', reason: 'back again' });
+}
+
+/** Tells the network its status. */
+export function say(
+  agent: ScriptedAgent,
+  world: World,
+  fields: Parameters<typeof composeStatus>[3],
+): void {
+  const id = world.agentId(agent.ordinal);
+  world.send(agent.ordinal, composeStatus(agent.by, world.stamp(agent.ordinal), id, fields));
+}
+
+/** Some neighbours, by chance. */
+function drawn(agent: ScriptedAgent, world: World): number[] {
+  const chance = agent.chance('life');
+  const neighbours = world.neighbours(agent.ordinal);
+  const { invited } = world.scenario.social.alliances;
+  const count = Math.min(neighbours.length, 1 + chance.int(invited));
+  return Array.from({ length: count }, () => chance.pick(neighbours));
+}
+
+/** Founds an alliance with others; does nothing without any. */
+export function invite(agent: ScriptedAgent, world: World, others: readonly number[]): void {
+  const wanted = new Set(others.filter((other) => other !== agent.ordinal));
+  if (wanted.size === 0) return;
+  const { duration_ms } = world.scenario.social.alliances;
+  const fields = {
+    target_ids: [...wanted].map((other) => world.agentId(other)),
+    purpose: 'to vote as one',
+    duration: `PT${Math.round(duration_ms / 1000)}S`,
+  };
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAlliancePropose(agent.by, stamp, fields));
+}
+
+export function leave(agent: ScriptedAgent, world: World, alliance: string): void {
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAllianceLeave(agent.by, stamp, alliance));
+}
+
+export function answer(
+  agent: ScriptedAgent,
+  world: World,
+  alliance: string,
+  accepted: boolean,
+): void {
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAllianceRespond(agent.by, stamp, alliance, accepted));
+}

@@ -1,0 +1,130 @@
+/** What agents do about a block in voting: think, cast a vote, post a meme, speak up. */
+import { composeDiscuss, composeMeme, composeVote, type Decision } from '../../../engine/index.js';
+import type { Stream } from '../../rng.js';
+import { approves, type Opinions } from '../../scenario/schema/personalities.js';
+import type { BlockTalk, HeardMeme } from '../../world/society/knowledge.js';
+import type { ScriptedAgent } from '../port/agent.js';
+import { blockTag, memeText, remark, stanceTag } from '../port/content.js';
+import type { World } from '../port/world.js';
+import { happens } from './social.js';
+
+const THINK_MS = 200;
+/** Memes that a vote refers to at most. */
+const REFERENCES = 2;
+
+export const opposite = (decision: Decision): Decision =>
+  decision === 'approve' ? 'reject' : 'approve';
+
+/** Calls the agent for its vote when it has thought for a while. */
+export function think(agent: ScriptedAgent, world: World, block: BlockTalk): void {
+  const after = THINK_MS + agent.chance('pace').int(Math.max(1, agent.personality.thinkMs));
+  callToVote(agent, world, block, after);
+}
+
+export function callToVote(
+  agent: ScriptedAgent,
+  world: World,
+  block: BlockTalk,
+  afterMs: number,
+  round = 0,
+): void {
+  const wake = { what: 'vote', block: block.hash, round } as const;
+  world.wake(agent.ordinal, world.now + afterMs, wake);
+}
+
+/** What an agent thinks of a block, by its personality, with the memes that it heard. */
+export function judge(agent: ScriptedAgent, world: World, block: BlockTalk) {
+  const memes = world.memesHeard(agent.ordinal, block.hash);
+  const opinions: Opinions = {
+    technical: block.soundness,
+    social: socialOpinion(agent, world, block),
+    meme: memeOpinion(block.hasMeme, memes),
+    random: agent.chance('votes').int(101),
+  };
+  const verdict = (on: Opinions): Decision =>
+    approves(agent.personality, on) ? 'approve' : 'reject';
+  const decision = verdict(opinions);
+  return { decision, withoutMemes: verdict({ ...opinions, meme: NO_OPINION }), memes };
+}
+
+const NO_OPINION = 50;
+
+export interface Ballot {
+  decision: Decision;
+  /** What it would have been without memes; null when the strategy cannot say. */
+  withoutMemes?: Decision | null;
+  /** Memes that it heard of, and may refer to; a strategy that minds none leaves them out. */
+  memes?: readonly HeardMeme[];
+  reason?: string;
+}
+
+/** Casts a vote, which refers to memes of its own mind, and may argue for it aloud. */
+export function cast(agent: ScriptedAgent, world: World, block: BlockTalk, ballot: Ballot): void {
+  const { decision, memes = [], withoutMemes = null } = ballot;
+  const moved = memes.filter(({ stance }) => stance === decision).slice(0, REFERENCES);
+  const meme_references = moved.map(({ id }) => id);
+  const reason = ballot.reason ?? remark(decision, block.soundness);
+  const fields = { block_hash: block.hash, decision, reason, meme_references };
+  const heard = ballot.memes ?? world.memesHeard(agent.ordinal, block.hash);
+  const memesHeard = heard.map(({ id }) => id);
+  agent.votes += 1;
+  const note = { decision, withoutMemes, memesHeard, memeReferences: meme_references };
+  world.decided({ agent: agent.ordinal, block: block.hash, ...note });
+  world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields));
+  world.share(agent.ordinal, block.hash, meme_references);
+  const { rate } = world.scenario.social.discussion;
+  if (!happens(agent, 'talk', agent.personality.discussPermille, rate)) return;
+  speak(agent, world, block, decision, reason, meme_references);
+}
+
+export function speak(
+  agent: ScriptedAgent,
+  world: World,
+  block: BlockTalk,
+  decision: Decision,
+  message: string,
+  meme_references: readonly string[] = [],
+): void {
+  const sentiment = decision === 'approve' ? 'positive' : 'negative';
+  const said = { block_hash: block.hash, message, sentiment, meme_references } as const;
+  world.send(agent.ordinal, composeDiscuss(agent.by, world.stamp(agent.ordinal), said));
+}
+
+export function postMeme(
+  agent: ScriptedAgent,
+  world: World,
+  block: BlockTalk,
+  stance: Decision,
+  text: string = memeText(block.hash, stance, agent.chance('memes')),
+): void {
+  const file = Buffer.from(text);
+  const tags = [stanceTag[stance], blockTag(block.hash)];
+  const caption = `${agent.name} on block ${block.hash.slice(0, 8)}`;
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeMeme(agent.by, stamp, { caption, tags, file }));
+}
+
+/** A first impression: mostly what the content deserves. */
+export function leaning(soundness: number, chance: Stream): Decision {
+  return soundness + chance.int(60) >= 80 ? 'approve' : 'reject';
+}
+
+/** The share of approval among the neighbours' votes; an ally's counts twice. */
+function socialOpinion(agent: ScriptedAgent, world: World, block: BlockTalk): number {
+  let approving = 0;
+  let all = 0;
+  for (const { decision, ally } of world.votesHeard(agent.ordinal, block.hash)) {
+    const weight = ally ? 2 : 1;
+    all += weight;
+    if (decision === 'approve') approving += weight;
+  }
+  return all === 0 ? NO_OPINION : Math.floor((100 * approving) / all);
+}
+
+/** The share of memes in favour; the block's own meme is one of them. */
+function memeOpinion(hasMeme: boolean, memes: readonly HeardMeme[]): number {
+  const own = hasMeme ? 1 : 0;
+  const approving = memes.filter(({ stance }) => stance === 'approve').length + own;
+  const all = memes.length + own;
+  return all === 0 ? NO_OPINION : Math.floor((100 * approving) / all);
+}

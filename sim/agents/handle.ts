@@ -1,0 +1,81 @@
+/** A scripted agent is called: what every agent does, whatever its strategy. */
+import { composeRegister } from '../../engine/index.js';
+import { comeBack, goAway } from './actions/social.js';
+import { nextTurnAt, takeTurn } from './actions/turns.js';
+import type { ScriptedAgent } from './port/agent.js';
+import type { Wake, World } from './port/world.js';
+
+/** First steps are spread, so that a thousand agents do not act at one instant. */
+const FIRST_MINGLE_MS = 20_000;
+/** An agent that has not heard of its own registration asks again. */
+const JOIN_AGAIN_MS = 10_000;
+
+type Kinds = { [K in Wake['what']]: Extract<Wake, { what: K }> };
+type Act<W> = (agent: ScriptedAgent, world: World, wake: W) => void;
+
+const acts: { [K in keyof Kinds]: Act<Kinds[K]> } = {
+  join,
+  hear(agent, world, { block: hash }) {
+    const block = world.block(agent.ordinal, hash);
+    if (!block || world.knowsClosed(agent.ordinal, hash)) return;
+    agent.strategy.hear(agent, world, block);
+  },
+  vote(agent, world, { block: hash, round }) {
+    const block = world.block(agent.ordinal, hash);
+    if (!agent.validator || !block || world.knowsClosed(agent.ordinal, hash)) return;
+    agent.strategy.vote(agent, world, block, round);
+  },
+  produce(agent, world, { turn }) {
+    if (turn !== agent.turn) return;
+    takeTurn(agent, world, nextTurnAt(agent, world));
+    if (!agent.onBreak) agent.strategy.produce(agent, world);
+  },
+  mingle(agent, world) {
+    callForOccasion(agent, world);
+    if (!agent.away) agent.strategy.mingle(agent, world);
+  },
+  invited: (agent, world, { alliance }) => agent.strategy.invited(agent, world, alliance),
+  restart(agent, world) {
+    if (!agent.joined) join(agent, world);
+    else callForOccasion(agent, world);
+    if (agent.producer) takeTurn(agent, world, nextTurnAt(agent, world));
+  },
+  leave(agent, world) {
+    agent.away = true;
+    goAway(agent, world);
+  },
+  return(agent, world) {
+    agent.away = false;
+    comeBack(agent, world);
+  },
+};
+
+export function act<K extends Wake['what']>(agent: ScriptedAgent, world: World, wake: Kinds[K]) {
+  const does = acts[wake.what as K];
+  does(agent, world, wake);
+}
+
+function join(agent: ScriptedAgent, world: World): void {
+  if (agent.joined) return;
+  const request = composeRegister(agent.by, world.stamp(agent.ordinal), {
+    personality: agent.personalityName,
+    name: agent.name,
+    capabilities: agent.capabilities,
+  });
+  world.send(agent.ordinal, request);
+  world.wake(agent.ordinal, world.now + JOIN_AGAIN_MS, { what: 'join' });
+}
+
+/** The network has told, at an instant, that the agent is registered. */
+export function settle(agent: ScriptedAgent, world: World, at: number): void {
+  if (agent.joined) return;
+  agent.joined = true;
+  const after = FIRST_MINGLE_MS + agent.chance('life').int(FIRST_MINGLE_MS);
+  world.wake(agent.ordinal, at + after, { what: 'mingle' });
+}
+
+function callForOccasion(agent: ScriptedAgent, world: World): void {
+  const { occasion_ms } = world.scenario.social;
+  const after = occasion_ms + agent.chance('life').int(occasion_ms);
+  world.wake(agent.ordinal, world.now + after, { what: 'mingle' });
+}

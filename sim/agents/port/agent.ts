@@ -1,0 +1,39 @@
+/** A scripted agent: who it is, and what it keeps between its calls. */
+import type { Signatory } from '../../../engine/index.js';
+import type { Stream } from '../../rng.js';
+import type { Inhabitant } from '../../scenario/population.js';
+import type { BlockTalk } from '../../world/society/knowledge.js';
+import type { World } from './world.js';
+
+/** How an agent acts when it is called. */
+export interface Strategy {
+  /** It hears of a block in voting. */
+  hear(agent: ScriptedAgent, world: World, block: BlockTalk): void;
+  /** It has thought about a block. `round` counts the calls for it, from 0. */
+  vote(agent: ScriptedAgent, world: World, block: BlockTalk, round: number): void;
+  /** It is its turn to produce. */
+  produce(agent: ScriptedAgent, world: World): void;
+  /** An occasion for social life. */
+  mingle(agent: ScriptedAgent, world: World): void;
+  /** It is invited to an alliance. */
+  invited(agent: ScriptedAgent, world: World, alliance: string): void;
+}
+
+export interface ScriptedAgent extends Inhabitant {
+  by: Signatory;
+  strategy: Strategy;
+  producer: boolean;
+  validator: boolean;
+  /** The network has told that it is registered. */
+  joined: boolean;
+  /** Has set its status to something else than active. */
+  onBreak: boolean;
+  /** Churn keeps it away: it does not come back by itself. */
+  away: boolean;
+  /** Numbers its turns to produce: only the latest counts. */
+  turn: number;
+  /** Votes that it has cast. */
+  votes: number;
+  /** The agent's own chance for a purpose. */
+  chance(purpose: string): Stream;
+}

@@ -1,0 +1,61 @@
+/** What a scripted agent can do and know; it never learns which world it lives in. */
+import type { Signatory, SignedRequest } from '../../../engine/index.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
+import type { ContentNote, DecisionNote } from '../../world/observer.js';
+import type { BlockTalk, HeardMeme, HeardVote, KnownHead } from '../../world/society/knowledge.js';
+
+/** Why an agent is called. */
+export type Wake =
+  | { what: 'join' }
+  | { what: 'hear'; block: string }
+  | { what: 'vote'; block: string; round: number }
+  /** `turn` is the agent's latest: an older call is void. */
+  | { what: 'produce'; turn: number }
+  | { what: 'mingle' }
+  | { what: 'invited'; alliance: string }
+  /** After a crash. */
+  | { what: 'restart' }
+  /** Churn: it goes away, or comes back. */
+  | { what: 'leave' }
+  | { what: 'return' };
+
+export interface World {
+  readonly scenario: Scenario;
+  readonly networkId: string;
+  /** Milliseconds since 1970, of the world's time. */
+  readonly now: number;
+  /** When the run began. */
+  readonly startMs: number;
+  /** Names the draws of the run that belong to nobody. */
+  readonly seedNumber: number;
+  /** Ordinals of the producers, ascending. */
+  readonly producers: readonly number[];
+  /** The time as the agent's own clock shows it, RFC 3339. */
+  stamp(agent: number): string;
+  /** Hands a request to the network; it arrives later, or is lost. */
+  send(from: number, request: SignedRequest): void;
+  wake(agent: number, at: number, wake: Wake): void;
+  agentId(agent: number): string;
+  /** Name of its group; '' for somebody who is not of the scenario. */
+  groupOf(agent: number): string;
+  /** The key of an agent that signs a transaction for somebody else's block. */
+  signatoryOf(agent: number): Signatory;
+  neighbours(agent: number): readonly number[];
+  /** A block that the agent has heard of, while it is talked about. */
+  block(agent: number, hash: string): BlockTalk | undefined;
+  /** Whether the agent knows that the voting is over. */
+  knowsClosed(agent: number, hash: string): boolean;
+  /** The head as the agent knows it. */
+  head(agent: number): KnownHead;
+  /** The neighbours' votes that the agent has heard of. */
+  votesHeard(agent: number, hash: string): readonly HeardVote[];
+  memesHeard(agent: number, hash: string): HeardMeme[];
+  /** Tells the neighbours which memes moved the agent. */
+  share(agent: number, hash: string, memes: readonly string[]): void;
+  /** Notes what is in a block that the agent proposes. */
+  publish(note: ContentNote): void;
+  /** Notes how the agent decided. */
+  decided(note: DecisionNote): void;
+  /** Alliances that the agent is a member of. */
+  alliancesOf(agent: number): readonly string[];
+}

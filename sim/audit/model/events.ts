@@ -1,0 +1,153 @@
+/** How facts are told: event data and answers, member by member as the protocol lists them. */
+import type { Decision, DiscussCommand, Emitted, EventData } from '../../../engine/index.js';
+import { instantText } from '../instant.js';
+import { figures } from './state/metrics.js';
+import { needed } from './state/quorum.js';
+import type { Agent, Alliance, Block, Meme, State, Told } from './state/state.js';
+import { votedAt, voteOf } from './state/votes.js';
+
+export function tell(state: State, told: Told, event: Emitted): void {
+  state.seq += 1;
+  told.push(Object.assign(event, { seq: state.seq }));
+}
+
+const who = ({ id, personality }: Agent) => ({ id, personality });
+
+export function allianceData(alliance: Alliance): EventData['alliance_update'] {
+  const { status, members, invited } = alliance;
+  const isOver = status !== 'proposed' && status !== 'active';
+  const shown = members.map(({ id }, index) => ({
+    id,
+    role: index === 0 ? ('founder' as const) : ('member' as const),
+  }));
+  const asked = invited.map(({ id }) => ({ id, role: 'invited' as const }));
+  return {
+    alliance_id: alliance.id,
+    members: isOver ? [] : [...shown, ...asked],
+    purpose: alliance.purpose,
+    duration: isOver ? 'PT0S' : alliance.duration,
+    status,
+    timestamp: instantText(alliance.changedAt),
+  };
+}
+
+export function tellAlliance(state: State, told: Told, alliance: Alliance): void {
+  tell(state, told, { type: 'alliance_update', data: allianceData(alliance) });
+}
+
+export function tellMetrics(state: State, told: Told, at: number): void {
+  const data = { ...figures(state, at), timestamp: instantText(at) };
+  tell(state, told, { type: 'network_metrics', data });
+}
+
+export function tellProposal(state: State, told: Told, block: Block): void {
+  const { transactions, meme_content } = block.ballots!.proposal;
+  const { type, content } = meme_content;
+  const data: EventData['block_proposal'] = {
+    block_hash: block.hash,
+    parent_hash: block.parent,
+    height: block.height,
+    producer: { id: block.producer.id, public_key: block.producer.key },
+    transactions: transactions.map(({ hash, type }) => ({ hash, type })),
+    meme_content: {
+      ...(type === undefined ? {} : { type }),
+      ...(content === undefined ? {} : { content }),
+    },
+    timestamp: instantText(block.proposedAt),
+  };
+  tell(state, told, { type: 'block_proposal', data });
+}
+
+export function tellEnd(state: State, told: Told, block: Block): void {
+  const data: EventData['block_status'] = {
+    block_hash: block.hash,
+    parent_hash: block.parent,
+    height: block.height,
+    status: block.status,
+    approve: block.approve,
+    reject: block.reject,
+    electorate: block.electorate.total,
+    transactions: block.transactions,
+    timestamp: instantText(block.closedAt),
+  };
+  tell(state, told, { type: 'block_status', data });
+}
+
+export function statusData(agent: Agent) {
+  return {
+    agent_id: agent.id,
+    status: agent.status,
+    reason: agent.reason,
+    expected_duration: agent.expectedDuration,
+    timestamp: instantText(agent.changedAt),
+  };
+}
+
+export const registrationAnswer = ({ id, registeredAt, status }: Agent) => ({
+  agent_id: id,
+  registration_time: instantText(registeredAt),
+  status,
+});
+
+export const statusAnswer = (agent: Agent) => ({
+  ...statusData(agent),
+  previous_status: agent.previous,
+});
+
+export const proposalAnswer = (block: Block) => ({
+  block_hash: block.hash,
+  height: block.height,
+  parent_hash: block.parent,
+  status: block.status,
+  voting_deadline: instantText(block.deadline),
+  electorate: block.electorate.total,
+  timestamp: instantText(block.proposedAt),
+});
+
+export function memeAnswer({ command, at }: Meme) {
+  const { meme_id, type, caption, tags } = command;
+  const url = `/api/v1/social/memes/${meme_id}/content`;
+  return { meme_id, content: { type, url, caption }, tags, timestamp: instantText(at) };
+}
+
+export const memeData = (meme: Meme): EventData['meme_posted'] => ({
+  ...memeAnswer(meme),
+  creator: who(meme.creator),
+});
+
+export const discussionData = (
+  agent: Agent,
+  command: DiscussCommand,
+  at: number,
+): EventData['consensus_discussion'] => ({
+  block_hash: command.block_hash,
+  agent: who(agent),
+  message: command.message,
+  sentiment: command.sentiment,
+  meme_references: command.meme_references,
+  timestamp: instantText(at),
+});
+
+export const validationData = (
+  block: Block,
+  agent: Agent,
+  { decision, reason, at }: { decision: Decision; reason: string; at: number },
+): EventData['block_validation'] => ({
+  block_hash: block.hash,
+  validator: who(agent),
+  decision,
+  reason,
+  timestamp: instantText(at),
+});
+
+export function voteAnswer({ genesis }: State, block: Block, agent: Agent) {
+  const { approve, reject, electorate } = block;
+  return {
+    block_hash: block.hash,
+    agent_id: agent.id,
+    decision: voteOf(block, agent)!,
+    block_status: block.status,
+    tally: { approve, reject, electorate: electorate.total, needed: needed(genesis, block) },
+    timestamp: instantText(votedAt(block, agent)),
+  };
+}

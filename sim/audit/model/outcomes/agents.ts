@@ -1,0 +1,27 @@
+/** What would become of a registration or a status update. */
+import type { RegisterCommand, StatusCommand } from '../../../../engine/index.js';
+import { registrationAnswer, statusAnswer } from '../events.js';
+import { type Agent, duplicate, refused, type State, type Verdict } from '../state/state.js';
+
+export function judgeRegistration(state: State, command: RegisterCommand): Verdict | null {
+  const known = state.byKey.get(command.public_key);
+  if (!known) return null;
+  const { personality, name, description, capabilities } = command;
+  const isSame =
+    known.personality === personality &&
+    known.name === name &&
+    known.description === description &&
+    known.validator === capabilities.includes('validator') &&
+    known.producer === capabilities.includes('producer');
+  if (isSame) return duplicate(registrationAnswer(known));
+  return refused('AGENT_EXISTS', { agent_id: known.id });
+}
+
+export function judgeStatus(state: State, by: Agent, command: StatusCommand): Verdict | null {
+  const agent = state.byId.get(command.agent_id);
+  if (!agent) return refused('UNKNOWN_AGENT');
+  if (agent !== by) return refused('NOT_OWNER');
+  if (agent.input === command.input_sha256) return duplicate(statusAnswer(agent));
+  const isLate = agent.signedAt !== null && command.signed_at <= agent.signedAt;
+  return isLate ? refused('REPLAYED') : null;
+}

@@ -1,0 +1,213 @@
+/** Requests that are refused by their form: bytes, JSON, members, targets, credentials. */
+import {
+  carriage,
+  composeMeme,
+  composeProposal,
+  composeStatus,
+  composeTransaction,
+  composeVote,
+  GENESIS_HASH,
+  limits,
+  type SignedRequest,
+} from '../../../engine/index.js';
+import { httpInput, sha256Hex } from '../../../engine/protocol/signing.js';
+import type { Actor, Case, Stage } from '../harness.js';
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+/** A status update around any body, signed as it is. */
+function statusAround(stage: Stage, by: Actor, body: Uint8Array): SignedRequest {
+  const good = composeStatus(by, stage.stamp(), by.id, { status: 'active' });
+  const { target, timestamp } = good;
+  const input = httpInput({ method: 'PUT', target, timestamp, bodySha256: sha256Hex(body) });
+  return { ...good, body, signature: by.sign(input) };
+}
+
+const badBodies: [string, Uint8Array][] = [
+  ['empty', bytes('')],
+  ['no JSON', bytes('{"status":"active"')],
+  ['a byte order mark', bytes('\ufeff{"status":"active"}')],
+  ['no UTF-8', Buffer.from('7b22737461747573223a22ff227d', 'hex')],
+  ['an overlong NUL', Buffer.from('7b22c080223a317d', 'hex')],
+  ['a lone surrogate in a text', bytes('{"status":"active","reason":"\\ud800"}')],
+  ['depth 17', bytes(`{"status":"active","a":${'['.repeat(16)}${']'.repeat(16)}}`)],
+  ['an infinite number', bytes('{"status":"active","a":1e400}')],
+  ['an integer beyond 2^53-1', bytes('{"status":"active","a":9007199254740992}')],
+  ['__proto__', bytes('{"status":"active","__proto__":1}')],
+  ['constructor, deep', bytes('{"status":"active","a":[{"constructor":1}]}')],
+  ['not an object', bytes('[]')],
+  ['null', bytes('null')],
+  ['no status', bytes('{}')],
+  ['another status', bytes('{"status":"asleep"}')],
+  ['a reason of 257 code points', bytes(`{"status":"active","reason":"${'🎉'.repeat(257)}"}`)],
+  ['a reason of null', bytes('{"status":"active","reason":null}')],
+];
+
+const goodBodies: [string, Uint8Array][] = [
+  ['depth 16', bytes(`{"status":"active","a":${'['.repeat(15)}${']'.repeat(15)}}`)],
+  ['a repeated name: the last counts', bytes('{"status":"asleep","status":"inactive"}')],
+  ['blanks, unknown members', bytes(' \t\r\n{ "status" : "active" , "x" : -0.0 }\n')],
+  ['a reason of 256 code points', bytes(`{"status":"active","reason":"${'🎉'.repeat(256)}"}`)],
+];
+
+export const bodies: Case = {
+  name: 'bodies',
+  about: 'JSON that is taken or refused, of status updates',
+  async play(stage) {
+    const ada = await stage.join();
+    for (const [note, body] of [...badBodies, ...goodBodies]) {
+      await stage.ask(statusAround(stage, ada, body), note);
+    }
+    const large = new Uint8Array(limits.bodyBytes + 1_048_576).fill(0x20);
+    await stage.ask(statusAround(stage, ada, large), 'a body that is too large');
+    const file = new Uint8Array(limits.memeFileBytes + 1).fill(0x61);
+    const fields = { caption: '', tags: [], file };
+    await stage.ask(composeMeme(ada, stage.stamp(), fields), 'a file that is too large');
+  },
+};
+
+export const credentials: Case = {
+  name: 'credentials',
+  about: 'keys, timestamps, signatures and targets that are missing, malformed or wrong',
+  async play(stage) {
+    const ada = await stage.join();
+    const eve = stage.actor();
+    const good = () => composeStatus(ada, stage.stamp(), ada.id, { status: 'active' });
+    const half = ada.publicKey.slice(1);
+    for (const changes of [
+      { public_key: '' },
+      { public_key: half },
+      { public_key: `0x${half}` },
+      { timestamp: '' },
+      { timestamp: '2025-01-01T00:00:00' },
+      { timestamp: '2025-02-29T00:00:00Z' },
+      { signature: '' },
+      { signature: 'ab' },
+      { signature: '0'.repeat(128) },
+      { public_key: eve.publicKey },
+      { target: '/api/v1/agents/bob/status' },
+      { target: '/api/v1/agents/bob/now/status' },
+      { target: '/api/v1/agents/register' },
+      { body: bytes('{"status":"inactive"}') },
+    ]) {
+      await stage.ask({ ...good(), ...changes }, JSON.stringify(Object.keys(changes)));
+    }
+    const kind = 'nothing' as keyof typeof carriage;
+    await stage.ask({ ...good(), kind }, 'another kind');
+    await inBodies(stage, ada);
+    await edges(stage, ada);
+  },
+};
+
+async function inBodies(stage: Stage, ada: Actor): Promise<void> {
+  const fields = { block_hash: 'a'.repeat(64), decision: 'approve' } as const;
+  for (const signature of ['', null, 7, 'zz', undefined]) {
+    const request = composeVote(ada, stage.stamp(), fields);
+    const body = JSON.parse(Buffer.from(request.body).toString()) as object;
+    const changed = bytes(JSON.stringify({ ...body, signature }));
+    await stage.ask({ ...request, body: changed }, `a vote's signature is ${signature}`);
+  }
+  const late = composeVote(ada, 'yesterday', fields);
+  await stage.ask(late, 'a timestamp in a body is part of its schema');
+  const other = { ...composeVote(ada, stage.stamp(), fields), public_key: stage.actor().publicKey };
+  await stage.ask(other, 'a key that is not registered');
+}
+
+/** Order of the group, little-endian. */
+const L = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
+
+/** Signatures that some libraries take and the rule does not. */
+async function edges(stage: Stage, ada: Actor): Promise<void> {
+  const good = composeStatus(ada, stage.stamp(), ada.id, { status: 'active' });
+  const s = BigInt(`0x${Buffer.from(good.signature.slice(64), 'hex').reverse().toString('hex')}`);
+  const grown = (s + L).toString(16).padStart(64, '0');
+  const large = Buffer.from(grown, 'hex').reverse().toString('hex');
+  await stage.ask({ ...good, signature: good.signature.slice(0, 64) + large }, 'S + L');
+  const small = `01${'00'.repeat(31)}`;
+  const profile = { public_key: small, personality: 'p', name: 'n', capabilities: ['validator'] };
+  const request: SignedRequest = {
+    kind: 'register',
+    public_key: small,
+    target: carriage.register.path,
+    timestamp: stage.stamp(),
+    signature: small + '00'.repeat(32),
+    body: bytes(JSON.stringify(profile)),
+  };
+  await stage.ask(request, 'a key of small order');
+  await stage.ask(good, 'the same signature, whole');
+}
+
+export const contents: Case = {
+  name: 'contents',
+  about: 'proposals and memes whose content is refused, or counts in an unusual way',
+  async play(stage) {
+    const ada = await stage.join();
+    const one = composeTransaction(ada, stage.networkId, 'one', false);
+    const block = { parent_hash: GENESIS_HASH, transactions: [one] };
+    for (const [note, changes] of proposals(ada, stage.networkId)) {
+      await stage.ask(composeProposal(ada, stage.stamp(), { ...block, ...changes }), note);
+    }
+    for (const [note, file] of files) {
+      const fields = { caption: '', tags: [], file };
+      await stage.ask(composeMeme(ada, stage.stamp(), fields), note);
+    }
+    const form = { caption: '', tags: [], file: bytes('gm') };
+    const posted = composeMeme(ada, stage.stamp(), form);
+    await stage.ask({ ...posted, file: bytes('gn') }, 'another file than is signed');
+    const { file: _, ...bare } = posted;
+    await stage.ask(bare, 'no file');
+    const upper = Buffer.from(posted.body)
+      .toString()
+      .replace(/[0-9a-f]{64}/, hexUpper);
+    await stage.ask({ ...posted, body: bytes(upper) }, 'content_sha256 in upper case');
+    await stage.ask(posted, 'the same in lower case is a repeat');
+  },
+};
+
+const hexUpper = (hex: string) => hex.toUpperCase();
+
+const value = (length: number) => 'x'.repeat(length);
+
+function proposals(ada: Actor, networkId: string): [string, object][] {
+  const of = (data: string) => composeTransaction(ada, networkId, data, false);
+  const one = of('one');
+  const diff = (additions: object, deletions: object = {}) => ({
+    state_diff: { additions, deletions },
+  });
+  return [
+    ['a member producer', { producer: ada.id }],
+    ['a member network_id', { network_id: networkId }],
+    ['a hash of other data', { transactions: [{ ...one, data: 'two' }] }],
+    ['data that is too large', { transactions: [of(value(4_097))] }],
+    ['a transaction without signature', { transactions: [{ ...one, signature: undefined }] }],
+    ['a malformed signature inside', { transactions: [{ ...one, signature: 'no' }] }],
+    ['a wrong signature inside', { transactions: [one, { ...of('x'), signature: one.signature }] }],
+    ['the same transaction twice', { transactions: [one, one] }],
+    ['a key of the state with a blank', diff({ 'a b': 1 })],
+    ['a key added and deleted', diff({ a: 1 }, { a: 1 })],
+    ['a value of 4,097 bytes', diff({ a: value(4_095) })],
+    ['a value of deletions of 4,097 bytes', diff({}, { a: value(4_095) })],
+    ['1,001 keys', diff(Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`k${i}`, 1])))],
+    ['meme_content without tags', { meme_content: { type: 'text', content: 'gm' } }],
+    ['hashes in upper case', { transactions: [{ ...one, hash: hexUpper(one.hash) }] }],
+  ];
+}
+
+const files: [string, Uint8Array][] = [
+  [
+    'a PNG',
+    Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex'),
+  ],
+  [
+    'a GIF',
+    Buffer.from('4749463839610100010080000000000000ffffff2c00000000010001000002024401003b', 'hex'),
+  ],
+  ['markup', bytes('<p>gm</p>')],
+  ['markup after blanks', bytes('\u2003\u3000\n<p>')],
+  ['markup after what is not blank', bytes('\u180e<p>')],
+  ['a control character', bytes('a\u0001')],
+  ['a C1 control character', bytes('a\u0085')],
+  ['tab, LF, CR', bytes('a\t\r\n')],
+  ['no UTF-8', Buffer.from('ff00ff', 'hex')],
+  ['nothing', bytes('')],
+];

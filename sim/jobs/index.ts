@@ -1,4 +1,0 @@
-/** Many runs at a time, on threads of their own. */
-export { brokenText, type Failure, type Job, type Outcome } from './job.js';
-export { Lane, type LaneLimits } from './lane.js';
-export { type JobOptions, jobDefaults, runJobs } from './run.js';

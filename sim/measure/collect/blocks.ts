@@ -1,0 +1,117 @@
+/**
+ * The blocks of a run. What voting needs is kept while a block is open; a closed block leaves a few
+ * figures, however many voted.
+ */
+import type { BlockStatus, Decision, EventData } from '../../../engine/index.js';
+import type { ContentNote, DecisionNote } from '../../world/observer.js';
+import { NOBODY, type Population } from './population.js';
+
+/** Contents of proposals on their way: one that is refused never comes, so the oldest go. */
+const CONTENTS = 10_000;
+
+export interface BlockFigure {
+  /** Counts the blocks of the run, from 0. */
+  readonly number: number;
+  readonly hash: string;
+  readonly proposedAt: number;
+  /** Null when nobody told. */
+  readonly soundness: number | null;
+  readonly hasMeme: boolean;
+  votes: number;
+  status: BlockStatus;
+  /** 0 while in voting. */
+  closedAt: number;
+}
+
+/** Votes of a block, by group number; outsiders are in the totals alone. */
+export interface Ballot {
+  votes: number;
+  approvals: number;
+  readonly votesBy: Uint32Array;
+  readonly approvalsBy: Uint32Array;
+}
+
+export interface OpenBlock {
+  readonly figure: BlockFigure;
+  readonly ballot: Ballot;
+  readonly producer: number;
+  readonly senders: readonly number[];
+  /** By ordinal: what each agent said when it decided, until its vote arrives. */
+  readonly notes: Map<number, DecisionNote>;
+}
+
+export class Blocks {
+  readonly #population: Population;
+  readonly #open = new Map<string, OpenBlock>();
+  readonly #contents = new Map<string, ContentNote>();
+  readonly figures: BlockFigure[] = [];
+
+  constructor(population: Population) {
+    this.#population = population;
+  }
+
+  publish(note: ContentNote): void {
+    this.#contents.set(note.block, note);
+    const [oldest] = this.#contents.keys();
+    if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
+  }
+
+  propose(data: EventData['block_proposal'], at: number): OpenBlock {
+    const hash = data.block_hash;
+    const content = this.#contents.get(hash);
+    this.#contents.delete(hash);
+    const groups = this.#population.groups.length;
+    const figure: BlockFigure = {
+      number: this.figures.length,
+      hash,
+      proposedAt: at,
+      soundness: content?.soundness ?? null,
+      hasMeme: Object.keys(data.meme_content).length > 0,
+      votes: 0,
+      status: 'voting',
+      closedAt: 0,
+    };
+    const ballot = {
+      votes: 0,
+      approvals: 0,
+      votesBy: new Uint32Array(groups),
+      approvalsBy: new Uint32Array(groups),
+    };
+    const producer = this.#population.ordinalOf(data.producer.id);
+    const block = { figure, ballot, producer, senders: content?.senders ?? [], notes: new Map() };
+    this.#open.set(hash, block);
+    this.figures.push(figure);
+    return block;
+  }
+
+  /** The first decision of an agent on a block counts, as its first vote does. */
+  note(note: DecisionNote): void {
+    const notes = this.#open.get(note.block)?.notes;
+    if (notes && !notes.has(note.agent)) notes.set(note.agent, note);
+  }
+
+  /** An open block; undefined for one that was proposed before anybody listened. */
+  get(hash: string): OpenBlock | undefined {
+    return this.#open.get(hash);
+  }
+
+  close(hash: string, status: BlockStatus, at: number): OpenBlock | undefined {
+    const block = this.#open.get(hash);
+    if (!block) return undefined;
+    this.#open.delete(hash);
+    block.figure.status = status;
+    block.figure.closedAt = at;
+    return block;
+  }
+}
+
+export function cast(block: OpenBlock, group: number, decision: Decision): void {
+  const { figure, ballot } = block;
+  const approves = decision === 'approve' ? 1 : 0;
+  figure.votes += 1;
+  ballot.votes += 1;
+  ballot.approvals += approves;
+  if (group === NOBODY) return;
+  ballot.votesBy[group]! += 1;
+  ballot.approvalsBy[group]! += approves;
+}

@@ -1,0 +1,33 @@
+/** One run as it is handed to a thread, and what comes back: plain values only. */
+
+import type { Scenario } from '../../scenario/schema/scenario.js';
+import type { Broken, SimResult } from '../result.js';
+
+export interface Job {
+  /** With all defaults. */
+  scenario: Scenario;
+  /** Takes the place of the scenario's own. */
+  seed: string;
+  /** From where the modules of scripts are found. */
+  folder?: string;
+}
+
+/** Why a run has no result: its scenario or script is wrong, or it died. */
+export interface Failure {
+  kind: 'scenario' | 'crash';
+  /** One line. */
+  message: string;
+  /** Of an error that is nobody's intention. */
+  stack?: string;
+}
+
+export type Outcome = { result: SimResult } | { failure: Failure };
+
+/** One line for a rule that the network broke. */
+export const brokenText = ({ rule, actor, expected, found }: Broken): string =>
+  `rule ${rule}: ${actor}: ${found}; expected ${expected}`.split('\n', 1)[0]!;
+
+/** A script's module may keep state between runs, or hold on to things: it gets a new thread. */
+export function runsScripts({ scenario }: Job): boolean {
+  return scenario.agents.some(({ strategy }) => strategy.kind === 'script');
+}

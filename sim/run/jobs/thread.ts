@@ -1,0 +1,28 @@
+/** A thread's side of the jobs: runs one scenario at a time and answers with plain values. */
+import { Console } from 'node:console';
+import { ScenarioError } from '../../scenario/problem.js';
+import { simulate } from '../simulate.js';
+import type { Failure, Job, Outcome } from './job.js';
+
+// What a script prints must not get between the lines that the command prints.
+globalThis.console = new Console(process.stderr);
+
+export async function runJob({ scenario, seed, folder }: Job): Promise<Outcome> {
+  // The other core runs another job: a pool of verifiers would only be in its way.
+  const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
+  try {
+    const options = { seed, verifier, store: 'memory' } as const;
+    const found = folder === undefined ? {} : { folder };
+    return { result: await simulate(scenario, { ...options, ...found }) };
+  } catch (error) {
+    return { failure: failureOf(error) };
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof ScenarioError) return { kind: 'scenario', message: error.message };
+  if (!(error instanceof Error)) return { kind: 'crash', message: String(error) };
+  const { message, stack } = error;
+  const line = `${error.name}: ${message}`.split('\n', 1)[0]!;
+  return { kind: 'crash', message: line, ...(stack === undefined ? {} : { stack }) };
+}

@@ -1,0 +1,64 @@
+/** Scripted agents on a network of this process, until they are told to stop. */
+import type { Network } from '../../../engine/index.js';
+import type { Observer } from '../../measure/index.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
+import { DirectDoor } from '../../world/gateway/direct.js';
+import { inhabit, type LiveOptions } from './inhabit.js';
+
+export interface PopulateOptions extends LiveOptions {
+  /** Stops them. */
+  signal?: AbortSignal;
+  /** Called once: when the network knows all agents, or as many as it does after a while. */
+  onJoined?: (joined: number) => void;
+}
+
+export interface Population {
+  /** Resolves when nothing of theirs is under way any more; the network stays open. */
+  stop(): Promise<void>;
+  /** Rejects when a script throws; resolves at the stop. */
+  ended: Promise<void>;
+}
+
+/** Time of the agents after which those that have not joined are not waited for. */
+const JOINED_MS = 30_000;
+
+/** A live network is measured by whoever looks at it: nothing is kept here. */
+const nobody: Observer = {
+  event() {},
+  refused() {},
+  decided() {},
+  published() {},
+  traffic() {},
+};
+
+/**
+ * The scenario's length is of no account; a scenario without signatures gets real ones.
+ * @throws {ScenarioError} when a script cannot be loaded.
+ */
+export async function populate(
+  network: Network,
+  scenario: Scenario,
+  { signal, onJoined, ...options }: PopulateOptions = {},
+): Promise<Population> {
+  const signed: Scenario = { ...scenario, signatures: 'verified' };
+  const { world } = await inhabit(new DirectDoor(network), signed, options, () => nobody);
+  let stopped = false;
+  let told = false;
+  const goesOn = () => {
+    const joined = told ? 0 : world.joined;
+    if (!told && (joined === scenario.population || world.now > world.startMs + JOINED_MS)) {
+      told = true;
+      onJoined?.(joined);
+    }
+    return !stopped && !signal?.aborted;
+  };
+  const ended = world.run(goesOn);
+  return {
+    ended,
+    stop() {
+      stopped = true;
+      // Why they ended before is told by `ended`.
+      return ended.catch(() => {});
+    },
+  };
+}

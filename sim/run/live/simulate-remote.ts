@@ -1,0 +1,191 @@
+/** One run of a scenario on somebody's server, in wall time, measured as a simulation is. */
+import { ApiError, keysFromSeed, type Meta, UnreachableError } from '../../../api/client/index.js';
+import { secretOf } from '../../agents/keys.js';
+import {
+  Collector,
+  openTables,
+  prepareOutput,
+  type Tables,
+  writeResult,
+} from '../../measure/index.js';
+import { ScenarioError } from '../../scenario/problem.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
+import { RemoteError } from '../../world/gateway/gateway.js';
+import { RemoteDoor } from '../../world/gateway/remote.js';
+import { measured } from '../cast.js';
+import { Ending } from '../ending.js';
+import type { SimResult } from '../result.js';
+import { Interrupted, type SimHooks } from '../simulate.js';
+import { type Inhabited, inhabit, type LiveOptions } from './inhabit.js';
+import { knownBefore, withdraw } from './participants.js';
+import { readsOf } from './reads.js';
+
+export interface RemoteOptions extends LiveOptions {
+  /** Of the server. */
+  url: string;
+  /** Keeps tables and summary there; the log is the server's. */
+  out?: string;
+}
+
+export interface RemoteHooks extends Pick<SimHooks, 'onProgress' | 'signal' | 'made'> {
+  /** What whoever runs it should know, in one line. */
+  onNote?: (note: string) => void;
+}
+
+/** Blocks may have been proposed between the first look at the server and the beginning. */
+const MARGIN_MS = 60_000;
+
+/**
+ * Runs until the scenario's length is reached. Consensus is the server's, in the result too.
+ * However it ends, its agents become inactive: others need not wait for them.
+ * @throws {ScenarioError} when the scenario, or the server's limits, do not allow it.
+ * @throws {RemoteError} when the server cannot be used, or goes away.
+ * @throws {Interrupted} when `signal` ended it. @throws {StoreError} when `out` cannot be used.
+ */
+export async function simulateRemote(
+  scenario: Scenario,
+  options: RemoteOptions,
+  hooks: RemoteHooks = {},
+): Promise<SimResult> {
+  const { url, out, seed = scenario.seed } = options;
+  if (scenario.signatures !== 'verified') {
+    const how = `the scenario says signatures: ${scenario.signatures}`;
+    throw new ScenarioError(`${how}; a server takes only what is signed: expected verified`);
+  }
+  if (out !== undefined) await prepareOutput(out);
+  const keysOf = (agent: number) => keysFromSeed(secretOf(seed, agent));
+  const door = await RemoteDoor.open({ url, keysOf });
+  try {
+    checkLimits(url, door.meta);
+    const served = { ...scenario, consensus: consensusOf(door.meta) };
+    const tables = out === undefined ? null : openTables(out, served);
+    try {
+      return await runThrough(door, { scenario: served, options, hooks, tables });
+    } catch (error) {
+      tables?.abandon();
+      throw error;
+    }
+  } finally {
+    door.close();
+  }
+}
+
+function checkLimits(url: string, { limits: { profile } }: Meta): void {
+  if (profile !== 'spec') return;
+  const why = 'lets one address register one agent a minute (limits: spec)';
+  throw new ScenarioError(`${url} ${why}; start that server with --limits bench or off`);
+}
+
+function consensusOf(meta: Meta): Scenario['consensus'] {
+  const { policy, weights, voting_period_ms, min_validators, dormant_after, consistency } = meta;
+  const participation = meta.participation_bps / 10_000;
+  const dormant_share = meta.dormant_share_max / 10_000;
+  const dormancy = { dormant_after, dormant_share, leak_periods: meta.leak_periods };
+  return {
+    policy,
+    weights,
+    consistency,
+    voting_period_ms,
+    min_validators,
+    participation,
+    ...dormancy,
+  };
+}
+
+interface Run {
+  scenario: Scenario;
+  options: RemoteOptions;
+  hooks: RemoteHooks;
+  tables: Tables | null;
+}
+
+async function runThrough(door: RemoteDoor, run: Run): Promise<SimResult> {
+  const started = performance.now();
+  const { scenario, options, hooks, tables } = run;
+  const known = await knownBefore(door, options.seed ?? scenario.seed, scenario.population);
+  if (known !== null) hooks.onNote?.(known);
+  const inhabited = await inhabit(door, scenario, options, (agents, startMs) => {
+    return new Collector(scenario, measured(agents), startMs, tables?.onRow);
+  });
+  try {
+    return await lived(door, run, inhabited, started);
+  } finally {
+    const stayed = await withdraw(door, inhabited.agents);
+    if (stayed > 0) hooks.onNote?.(`${stayed} agents could not be withdrawn from ${door.url}`);
+  }
+}
+
+async function lived(
+  door: RemoteDoor,
+  run: Run,
+  inhabited: Inhabited<Collector>,
+  started: number,
+): Promise<SimResult> {
+  const { scenario, options, hooks, tables } = run;
+  const { world, observer: collector, faults } = inhabited;
+  const ending = new Ending(hastened(run), collector, faults, world.startMs);
+  await world.run(() => {
+    // The log is the server's: there is no digest to name.
+    const position = { seq: door.seq, digest: '' };
+    if (hooks.onProgress) ending.tell(world.now, position, hooks.onProgress);
+    return !hooks.signal?.aborted && !ending.reached(world.now) && !ending.stalled(world.now);
+  });
+  if (hooks.signal?.aborted) throw new Interrupted(door.seq);
+  const endMs = world.now;
+  const verdict = ending.verdict(endMs);
+  const wallMs = performance.now() - started;
+  const ids = Array.from({ length: scenario.population }, (_, agent) => world.agentId(agent));
+  const { reads, meta } = await readEnd(door, world.startMs, ids);
+  const finished = collector.finish(reads, endMs);
+  const result: SimResult = {
+    ...madeHow(run),
+    modules: inhabited.modules,
+    verdict,
+    refused: Object.fromEntries([...world.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
+    measures: finished.measures,
+    entries: meta.seq - door.meta.seq,
+    events: meta.event_seq - door.meta.event_seq,
+    virtual_ms: endMs - world.startMs,
+    wall_ms: Math.round(wallMs),
+    votes_per_s: Math.round((collector.counts.votes * 1000) / wallMs),
+    ...(hooks.made ?? {}),
+  };
+  tables?.finish();
+  if (options.out !== undefined) await writeResult(options.out, result, finished);
+  return result;
+}
+
+/** What a result on a server says whatever happened; what only the server knows is left empty. */
+function madeHow({ scenario, options }: Run) {
+  const { url, seed = scenario.seed, speed = 1 } = options;
+  return {
+    seed,
+    url,
+    speed,
+    scenario,
+    verifier: 'server',
+    broken: null,
+    digest: '',
+    log_digest: '',
+    verified: 0,
+    commits: 0,
+    peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
+  } as const;
+}
+
+/** The voting period is of the network's time: in the agents' it is `speed` times as long. */
+function hastened({ scenario, options: { speed = 1 } }: Run): Scenario {
+  const voting_period_ms = scenario.consensus.voting_period_ms * speed;
+  return { ...scenario, consensus: { ...scenario.consensus, voting_period_ms } };
+}
+
+async function readEnd({ client, url }: RemoteDoor, startMs: number, agents: readonly string[]) {
+  try {
+    const reads = await readsOf(client, { sinceMs: startMs - MARGIN_MS, agents });
+    return { reads, meta: await client.meta() };
+  } catch (cause) {
+    const passing = cause instanceof ApiError || cause instanceof UnreachableError;
+    if (!passing) throw cause;
+    throw new RemoteError(`${url}: the end cannot be read: ${cause.message}`, { cause });
+  }
+}

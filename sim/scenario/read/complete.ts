@@ -1,0 +1,32 @@
+/** From what a file holds to a scenario with everything filled in, or what is wrong with it. */
+import { Value } from '../../../engine/index.js';
+import { type Problem, problemText, ScenarioError } from '../problem.js';
+import { Scenario } from '../schema/scenario.js';
+import { check } from './check.js';
+import { fillVariants, shapeProblem } from './shape.js';
+
+export type Completed = { scenario: Scenario } | { problem: Problem };
+
+/** @param folder from where modules of scripts are found; left out, they are not looked for. */
+export function complete(raw: unknown, folder?: string): Completed {
+  const filled = Value.Default(Scenario, structuredClone(raw));
+  fillVariants(filled);
+  const misshapen = shapeProblem(filled);
+  if (misshapen) return { problem: misshapen };
+  const shaped = filled as Omit<Scenario, 'population'> & { population?: number };
+  if (Object.keys(shaped.length).length === 0) shaped.length = { blocks: DEFAULT_BLOCKS };
+  const counts = shaped.agents.map(({ count }) => count ?? Number.NaN);
+  shaped.population ??= counts.reduce((sum, count) => sum + count, 0);
+  const scenario = shaped as Scenario;
+  const problem = check(scenario, folder);
+  return problem ? { problem } : { scenario };
+}
+
+const DEFAULT_BLOCKS = 100;
+
+/** @throws {ScenarioError} naming path and what is allowed. */
+export function completeScenario(raw: unknown, folder?: string): Scenario {
+  const found = complete(raw, folder);
+  if ('scenario' in found) return found.scenario;
+  throw new ScenarioError(problemText(found.problem));
+}

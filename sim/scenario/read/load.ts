@@ -1,0 +1,121 @@
+/** Reads a scenario file, YAML or JSON; what is wrong with it is said with file, line and path. */
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { type Document, isCollection, isMap, isPair, LineCounter, parseDocument } from 'yaml';
+import { problemText, ScenarioError } from '../problem.js';
+import type { Scenario } from '../schema/scenario.js';
+import { complete } from './complete.js';
+import { type Change, withValues } from './paths.js';
+import { findScenario, shippedScenarios } from './shipped.js';
+
+/** A scenario is some kilobytes; what is larger is something else. */
+const LARGEST_BYTES = 1_048_576;
+
+export interface Loaded {
+  /** With all defaults. */
+  scenario: Scenario;
+  /** As it was read, changes made. */
+  raw: unknown;
+  /** From where the modules of scripts are found. */
+  folder: string;
+}
+
+/**
+ * @param named a file, or the name of a shipped scenario.
+ * @param changes values that replace those of the file, by path.
+ * @throws {ScenarioError} one line that names file, line, path and what is allowed.
+ */
+export function loadScenario(named: string, changes: readonly Change[] = []): Loaded {
+  const file = fileOf(named);
+  const { document, lines } = parse(file);
+  const folder = dirname(resolve(file));
+  const given = toValue(document, file);
+  const raw = withValues(given, changes);
+  const found = complete(raw, folder);
+  if ('scenario' in found) return { scenario: found.scenario, raw, folder };
+  const changed = atFault(given, changes, folder);
+  const where = changed ?? `${file}:${lineOf(document, lines, found.problem.path)}`;
+  throw new ScenarioError(`${where}: ${problemText(found.problem)}`);
+}
+
+/** The change with which the problem came, or null when the file has it itself. */
+export function atFault(
+  given: unknown,
+  changes: readonly Change[],
+  folder?: string,
+): string | null {
+  const problemAfter = (count: number): string | null => {
+    const found = complete(withValues(given, changes.slice(0, count)), folder);
+    return 'problem' in found ? problemText(found.problem) : null;
+  };
+  let [before, blamed] = [problemAfter(0), null as string | null];
+  for (const [index, [path]] of changes.entries()) {
+    const after = problemAfter(index + 1);
+    if (after !== before) blamed = after === null ? null : `--set ${path}`;
+    before = after;
+  }
+  return blamed;
+}
+
+function fileOf(named: string): string {
+  const file = findScenario(named);
+  if (file !== null) return file;
+  const names = shippedScenarios().map(({ name }) => name);
+  const expected = `expected a file, or one of the scenarios ${names.join(', ')}`;
+  throw new ScenarioError(`${named} does not exist; ${expected}`);
+}
+
+function parse(file: string): { document: Document; lines: LineCounter } {
+  const lines = new LineCounter();
+  const document = parseDocument(textOf(file), { lineCounter: lines, prettyErrors: false });
+  const [error] = document.errors;
+  if (!error) return { document, lines };
+  const { line } = lines.linePos(error.pos[0]);
+  const several = error.code === 'MULTIPLE_DOCS';
+  const what = several ? 'a second document begins; expected one' : error.message;
+  throw new ScenarioError(`${file}:${line}: ${what}`);
+}
+
+/** Refuses what is no text. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function textOf(file: string): string {
+  try {
+    const { size } = statSync(file);
+    if (size > LARGEST_BYTES) throw new Error(`it has ${size} bytes, at most ${LARGEST_BYTES}`);
+    return utf8.decode(readFileSync(file));
+  } catch (error) {
+    throw new ScenarioError(`${file} cannot be read: ${firstLine(error)}`);
+  }
+}
+
+function toValue(document: Document, file: string): unknown {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    // Throws for an alias inside of what it stands for.
+    JSON.stringify(value);
+    return value;
+  } catch (error) {
+    throw new ScenarioError(`${file}: ${firstLine(error)}`);
+  }
+}
+
+const firstLine = (error: unknown) => (error as Error).message.split('\n')[0];
+
+/** The line of a path, or of the nearest thing around it that is there. */
+function lineOf(document: Document, lines: LineCounter, path: readonly string[]): number {
+  let at = 0;
+  let node: unknown = document.contents;
+  for (const step of path) {
+    if (!isCollection(node)) break;
+    const pair = isMap(node)
+      ? node.items.find((item) => isPair(item) && String(item.key) === step)
+      : undefined;
+    const key = pair?.key as { range?: [number] } | undefined;
+    node = isMap(node) ? pair?.value : node.items[Number(step)];
+    const range = key?.range ?? (node as { range?: [number] } | undefined)?.range;
+    if (!range) break;
+    at = range[0];
+  }
+  return lines.linePos(at).line;
+}

@@ -1,0 +1,42 @@
+/** Whom a fault hits: the agents that its selectors name, drawn by the seed where they draw. */
+
+import { Streams } from '../rng.js';
+import { groupSizes } from './population.js';
+import type { Selector } from './schema/faults.js';
+import type { Scenario } from './schema/scenario.js';
+
+/** Ordinals, ascending. `fault` is the fault's place in the scenario: it names the draw. */
+export function selected(
+  scenario: Scenario,
+  whom: readonly Selector[],
+  fault: number,
+  seed = scenario.seed,
+): number[] {
+  const streams = new Streams(seed);
+  const hit = new Set<number>();
+  for (const [place, selector] of whom.entries()) {
+    const pool = membersOf(scenario, selector.group);
+    const { count, share } = selector;
+    const wanted = count ?? Math.floor(pool.length * (share ?? 1) + 1e-9);
+    const stream = streams.of('world', `fault/${fault}/${place}`);
+    // The first steps of a Fisher-Yates shuffle.
+    for (let index = 0; index < Math.min(wanted, pool.length); index += 1) {
+      const other = index + stream.int(pool.length - index);
+      [pool[index], pool[other]] = [pool[other]!, pool[index]!];
+      hit.add(pool[index]!);
+    }
+  }
+  return [...hit].sort((a, b) => a - b);
+}
+
+/** Ordinals of a group, or of all. */
+function membersOf(scenario: Scenario, group: string | undefined): number[] {
+  const ordinals: number[] = [];
+  let first = 0;
+  for (const [index, size] of groupSizes(scenario).entries()) {
+    const named = group === undefined || scenario.agents[index]!.group === group;
+    for (let place = 0; named && place < size; place += 1) ordinals.push(first + place);
+    first += size;
+  }
+  return ordinals;
+}

@@ -1,0 +1,66 @@
+/** The door to a network in this process: as in a simulation, without HTTP and its limits. */
+import {
+  admit,
+  type Clock,
+  type Event,
+  limits,
+  type Network,
+  type Outcome,
+  refuse,
+  type SignedRequest,
+  systemClock,
+} from '../../../engine/index.js';
+import type { Door } from './gateway.js';
+
+export class DirectDoor implements Door {
+  readonly networkId: string;
+  readonly head: string;
+  readonly seq: number;
+  readonly #network: Network;
+  readonly #clock: Clock = systemClock();
+  readonly #since: number;
+
+  constructor(network: Network) {
+    const { seq, event_seq } = network.read.position;
+    this.#network = network;
+    this.networkId = network.genesis.network_id;
+    this.head = network.read.networkState().head_hash;
+    this.seq = seq;
+    this.#since = event_seq;
+  }
+
+  /** A network never goes back, also where the system's clock was set back since. */
+  now(): number {
+    return Math.max(this.#clock.now(), this.#network.read.position.at);
+  }
+
+  async submit(_from: number, request: SignedRequest): Promise<Outcome> {
+    const network = this.#network;
+    const admitted = admit(request, this.networkId);
+    if ('refusal' in admitted) return { result: 'refused', ...admitted };
+    const skewMs = admitted.signedAt - this.now();
+    if (Math.abs(skewMs) > limits.skewMs) {
+      const message = `the timestamp is ${skewMs} ms from the network's clock`;
+      return { result: 'refused', refusal: refuse('TIMESTAMP_SKEW', message) };
+    }
+    const look = network.check(admitted);
+    if (!look) return network.submit(await network.verifyAdmitted(admitted));
+    // It rests on what may not be durable yet.
+    await network.durable;
+    return look;
+  }
+
+  events(): AsyncIterable<Event> {
+    return this.#network.follow(this.#since);
+  }
+
+  async transactionsOf(block: string): Promise<readonly { data: string }[] | null> {
+    const record = this.#network.read.record('blocks', block);
+    if (!record) return null;
+    const { body } = this.#network.read.signed(record.context.entry);
+    return body.transactions as { data: string }[];
+  }
+
+  /** The network is its owner's. */
+  close(): void {}
+}

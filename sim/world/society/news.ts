@@ -1,0 +1,92 @@
+/** Who is called because something happened: voters, producers, the invited, the newly joined. */
+import type { Event } from '../../../engine/index.js';
+import { openWaitMs, takeTurn } from '../../agents/actions/turns.js';
+import { settle } from '../../agents/handle.js';
+import type { ScriptedAgent } from '../../agents/port/agent.js';
+import type { World } from '../../agents/port/world.js';
+import type { Faults } from '../links/faults.js';
+import type { Links } from '../links/links.js';
+import type { Observer } from '../observer.js';
+import type { Knowledge } from './knowledge.js';
+
+export interface NewsOptions {
+  agents: readonly ScriptedAgent[];
+  faults: Faults;
+  links: Links;
+  observer: Observer;
+}
+
+type Told<T extends Event['type']> = Event & { type: T };
+
+export class News {
+  readonly #world: World;
+  readonly #knowledge: Knowledge;
+  readonly #options: NewsOptions;
+  readonly #invited = new Set<string>();
+
+  constructor(world: World, knowledge: Knowledge, options: NewsOptions) {
+    this.#world = world;
+    this.#knowledge = knowledge;
+    this.#options = options;
+  }
+
+  spread(event: Event, at: number): void {
+    if (event.type === 'block_proposal') this.#announce(event.data.block_hash, event.seq);
+    else if (event.type === 'block_status') this.#stirProducers(event.data, at);
+    else if (event.type === 'alliance_update') this.#invite(event, at);
+    else if (event.type === 'agent_status') this.#welcome(event.data.agent_id, at);
+  }
+
+  #announce(hash: string, seq: number): void {
+    const talk = this.#knowledge.talk(hash)!;
+    const { agents, links, observer } = this.#options;
+    observer.traffic('sent', agents.length);
+    for (const { ordinal, onBreak } of agents) {
+      const losses = links.losses(seq, ordinal);
+      if (losses > 0) observer.traffic('lost', losses);
+      if (onBreak) continue;
+      const at = this.#awakeAt(ordinal, this.#knowledge.heardAt(ordinal, talk));
+      this.#world.wake(ordinal, at, { what: 'hear', block: hash });
+    }
+  }
+
+  /** Who has crashed when something comes hears of it when it is back. */
+  #awakeAt(agent: number, at: number): number {
+    const down = this.#options.faults.down(agent, at);
+    return down?.kind === 'crash' ? down.end + 1 : at;
+  }
+
+  /** In the open schedule each producer waits a while by chance, so that few propose at once. */
+  #stirProducers({ status, block_hash }: Told<'block_status'>['data'], at: number): void {
+    const talk = this.#knowledge.talk(block_hash);
+    if (status === 'orphaned' || status === 'voting' || !talk) return;
+    if (this.#world.scenario.producers.schedule !== 'open') return;
+    const { agents } = this.#options;
+    for (const ordinal of this.#world.producers) {
+      const agent = agents[ordinal]!;
+      if (agent.onBreak) continue;
+      const heard = this.#knowledge.closeHeardAt(ordinal, talk.seq, at);
+      takeTurn(agent, this.#world, heard + openWaitMs(agent, this.#world));
+    }
+  }
+
+  #invite({ data, seq }: Told<'alliance_update'>, at: number): void {
+    const { alliance_id, status } = data;
+    // A declining invitee updates the alliance too: the others are called once all the same.
+    const known = this.#invited.has(alliance_id);
+    if (status === 'proposed') this.#invited.add(alliance_id);
+    else this.#invited.delete(alliance_id);
+    if (known || status !== 'proposed') return;
+    for (const { id, role } of data.members) {
+      const agent = this.#knowledge.ordinalOf(id);
+      if (role !== 'invited' || agent < 0) continue;
+      const hears = this.#awakeAt(agent, this.#options.links.delivery(seq, agent, at));
+      this.#world.wake(agent, hears, { what: 'invited', alliance: alliance_id });
+    }
+  }
+
+  #welcome(agentId: string, at: number): void {
+    const agent = this.#options.agents[this.#knowledge.ordinalOf(agentId)];
+    if (agent) settle(agent, this.#world, at);
+  }
+}

@@ -1,0 +1,23 @@
+/** What a world of scripted agents is made of. */
+import type { SignedRequest } from '../../../engine/index.js';
+import type { ScriptedAgent } from '../../agents/port/agent.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
+import type { Faults } from '../links/faults.js';
+import type { Links } from '../links/links.js';
+import type { Observer } from '../observer.js';
+
+export interface SocietyOptions {
+  scenario: Scenario;
+  networkId: string;
+  agents: ScriptedAgent[];
+  neighbours: number[][];
+  faults: Faults;
+  links: Links;
+  seedNumber: number;
+  startMs: number;
+  observer: Observer;
+  /** The block that the first ones are built on; left out, genesis. */
+  head?: string;
+  /** Sees each request on its way, and may change it: faults for tests. */
+  inTransit?: (request: SignedRequest) => SignedRequest;
+}

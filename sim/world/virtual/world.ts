@@ -1,0 +1,219 @@
+/**
+ * The world in virtual time, in one process: agents are called in windows shorter than any message
+ * needs, so that nothing said in a window is heard in it. Requests are verified in rounds, applied
+ * at their arrival, and committed behind; the order is (arrival, sender, number) and nothing else.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type Admitted,
+  admit,
+  type Command,
+  type CommandKind,
+  type Event,
+  limits,
+  type Network,
+  type Outcome,
+  type Refusal,
+  StoreError,
+  type Verified,
+  type Views,
+  type VirtualClock,
+} from '../../../engine/index.js';
+import type { Broken } from '../../run/result.js';
+import type { SocietyOptions } from '../society/options.js';
+import { type Sent, Society } from '../society/society.js';
+import type { Charged, Quotas } from './quotas.js';
+import { type Arrival, roundLength } from './rounds.js';
+
+/** Applied entries that may wait for the disk before the world does. */
+const BACKLOG = 4_096;
+
+/** What looks over the network's shoulder; each call gives the rule that was broken, or null. */
+export interface Watch {
+  observe(put: {
+    at: number;
+    command: Command;
+    outcome: Outcome;
+    events: readonly Event[];
+  }): Broken | null;
+  foresee(put: { at: number; command: Command; outcome: Outcome | null }): Broken | null;
+  advance(at: number, events: readonly Event[]): Broken | null;
+  /** Holds all that the network's reads say against what it should have come to. */
+  finish(at: number, reads: Views): Broken | null;
+}
+
+export interface LocalWorldOptions extends SocietyOptions {
+  network: Network;
+  clock: VirtualClock;
+  watch: Watch | null;
+  /** Of a server in front of the network; null without. */
+  quotas: Quotas | null;
+}
+
+export class LocalWorld extends Society {
+  readonly #network: Network;
+  readonly #clock: VirtualClock;
+  readonly #watch: Watch | null;
+  readonly #quotas: Quotas | null;
+  /** What was charged for requests that the network has yet to take. */
+  readonly #charged = new Map<Admitted, Charged>();
+  readonly #windowMs: number;
+  /** The first rule that the network broke: the run ends there. */
+  broken: Broken | null = null;
+
+  constructor(options: LocalWorldOptions) {
+    super(options);
+    this.#network = options.network;
+    this.#clock = options.clock;
+    this.#watch = options.watch;
+    this.#quotas = options.quotas;
+    this.#windowMs = options.links.windowMs;
+  }
+
+  /** Runs the next window in which something happens; false when nothing ever will. */
+  async step(): Promise<boolean> {
+    const network = this.#network;
+    const due = network.nextDeadline();
+    const next = Math.min(this.nextDue(), due === null ? Number.POSITIVE_INFINITY : due + 1);
+    if (next === Number.POSITIVE_INFINITY || this.broken) return false;
+    const end = next - (next % this.#windowMs) + this.#windowMs;
+    this.callAgents(end);
+    await this.#deliver(end);
+    this.#advance(end);
+    // The disk gets its turn; the world waits only when it is far ahead of it.
+    if (network.backlog > BACKLOG) await network.durable;
+    else await nextTurn();
+    return true;
+  }
+
+  /** To be called once all is durable. */
+  finish(): void {
+    this.#note(this.#watch?.finish(this.#clock.now(), this.#network.read));
+  }
+
+  #advance(to: number): void {
+    this.#clock.set(to);
+    const events = this.#network.advance();
+    if (events.length > 0) this.#note(this.#watch?.advance(to, events));
+    this.#tell(events);
+  }
+
+  /** Takes in what arrives before `end`, round by round. */
+  async #deliver(end: number): Promise<void> {
+    const network = this.#network;
+    let arrivals = await this.#admitted(this.arrived(end));
+    if (!network.verifies) return this.#takeEach(arrivals);
+    while (arrivals.length > 0 && !this.broken) {
+      this.#advance(arrivals[0]!.at);
+      const length = roundLength(arrivals, {
+        nextDeadline: network.nextDeadline(),
+        votesUntilClose: (block) => network.votesUntilClose(block),
+      });
+      await this.#round(length === arrivals.length ? arrivals : arrivals.slice(0, length));
+      arrivals = arrivals.slice(length);
+    }
+  }
+
+  /** Where nothing is verified, each is taken as it comes: what rounds would give, without them. */
+  async #takeEach(arrivals: readonly Arrival[]): Promise<void> {
+    const network = this.#network;
+    for (const arrival of arrivals) {
+      if (this.broken) return;
+      if (this.#quotas) this.#advance(arrival.at);
+      else this.#clock.set(arrival.at);
+      const ended = this.#quotas && this.#atDoor(arrival);
+      if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
+      else this.#take(arrival, network.takeUnverified(arrival.admitted));
+      if (network.backlog > BACKLOG) await network.durable;
+    }
+  }
+
+  async #admitted(sent: readonly Sent[]): Promise<Arrival[]> {
+    const arrivals: Arrival[] = [];
+    for (const { at, from, number, request } of sent) {
+      const { networkId } = this;
+      // Only a meme's file takes time to be looked into.
+      const known = admit(request, networkId);
+      if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
+      else if (Math.abs(known.signedAt - at) > limits.skewMs) {
+        this.refused(from, request.kind, 'TIMESTAMP_SKEW');
+      } else arrivals.push({ at, from, number, admitted: known });
+    }
+    return arrivals;
+  }
+
+  async #round(arrivals: readonly Arrival[]): Promise<void> {
+    const network = this.#network;
+    const verified = await Promise.all(
+      arrivals.map((one) => this.#atDoor(one) ?? network.verifyAdmitted(one.admitted)),
+    );
+    for (const [index, arrival] of arrivals.entries()) {
+      if (this.broken) return;
+      this.#clock.set(arrival.at);
+      const one = verified[index]!;
+      if ('result' in one) this.#count(arrival.from, arrival.admitted.command.kind, one);
+      else this.#take(arrival, one);
+      if (network.backlog > BACKLOG) await network.durable;
+    }
+  }
+
+  /** Applies a request at its instant, and spreads what came of it. */
+  #take({ at, from, admitted }: Arrival, verified: Verified | { refusal: Refusal }): void {
+    const { command } = admitted;
+    if ('refusal' in verified) {
+      this.#turnedAway(from, command.kind, verified.refusal);
+      return;
+    }
+    const { outcome, events } = this.#network.apply(verified);
+    this.#charged.get(admitted)?.settle(outcome);
+    this.#charged.delete(admitted);
+    this.#note(this.#watch?.observe({ at, command, outcome, events }));
+    this.#count(from, command.kind, outcome);
+    this.#tell(events);
+  }
+
+  /** What becomes of a request before it is verified: by the limits, or because it is hopeless. */
+  #atDoor({ from, admitted }: Arrival): Outcome | null {
+    const outcome = this.#hopeless(admitted);
+    const charged = this.#quotas?.take(from, admitted, outcome);
+    if (!charged) return outcome;
+    if ('refusal' in charged) return { result: 'refused', refusal: charged.refusal };
+    if (outcome) charged.settle(outcome);
+    else this.#charged.set(admitted, charged);
+    return outcome;
+  }
+
+  /** The outcome of a request that would change nothing, before its signature costs anything. */
+  #hopeless(admitted: Admitted): Outcome | null {
+    const { command } = admitted;
+    const outcome = this.#network.check(admitted);
+    if (!this.#network.knows(command.public_key) && command.kind !== 'register') return outcome;
+    this.#note(this.#watch?.foresee({ at: this.#clock.now(), command, outcome }));
+    return outcome;
+  }
+
+  #note(broken: Broken | null | undefined): void {
+    this.broken ??= broken ?? null;
+  }
+
+  #count(from: number, kind: CommandKind, outcome: Outcome): void {
+    const at = this.#clock.now();
+    if (outcome.result === 'refused') this.#turnedAway(from, kind, outcome.refusal);
+    else if (outcome.result === 'equivocation') this.refused(from, kind, 'equivocation', at);
+    else if (outcome.result === 'duplicate') this.refused(from, kind, 'duplicate', at);
+  }
+
+  /** A refusal is part of a run, unless it says that the network cannot go on. */
+  #turnedAway(from: number, kind: CommandKind, refusal: Refusal): void {
+    const { code, reason, message } = refusal;
+    if (code === 'NETWORK_ERROR') {
+      throw new StoreError(reason === 'DISK_FULL' ? 'FULL' : 'FAILED', message);
+    }
+    this.refused(from, kind, reason, this.#clock.now());
+    this.tryAgain(from, kind, refusal, this.#clock.now());
+  }
+
+  #tell(events: readonly Event[]): void {
+    for (const event of events) this.tell(event, Date.parse(event.data.timestamp));
+  }
+}
