@@ -1,6 +1,6 @@
 /** The page around a report's parts, and the parts that all reports have. */
-import type { Provenance } from '../sim/run/result.js';
 import { type Content, Html, html, wellFormed } from './html.js';
+import type { Provenance } from './provenance.js';
 import { style } from './style.js';
 
 /** Nothing is fetched, whatever the page holds: the policy forbids it. */

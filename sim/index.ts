@@ -1,5 +1,6 @@
 /** The public list of the simulator. */
 
+export type { Provenance } from '../report/provenance.js';
 export { checkScripts, scriptsOf } from './agents/script/check.js';
 export type { ScriptCommand } from './agents/script/commands.js';
 export type { BlockView, ScriptModule, View } from './agents/script/view.js';
@@ -11,7 +12,7 @@ export { writeRunReport, writeSweepReport } from './report/index.js';
 export type { Progress } from './run/ending.js';
 export * from './run/jobs/index.js';
 export * from './run/live/index.js';
-export type { Broken, Provenance, SimResult, Verdict } from './run/result.js';
+export type { Broken, SimResult, Verdict } from './run/result.js';
 export { Interrupted, type SimHooks, type SimOptions, simulate } from './run/simulate.js';
 export { usualScenario, usualSize } from './scenario/default.js';
 export { ScenarioError } from './scenario/problem.js';

@@ -1,7 +1,8 @@
 /** What the report of a sweep draws, read from sweep.json, runs.csv and summary.csv. */
 
+import type { Provenance } from '../../report/provenance.js';
 import { has, numberOf, readJson, type TableRow, tableRows } from '../../report/read.js';
-import type { Provenance, Verdict } from '../run/result.js';
+import type { Verdict } from '../run/result.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Sweep } from '../scenario/schema/sweep.js';
 

@@ -1,15 +1,8 @@
 /** What a run gives: its figures, and the digests that the same scenario and seed reproduce. */
 import type { VerifierKind } from '../../engine/index.js';
+import type { Provenance } from '../../report/provenance.js';
 import type { Measures } from '../measure/dictionary.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-
-/** Which build made a result. */
-export interface Provenance {
-  version: string;
-  /** Null outside a checkout. */
-  commit: string | null;
-  node: string;
-}
 
 /** `safety`: the auditor saw the network break one of its own rules. */
 export type Verdict = 'pass' | 'no_progress' | 'safety';

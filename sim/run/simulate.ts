@@ -13,6 +13,7 @@ import {
   virtualClock,
 } from '../../engine/index.js';
 import { agentId } from '../../engine/protocol/signing.js';
+import type { Provenance } from '../../report/provenance.js';
 import { Auditor } from '../audit/index.js';
 import { Collector } from '../measure/collector.js';
 import { mix, Streams } from '../rng.js';
@@ -26,7 +27,7 @@ import { begin, castOf, measured } from './cast.js';
 import { Ending, type Progress } from './ending.js';
 import { genesisOf } from './genesis.js';
 import type { Tables } from './output.js';
-import type { Provenance, SimResult } from './result.js';
+import type { SimResult } from './result.js';
 
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
 const START_MS = 1_735_689_600_000;

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder, makeFolder, StoreError } from '../../engine/index.js';
 import { removeParts, syncFolder, writeWhole } from '../../report/files.js';
+import type { Provenance } from '../../report/provenance.js';
 import { jsonDifference } from '../compare/index.js';
-import type { Provenance } from '../run/result.js';
 import type { Plan } from './plan.js';
 import type { RunRecord } from './record.js';
 

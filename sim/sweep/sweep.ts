@@ -1,6 +1,7 @@
 /** One sweep: runs what is missing, keeps each run as it ends, and makes the tables at the end. */
+
+import type { Provenance } from '../../report/provenance.js';
 import { runJobs } from '../run/jobs/index.js';
-import type { Provenance } from '../run/result.js';
 import { columnOf } from './design.js';
 import { SweepFolder } from './folder.js';
 import { type Plan, type SweepTask, tasksOf, valuesOf } from './plan.js';
