@@ -2,12 +2,13 @@
  * The rate limits of a server, in the world's time: what its gate would refuse never reaches the
  * network. Each agent has an address of its own; reads are not simulated.
  */
-import { type BlockShare, blockShareOf } from '../../../api/limits/block-share.js';
-import { Charge } from '../../../api/limits/operation-cost.js';
-import { blocksUsed } from '../../../api/http/gate.js';
+
 import { figuresOf, type Profile } from '../../../api/contract/limit-table.js';
-import { Limits } from '../../../api/limits/limits.js';
+import { blocksUsed } from '../../../api/http/gate.js';
 import { tooMany } from '../../../api/http/response/quota-answers.js';
+import { type BlockShare, blockShareOf } from '../../../api/limits/block-share.js';
+import { Limits } from '../../../api/limits/limits.js';
+import { Charge } from '../../../api/limits/operation-cost.js';
 import type { Admitted, Outcome, Refusal } from '../../../engine/index.js';
 
 /** What a request has been charged, until its outcome is known. */
