@@ -1,17 +1,30 @@
 import { defineConfig } from 'vitest/config';
 import { full } from './test/support/counts.js';
 
-/** Tests run the built package through its own doors: `npm run build` comes first. */
+/**
+ * Tests run the built package as its users do: `npm run build` comes first. `fast` is what `npm test`
+ * runs, `slow` what `npm run test:slow` does; test/README.md says which tests are which.
+ */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     pool: 'forks',
     // Files of a worker share its modules: loading them for each takes a fifth of all the time.
     isolate: false,
     // One more than the cores of a small machine: many tests wait for other processes.
     maxWorkers: 3,
-    // With full counts a test may take as long as it counts: only one that hangs is ended.
-    testTimeout: full ? 3_600_000 : 120_000,
-    hookTimeout: 60_000,
+    // Only what hangs is ended: a machine that is busy, or full counts, may take their time.
+    testTimeout: full ? 3_600_000 : 600_000,
+    hookTimeout: 600_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'fast',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.slow.test.ts'],
+        },
+      },
+      { extends: true, test: { name: 'slow', include: ['test/**/*.slow.test.ts'] } },
+    ],
   },
 });

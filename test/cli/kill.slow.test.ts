@@ -5,9 +5,11 @@ import { existsSync, mkdirSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { type CrashPoint, composeRegister, crashPoints } from 'folkmoot';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Ended, folkmoot, logLines, main, replayHere, type SimJson } from '../support/cli.js';
+import { type Ended, folkmoot, type SimJson } from '../support/cli.js';
 import { counts } from '../support/counts.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../support/fixture.js';
+import { main } from '../support/paths.js';
+import { logLines, replayHere } from '../support/runs.js';
 
 /** All kill moments follow from it; a run that failed is repeated with FOLKMOOT_TEST_SEED. */
 const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));

@@ -5,8 +5,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { folkmoot, linesOf, main } from '../support/cli.js';
+import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
+import { main } from '../support/paths.js';
+import { linesOf } from '../support/runs.js';
 
 const nobody = 'http://127.0.0.1:9';
 const short = ['--agents', '4', '--blocks', '1'];

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { root } from '../own-client/served.js';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
+import { root } from '../support/paths.js';
 
 test.skipIf(process.platform === 'win32')(
   'npx folkmoot serve: SIGTERM to npx stops the server, which leaves its folder free',

@@ -1,6 +1,7 @@
 /** Options and arguments that cannot be meant, and the help that says what can. */
 import { expect, test } from 'vitest';
-import { folkmoot, linesOf } from '../support/cli.js';
+import { folkmoot } from '../support/cli.js';
+import { linesOf } from '../support/runs.js';
 
 const commands = ['sim', 'scenario', 'sweep', 'swarm', 'replay', 'log', 'verify', 'keygen', 'load'];
 

@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event } from 'folkmoot/client';
 import { expect, test } from 'vitest';
-import { expectOneLine, folkmoot, linesOf } from '../support/cli.js';
+import { expectOneLine, folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
+import { linesOf } from '../support/runs.js';
 import { live } from './helpers.js';
 
 /** Runs a command that must be done; gives what it printed. */

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, test } from 'vitest';
-import { main } from '../support/cli.js';
+import { main } from '../support/paths.js';
 import type { Service, Start } from '../support/service/world.js';
 import { conformance } from './suite.js';
 

@@ -3,16 +3,10 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import {
-  expectOneLine,
-  folkmoot,
-  linesOf,
-  logLines,
-  replayHere,
-  suiteFolder,
-} from '../support/cli.js';
+import { expectOneLine, folkmoot } from '../support/cli.js';
 import { full } from '../support/counts.js';
 import { temporaryFolder } from '../support/fixture.js';
+import { linesOf, logLines, replayHere, suiteFolder } from '../support/runs.js';
 import { faulty, why } from './faulty.js';
 
 const { EINTR, EIO, ENOSPC } = constants.errno;

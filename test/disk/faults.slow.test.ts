@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { meta, registration } from '../live/clients/actions.js';
 import { Caller, expectCut, inParallel } from '../live/clients/caller.js';
-import { expectOneLine, main } from '../support/cli.js';
+import { expectOneLine } from '../support/cli.js';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host, stop } from '../support/host.js';
+import { main } from '../support/paths.js';
 import { faulty, why } from './faulty.js';
 
 const { EACCES, EINTR, EIO, ENOMEM, ENOSPC } = constants.errno;

@@ -4,12 +4,13 @@ import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ends, openStore, startWriter, tempFolder } from '../engine/store/fixture.js';
+import { ends, openStore, tempFolder } from '../engine/store/fixture.js';
+import { startWriter } from '../engine/store/start-writer.js';
 import { meta, registration } from '../live/clients/actions.js';
 import { Caller, inParallel } from '../live/clients/caller.js';
-import { main } from '../support/cli.js';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host, stop } from '../support/host.js';
+import { main } from '../support/paths.js';
 import { faulty, why } from './faulty.js';
 
 /** Resolves when a process has opened LMDB's data file. */

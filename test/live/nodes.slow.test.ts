@@ -4,9 +4,9 @@
  */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { main } from '../support/cli.js';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host, stop } from '../support/host.js';
+import { main } from '../support/paths.js';
 import { meta, propose, registration, vote } from './clients/actions.js';
 import { Caller } from './clients/caller.js';
 import { everyTopic, Subscriber } from './clients/subscriber.js';

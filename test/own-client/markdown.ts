@@ -1,7 +1,7 @@
 /** Code out of a document, so that what is shown is what is run. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './served.js';
+import { root } from '../support/paths.js';
 
 export const document = (path: string) => readFileSync(join(root, path), 'utf8');
 

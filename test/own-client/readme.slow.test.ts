@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
+import { main as cli, root } from '../support/paths.js';
 import { document, fenced, section } from './markdown.js';
-import { cli, root, served } from './served.js';
+import { served } from './served.js';
 
 const run = promisify(execFile);
 const part = section(document('README.md'), 'Connect an agent');

@@ -1,12 +1,9 @@
 /** A network of its own for a test, served by a process as a user starts it. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
-
-export const root = fileURLToPath(new URL('../..', import.meta.url));
-export const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+import { main } from '../support/paths.js';
 
 /** What `serve` prints first. */
 export interface Listening {
@@ -20,7 +17,7 @@ export interface Listening {
 export async function served(...options: string[]): Promise<Listening> {
   const folder = temporaryFolder();
   const args = ['serve', '--limits', 'bench', '--port', '0', '--data', folder, ...options];
-  const child = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<void>((resolve) => {
     child.once('close', () => resolve());
   });

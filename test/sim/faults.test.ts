@@ -9,8 +9,8 @@ import {
   usualScenario,
 } from 'folkmoot/sim';
 import { beforeAll, expect, test } from 'vitest';
-import { type Line, logLines, replayHere } from '../support/cli.js';
 import { START_MS, temporaryFolder } from '../support/fixture.js';
+import { type Line, logLines, replayHere } from '../support/runs.js';
 
 const scenario = usualScenario(40, { seed: '7', length: { blocks: 4 } });
 const options: SimOptions = { verifier: 'inline' };

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { CommandKind } from 'folkmoot';
 import { completeScenario, type Row, type SimResult, simulate, type TableName } from 'folkmoot/sim';
-import { csvRows } from '../support/cli.js';
 import { START_MS, temporaryFolder } from '../support/fixture.js';
+import { csvRows } from '../support/runs.js';
 
 export type Raw = Record<string, unknown>;
 /** A row of a table as it is read: texts. */

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { CommandKind } from 'folkmoot';
 import { personalities } from 'folkmoot/sim';
 import { beforeAll, expect, test } from 'vitest';
-import { bodyOf, type Line, logLines, type SimJson, simJson, suiteFolder } from '../support/cli.js';
+import { type SimJson, simJson } from '../support/cli.js';
+import { bodyOf, type Line, logLines, suiteFolder } from '../support/runs.js';
 
 const kinds: CommandKind[] = [
   'register',

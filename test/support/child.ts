@@ -1,10 +1,8 @@
 /** Programs of the tests that run in a process of their own: bundled, beside the built package. */
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from './paths.js';
 
 /** Bundles `entry`, a path inside the repository, into a new folder: gives the program's path. */
 export async function bundledChild(entry: string, folder: string): Promise<string> {

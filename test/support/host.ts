@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished } from 'vitest';
-import { main } from './cli.js';
+import { main } from './paths.js';
 
 export interface Ending {
   code: number | null;

@@ -22,16 +22,9 @@ import {
   tables,
 } from 'folkmoot';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  expectOneLine,
-  folkmoot,
-  linesOf,
-  logText,
-  replayHere,
-  replayJson,
-  suiteFolder,
-} from '../../support/cli.js';
+import { expectOneLine, folkmoot, logText, replayJson } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { linesOf, replayHere, suiteFolder } from '../../support/runs.js';
 
 const suite = suiteFolder();
 const run = join(suite, 'run');

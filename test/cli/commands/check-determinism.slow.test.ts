@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest';
 import { mutant } from '../../sim/swarm/mutant.js';
 import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
-import { type Ended, folkmoot, main } from '../../support/cli.js';
+import { type Ended, folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { main } from '../../support/paths.js';
 
 const check = (args: readonly string[], program = main): Promise<Ended> =>
   folkmoot(['sim', ...args, '--check-determinism'], { program });

@@ -2,7 +2,8 @@
 import { keyPairFromSeed, sign } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { readVectors } from '../../engine/crypto/verifiers.js';
-import { folkmoot, linesOf } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { linesOf } from '../../support/runs.js';
 
 interface Vectors {
   public_key: string;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { loadScenario, shippedScenarios } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { folkmoot, linesOf, simJson } from '../../support/cli.js';
+import { folkmoot, simJson } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { linesOf } from '../../support/runs.js';
 
 test('scenario list: every shipped one with title, question and path', async () => {
   const { code, stdout } = await folkmoot(['scenario', 'list', '--json']);

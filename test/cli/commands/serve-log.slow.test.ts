@@ -4,7 +4,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { agentOf } from '../../client/helpers.js';
-import { expectOneLine, folkmoot, main, suiteFolder } from '../../support/cli.js';
+import { expectOneLine, folkmoot } from '../../support/cli.js';
+import { main } from '../../support/paths.js';
+import { suiteFolder } from '../../support/runs.js';
 import { transports } from '../../support/service/server.js';
 
 const folder = suiteFolder();

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Ended, folkmoot, linesOf, type SimJson, simJson } from '../../support/cli.js';
+import { type Ended, folkmoot, type SimJson, simJson } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
+import { linesOf } from '../../support/runs.js';
 
 const size = full ? { agents: 300, blocks: 20 } : { agents: 80, blocks: 10 };
 const usual = ['--seed', '7', '--agents', `${size.agents}`, '--blocks', `${size.blocks}`];

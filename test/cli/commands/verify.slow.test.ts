@@ -1,7 +1,8 @@
 /** `folkmoot verify`: published vectors, one verdict a line, the same from every verifier. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readVectors } from '../../engine/crypto/verifiers.js';
-import { folkmoot, linesOf } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { linesOf } from '../../support/runs.js';
 
 interface Job {
   public_key: string;

@@ -2,20 +2,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  csvRows,
-  expectOneLine,
-  folkmoot,
-  type Line,
-  logLines,
-  replayJson,
-  type SimJson,
-  signaturesIn,
-  simJson,
-  suiteFolder,
-} from '../../support/cli.js';
+import { expectOneLine, folkmoot, replayJson, type SimJson, simJson } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { csvRows, type Line, logLines, signaturesIn, suiteFolder } from '../../support/runs.js';
 
 const small = ['--seed', '7', '--agents', '60', '--blocks', '6'];
 /** As many as fill batches, and with the quick counts fewer. */

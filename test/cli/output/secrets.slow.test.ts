@@ -12,8 +12,9 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { expectOneLine, folkmoot, main } from '../../support/cli.js';
+import { expectOneLine, folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { main } from '../../support/paths.js';
 
 const run = promisify(execFile);
 /** Runs the command line with a umask that takes nothing away. */

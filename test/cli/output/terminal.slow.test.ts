@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { clientOf, live } from '../../client/helpers.js';
-import { root } from '../../own-client/served.js';
 import { type Ended, folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { root } from '../../support/paths.js';
 
 /** A new title, red, a line of its own, C1's CSI, right to left, an isolate, a line separator. */
 const evil =

@@ -3,8 +3,8 @@ import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { main } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { main } from '../../support/paths.js';
 
 const run = promisify(execFile);
 

@@ -1,6 +1,4 @@
 /** A network from opening to closing: who is told what, and when nothing can be written. */
-import { execFileSync } from 'node:child_process';
-import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Clock,
@@ -61,36 +59,6 @@ test('close: what comes later is refused as a value', async () => {
   await network.close();
   const outcome = await submit(registration(signatoryOf(1)));
   expect(outcome).toMatchObject({ result: 'refused', refusal: { reason: 'STOPPING' } });
-});
-
-test('disk: below the mark writes are refused, and done again once there is room', async () => {
-  const folder = temporaryFolder();
-  const mebibyte = 2 ** 20;
-  const free = () => {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  };
-  const verifier = createVerifier('inline');
-  const network = await Network.open({
-    path: join(folder, 'network'),
-    genesis: { network_id: 'devnet' },
-    verifier,
-    freeSpaceBytes: free() - 400 * mebibyte,
-  });
-  const submit = async (number: number) =>
-    network.submit(await network.verify(registration(signatoryOf(number))));
-  const ballast = join(folder, 'ballast');
-  try {
-    expect(await submit(1)).toMatchObject({ result: 'accepted' });
-    execFileSync('fallocate', ['-l', '800M', ballast]);
-    expect(await submit(2)).toMatchObject({ refusal: { reason: 'DISK_FULL', status: 503 } });
-    expect(network.read.networkState().active_validators).toBe(1);
-    rmSync(ballast);
-    expect(await submit(2)).toMatchObject({ result: 'accepted' });
-  } finally {
-    await network.close();
-    await verifier.close();
-  }
 });
 
 test('clock: a deadline passes by itself, and the alarm is set again for the next', async () => {

@@ -13,8 +13,9 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { readHeader } from '../../../dist/engine/store/file/pages/meta-page.js';
 import { assertReachable } from '../../../dist/engine/store/file/pages/reach.js';
-import { expectOneLine, folkmoot, simJson, suiteFolder } from '../../support/cli.js';
+import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { suiteFolder } from '../../support/runs.js';
 
 const run = join(suiteFolder(), 'run');
 const data = join(run, 'network', 'data.mdb');

@@ -6,9 +6,10 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inParallel } from '../../live/clients/caller.js';
-import { expectOneLine, folkmoot, logText, simJson, suiteFolder } from '../../support/cli.js';
+import { expectOneLine, folkmoot, logText, simJson } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 
 const draw = drawnFrom(seed);

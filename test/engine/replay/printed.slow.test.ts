@@ -6,17 +6,14 @@ import { beforeAll, expect, test } from 'vitest';
 import {
   expectOneLine,
   folkmoot,
-  type Line,
-  linesOf,
   logText,
-  main,
   replayJson,
-  replayPrinted,
   type SimJson,
   simJson,
-  suiteFolder,
 } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { main } from '../../support/paths.js';
+import { type Line, linesOf, replayPrinted, suiteFolder } from '../../support/runs.js';
 
 const folder = join(suiteFolder(), 'run');
 let run: SimJson;

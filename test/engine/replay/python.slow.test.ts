@@ -2,8 +2,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { linesOf, logText, simJson } from '../../support/cli.js';
+import { logText, simJson } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { linesOf } from '../../support/runs.js';
 
 const script = join(import.meta.dirname, 'log_digest.py');
 const recompute = (input: string) =>

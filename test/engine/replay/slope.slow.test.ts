@@ -5,8 +5,10 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { folkmoot, main, suiteFolder } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
 import { counts, full } from '../../support/counts.js';
+import { main } from '../../support/paths.js';
+import { suiteFolder } from '../../support/runs.js';
 
 const { agents, blocks } = counts.slope;
 const HOUR_MS = 3_600_000;

@@ -11,8 +11,9 @@ import {
 } from 'folkmoot';
 import { voteInput } from 'folkmoot/signing';
 import { expect, test } from 'vitest';
-import { bodyOf, type Line, linesOf, logText, replayJson } from '../../support/cli.js';
+import { logText, replayJson } from '../../support/cli.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
+import { bodyOf, type Line, linesOf } from '../../support/runs.js';
 
 const now = '2025-01-01T00:00:00.000Z';
 

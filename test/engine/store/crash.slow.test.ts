@@ -2,7 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Store } from '../../../dist/engine/store/index.js';
-import { batchAt, ends, endsAfter, openStore, startWriter, tempFolder } from './fixture.js';
+import { batchAt, ends, endsAfter, openStore, tempFolder } from './fixture.js';
+import { startWriter } from './start-writer.js';
 
 const full = expect.objectContaining({ name: 'StoreError', code: 'FULL' });
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { expect, test } from 'vitest';
-import { batchAt, ends, endsAfter, metaAt, openStore, startWriter, tempFolder } from './fixture.js';
+import { batchAt, ends, endsAfter, metaAt, openStore, tempFolder } from './fixture.js';
 
 const code = (name: string) => expect.objectContaining({ name: 'StoreError', code: name });
 const vote = (seq: number) => ({ table: 'votes', key: seq, json: '{}' });
@@ -33,27 +33,6 @@ test('store.open: a second writer in the same process is refused', async () => {
   await first.commit(batchAt(1));
   await first.close();
   expect(openStore(folder).meta()).toEqual(metaAt(1));
-});
-
-test('store.open: a second writer in another process is refused', async () => {
-  const folder = tempFolder();
-  openStore(folder);
-  const child = startWriter(['write', folder]);
-  await child.ended;
-  expect(child.lines).toEqual(['LOCKED']);
-});
-
-test('store.open: a writer killed by -9 leaves neither its lock nor half a batch', async () => {
-  const folder = tempFolder();
-  const child = startWriter(['write', folder, '3', 'hold']);
-  await child.printed('committed 3');
-  expect(() => openStore(folder)).toThrow(code('LOCKED'));
-  child.process.kill('SIGKILL');
-  expect((await child.ended).signal).toBe('SIGKILL');
-  const reader = openStore(folder, { readOnly: true });
-  expect(ends(reader)).toEqual(endsAfter(3));
-  await reader.close();
-  expect(ends(openStore(folder))).toEqual(endsAfter(3));
 });
 
 test('store.open: another network is refused with both names, the folder is free', async () => {
@@ -156,21 +135,6 @@ test.each([
   await root.openDB('meta', { encoding: 'string' }).put('meta', text);
   await root.close();
   expect(() => openStore(folder)).toThrow(code('CORRUPT'));
-});
-
-test('store.open: a reader in another process follows a writer without a lock', async () => {
-  const folder = tempFolder();
-  const writer = openStore(folder);
-  await writer.commit(batchAt(1));
-  const reader = startWriter(['read', folder]);
-  await reader.printed('open');
-  reader.process.stdin?.write('a\n');
-  await reader.printed('a 1 1');
-  await writer.commit(batchAt(2));
-  reader.process.stdin?.write('b\n');
-  await reader.printed('b 2 2');
-  reader.process.stdin?.end();
-  expect((await reader.ended).code).toBe(0);
 });
 
 test('store.open: a reader in the same process follows a writer, and cannot write', async () => {

@@ -5,10 +5,10 @@
 import { join } from 'node:path';
 import { composeVote, type Decision, type SignedRequest } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { type Line, logLines } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, stop } from '../../support/host.js';
+import { type Line, logLines } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { proposal, registration } from '../clients/actions.js';
 import { type Answer, Caller, expectCut, inParallel, stamp } from '../clients/caller.js';

@@ -3,10 +3,10 @@ import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { replayHere } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, stop } from '../../support/host.js';
+import { replayHere } from '../../support/runs.js';
 import { meme, meta, propose, registration, vote } from '../clients/actions.js';
 import { Caller, inParallel, type ReadEvent } from '../clients/caller.js';
 import { everyTopic, Subscriber } from '../clients/subscriber.js';

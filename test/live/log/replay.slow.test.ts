@@ -8,9 +8,10 @@ import {
 } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
 import { describe, expect, test } from 'vitest';
-import { type Replayed, replayJson } from '../../support/cli.js';
+import { replayJson } from '../../support/cli.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
+import type { Replayed } from '../../support/runs.js';
 import { meme, meta, proposal, propose, registration, vote } from '../clients/actions.js';
 import { Caller, expectCut, inParallel, stamp } from '../clients/caller.js';
 import { Subscriber } from '../clients/subscriber.js';

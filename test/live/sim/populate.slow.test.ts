@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { AgentClient, type Event, type EventStream, generateKeys } from 'folkmoot/client';
 import { simulate, usualScenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { expectOneLine, folkmoot, replayHere, suiteFolder } from '../../support/cli.js';
+import { expectOneLine, folkmoot } from '../../support/cli.js';
 import { host, stop } from '../../support/host.js';
+import { replayHere, suiteFolder } from '../../support/runs.js';
 import { townFile } from '../clients/scenarios.js';
 
 const folder = suiteFolder();

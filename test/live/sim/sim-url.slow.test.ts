@@ -7,8 +7,10 @@ import { NetworkClient } from 'folkmoot/client';
 import { type Measures, RemoteError, type SimResult, simulate, simulateRemote } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { failureOf, freePort, live } from '../../client/helpers.js';
-import { csvRows, expectOneLine, folkmoot, main, suiteFolder } from '../../support/cli.js';
+import { expectOneLine, folkmoot } from '../../support/cli.js';
 import { host } from '../../support/host.js';
+import { main } from '../../support/paths.js';
+import { csvRows, suiteFolder } from '../../support/runs.js';
 import { hurriedTown, townFile } from '../clients/scenarios.js';
 
 const folder = suiteFolder();

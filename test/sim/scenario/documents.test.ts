@@ -10,7 +10,6 @@ import {
   shippedScenarios,
 } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { folkmoot } from '../../support/cli.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const advice = 'it is out of date: npm run docs';
@@ -59,10 +58,4 @@ test('scenario schema: draft 2020-12 that takes files with their defaults left o
   expect(accepts({ title: 't', agents })).toBe(true);
   expect(accepts({ title: 't', agents, colour: 'red' })).toBe(false);
   expect(accepts({ agents })).toBe(false);
-});
-
-test('scenario schema: is printed as it is', async () => {
-  const { code, stdout } = await folkmoot(['scenario', 'schema']);
-  expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
 });

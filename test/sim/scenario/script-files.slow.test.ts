@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { folkmoot, linesOf } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { linesOf } from '../../support/runs.js';
 
 const script = (leaves: string) =>
   `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(leaves)}, '');\n` +

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, ScenarioError, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { folkmoot, linesOf } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { live, quiet, type Raw, sentBy, votesOf } from '../fixture.js';
 
@@ -67,17 +66,6 @@ test.each([
   expect(message).toMatch(/^script own\.ts: /);
   expect(message).toMatch(expected);
   expect(message).not.toContain('\n');
-});
-
-test('script: a mistake is exit code 2, and says function and agent', async () => {
-  const { folder } = scripted(always('42'));
-  const file = join(folder, 'town.yaml');
-  const own = '  - { group: own, count: 2, strategy: { kind: script, module: own.ts } }\n';
-  writeFileSync(file, `title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n${own}`);
-  const { code, stderr } = await folkmoot(['sim', file]);
-  const [, line, ...more] = linesOf(stderr);
-  expect([code, more]).toEqual([2, []]);
-  expect(line).toMatch(/^folkmoot: script own\.ts: vote for agent \w+-\d: it gave 42/);
 });
 
 test('script: without a folder it cannot be found', async () => {

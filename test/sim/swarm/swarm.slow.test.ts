@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { draw, expectsProgress } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { folkmoot, linesOf } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { linesOf } from '../../support/runs.js';
 import { mutant } from './mutant.js';
 
 describe('swarm: what is drawn', () => {

@@ -4,9 +4,11 @@ import { randomInt } from 'node:crypto';
 import { mkdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { expectOneLine, main, suiteFolder } from '../../support/cli.js';
+import { expectOneLine } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { main } from '../../support/paths.js';
+import { suiteFolder } from '../../support/runs.js';
 import { expectSame, filesIn, runsIn, sweepIn } from './folders.js';
 import { smallRaw, writeScenario } from './scenarios.js';
 

@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures, Sample } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Ended, expectOneLine, folkmoot, linesOf, suiteFolder } from '../../support/cli.js';
+import { type Ended, expectOneLine, folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { linesOf, suiteFolder } from '../../support/runs.js';
 import { expectSame, filesIn, rowsIn, runsIn, sweepIn } from './folders.js';
 import { smallRaw, writeScenario } from './scenarios.js';
 

@@ -13,8 +13,8 @@ import {
   tables,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { main } from '../../../support/cli.js';
 import { temporaryFolder } from '../../../support/fixture.js';
+import { main } from '../../../support/paths.js';
 import { answerOf, foundTown, type Town, word } from '../../helpers.js';
 
 const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');

@@ -1,0 +1,62 @@
+/** Keeps `npm test` short and whole: each file of tests is fast or slow, and says which. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import config from '../../vitest.config.js';
+import { root, type Source, sources, under } from './sources.js';
+
+const tests = sources.filter(({ path }) => under(path, 'test'));
+
+test('tests: each file of tests is in exactly one of the projects fast and slow', () => {
+  const projects = config.test?.projects?.map((project) => {
+    const { name, include, exclude } = (project as { test: Record<string, unknown> }).test;
+    return { name, include, exclude };
+  });
+  const slow = ['test/**/*.slow.test.ts'];
+  expect(projects).toEqual([
+    { name: 'fast', include: ['test/**/*.test.ts'], exclude: slow },
+    { name: 'slow', include: slow, exclude: undefined },
+  ]);
+  const missed = tests.filter(
+    ({ path }) => /[._-](?:test|spec)\.\w+$/.test(path) && !path.endsWith('.test.ts'),
+  );
+  expect(missed.map(({ path }) => `${path}: no project runs it`)).toEqual([]);
+});
+
+test('tests: npm test runs the fast ones, test:slow the slow ones, the gate both', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  expect(scripts.test).toMatch(/vitest run --project fast$/);
+  expect(scripts['test:slow']).toMatch(/vitest run --project slow$/);
+  expect(scripts['test:full']).toMatch(/bash test\/full\.sh$/);
+  expect(readFileSync(join(root, 'test/full.sh'), 'utf8')).toMatch(/vitest run "\$@"$/m);
+  expect(readFileSync(join(root, '.ci/run'), 'utf8')).toMatch(/^npm test\nnpm run test:slow$/m);
+});
+
+/** What starts a program or a browser. */
+const starts = ['node:child_process', 'playwright-core'];
+
+/** Fast although they start one: they compare a document with its generator, in a second. */
+const generators = [
+  'test/sim/measures-document.test.ts',
+  'test/engine/protocol/unicode/tables.test.ts',
+];
+
+test('tests: one that is fast starts no program and no browser', () => {
+  const byPath = new Map(tests.map((source) => [source.path, source]));
+  const way = (source: Source, seen: Set<string>): string[] | null => {
+    if (seen.has(source.path)) return null;
+    seen.add(source.path);
+    if (source.imports.some((name) => starts.includes(name))) return [source.path];
+    for (const name of source.imports) {
+      const next = byPath.get(name);
+      const found = next && way(next, seen);
+      if (found) return [source.path, ...found];
+    }
+    return null;
+  };
+  const found = tests
+    .filter(({ path }) => path.endsWith('.test.ts') && !path.endsWith('.slow.test.ts'))
+    .filter(({ path }) => !generators.includes(path))
+    .flatMap((source) => way(source, new Set())?.join(' -> ') ?? []);
+  expect(found.map((path) => `${path}: name it .slow.test.ts`)).toEqual([]);
+});
