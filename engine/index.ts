@@ -15,7 +15,7 @@ export * from './crypto/index.js';
 export { signatory } from './crypto/signatory.js';
 export { type ArchiveOptions, firstKept } from './node/archiver.js';
 export { type Clock, systemClock, type VirtualClock, virtualClock } from './node/clock.js';
-export { type EncodedStep, encodeStep, type ToldEvent } from './node/encode.js';
+export { type EncodedEvent, type EncodedStep, encodeStep } from './node/encode.js';
 export { Network } from './node/network.js';
 export type { Applied, NetworkOptions } from './node/network-options.js';
 export type { GenesisOptions } from './node/open-store.js';

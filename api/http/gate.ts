@@ -76,7 +76,7 @@ export async function pass(
   if ('short' in ticket) return beyond(ticket.short, caller.requestId);
   let failed = false;
   try {
-    const refusal = await gate.network.verifyOwn(admitted);
+    const refusal = await gate.network.verification.own(admitted);
     failed = refusal?.reason === 'MISMATCH';
     if (refusal) return await mismatch(gate, refusal, admitted, caller);
   } finally {
@@ -93,12 +93,12 @@ async function charged(gate: Gate, admitted: Admitted, caller: Caller): Promise<
   const charge = new Charge(gate.limits, gate.seen, admitted, address);
   const short = charge.short();
   // A look ahead where it spares a repeat its quota, or us the signatures of transactions.
-  const look = short || kind === 'propose' ? gate.network.check(admitted) : null;
+  const look = short || kind === 'propose' ? precheck(gate.network, admitted) : null;
   if (short && !charge.spares(short, look)) return beyond(short, caller.requestId);
   const crowded = look ? null : noRoom(gate, admitted, caller.requestId);
   if (crowded) return asRead(gate, address, caller, crowded);
   charge.take();
-  const inner = look ? null : gate.network.verifyInner(admitted);
+  const inner = look ? null : gate.network.verification.inner(admitted);
   const verified = inner instanceof Promise ? await inner : inner;
   const { outcome, durable } = applied(gate, look, verified);
   charge.settle(outcome);
@@ -236,6 +236,12 @@ function answer(
     response.headers.Location = `/api/v1/blocks/${outcome.data.block_hash}`;
   }
   return withQuota(response, quota);
+}
+
+/** A look ahead, with the deadlines that are due behind it. */
+function precheck(network: Network, admitted: Admitted): Outcome | null {
+  network.fireDeadlines();
+  return network.precheck(admitted);
 }
 
 function keyProblem(gate: Gate, { command }: Admitted): Refusal | null {

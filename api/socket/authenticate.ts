@@ -32,7 +32,7 @@ export async function authenticate(
   }
   const input = authInput(message.public_key, message.timestamp);
   if (spent.has(publicKey, input)) return no('REPLAYED', REPLAYED);
-  const valid = await network.verifyText({
+  const valid = await network.verification.text({
     publicKey: Buffer.from(publicKey, 'hex'),
     message: Buffer.from(input),
     signature: Buffer.from(message.signature, 'hex'),

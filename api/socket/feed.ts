@@ -4,7 +4,7 @@
  * are one mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never
  * given a hole.
  */
-import { eventTopics, type Network, type ToldEvent } from '../../engine/index.js';
+import { type EncodedEvent, eventTopics, type Network } from '../../engine/index.js';
 import { damagedPast } from '../checks/damaged-archive.js';
 import type { Socket } from '../transport/transport.js';
 import { Slab } from './text-buffer.js';
@@ -207,7 +207,7 @@ export class Feed {
     subscriber.lastSent = seq;
   }
 
-  #take(events: readonly ToldEvent[]): void {
+  #take(events: readonly EncodedEvent[]): void {
     const heard = this.#subscribers.size > 0;
     for (const { seq, type, json } of events) {
       if (heard) this.#ring[seq % RING] = { topics: eventTopics[type], text: json };

@@ -1,7 +1,7 @@
 /** What happens when a block leaves voting: siblings, records, metrics, reputation. */
 import { type BlockStatus, formatInstant } from '../protocol/schema/index.js';
 import { countAbsences } from './attendance.js';
-import { settle } from './reputation.js';
+import { judgeBlock } from './reputation.js';
 import { METRICS, type State } from './state.js';
 import { blockContext, blockStatus, type OpenBlock } from './tables/blocks.js';
 import { tpsAt } from './tables/throughput.js';
@@ -15,7 +15,7 @@ export function closeBlock(state: State, block: OpenBlock): void {
     for (const sibling of state.blocks.open()) orphan(state, sibling);
   }
   sayMetrics(state);
-  if (outcome === 'finalized' || outcome === 'rejected') settle(state, block, outcome);
+  if (outcome === 'finalized' || outcome === 'rejected') judgeBlock(state, block, outcome);
   if (outcome === 'expired') countAbsences(state, block);
 }
 
@@ -74,7 +74,7 @@ function sayMetrics(state: State): void {
     head_hash: state.headHash,
     timestamp: formatInstant(state.now),
   };
-  state.outbox.say({ type: 'network_metrics', data });
+  state.outbox.emit({ type: 'network_metrics', data });
 }
 
 /** The figures of network_metrics and of the network state. */

@@ -7,7 +7,7 @@ import { type Command, type Event, type Genesis, Head } from '../protocol/schema
 import type { Change } from './changes.js';
 import { closeBlock, metricsOf, reportMetrics } from './close.js';
 import { check, effect } from './commands/index.js';
-import type { Outcome } from './finding.js';
+import type { Outcome } from './outcome.js';
 import type { Reader } from './reader.js';
 import { restoreState } from './restore.js';
 import { headOf, METRICS, newState, type State } from './state.js';
@@ -90,11 +90,11 @@ export class Engine {
     return { outcome, events: this.#events(), changes: this.#changes() };
   }
 
-  /** The outcome that would change nothing, or null when the command would be done. */
-  check(command: Command, at: number): Outcome | null {
+  /** Looks ahead: the outcome that would change nothing, or null when it would be done. */
+  precheck(command: Command, at: number): Outcome | null {
     this.#state.now = at;
-    const finding = check(this.#state, command);
-    return 'outcome' in finding ? finding.outcome : null;
+    const precheck = check(this.#state, command);
+    return 'outcome' in precheck ? precheck.outcome : null;
   }
 
   /** When something happens by itself next, or null. */
@@ -127,9 +127,9 @@ export class Engine {
   }
 
   #do(command: Command): Outcome {
-    const finding = check(this.#state, command);
-    if ('outcome' in finding) return finding.outcome;
-    const outcome = effect(this.#state, command, finding.plan);
+    const precheck = check(this.#state, command);
+    if ('outcome' in precheck) return precheck.outcome;
+    const outcome = effect(this.#state, command, precheck.plan);
     if (outcome.result === 'accepted') this.#wake(command.public_key);
     return outcome;
   }

@@ -1,8 +1,8 @@
 /** The table of contents of the core. */
 export type { Change } from './changes.js';
 export { Engine, type Input, type Position, type Step, type Summary } from './engine.js';
-export type { Outcome } from './finding.js';
 export { allianceData } from './machines/alliance.js';
+export type { Outcome } from './outcome.js';
 export { neededToFinalize } from './quorum.js';
 export { emptyReader, type Reader } from './reader.js';
 export { tpsAt } from './tables/throughput.js';

@@ -1,12 +1,12 @@
-/** What actors said during one apply, in order. Engine numbers and takes it at the end. */
+/** What actors emitted during one apply, in order. Engine numbers and takes it at the end. */
 import type { Emitted } from '../protocol/schema/index.js';
 
 export class Outbox {
-  #said: Emitted[] = [];
+  #emitted: Emitted[] = [];
   #faults: unknown[] = [];
 
-  say(emitted: Emitted): void {
-    this.#said.push(emitted);
+  emit(emitted: Emitted): void {
+    this.#emitted.push(emitted);
   }
 
   /** An actor threw or got an event that its state does not know: a bug, told by the engine. */
@@ -15,9 +15,9 @@ export class Outbox {
   }
 
   take(): Emitted[] {
-    const said = this.#said;
-    this.#said = [];
-    return said;
+    const taken = this.#emitted;
+    this.#emitted = [];
+    return taken;
   }
 
   firstFault(): unknown {

@@ -1,7 +1,7 @@
 /** Policies as data: when a tally decides a block. Integers only; weights sum to below 2^27. */
 import type { Genesis } from '../protocol/schema/index.js';
 
-export type Rule = Pick<Genesis, 'policy' | 'participation_bps'>;
+export type QuorumRule = Pick<Genesis, 'policy' | 'participation_bps'>;
 
 /** Weights, except `voted` and `electors`, which are heads. */
 export interface Tally {
@@ -13,10 +13,10 @@ export interface Tally {
   vetoed: boolean;
 }
 
-export type Verdict = 'finalized' | 'rejected' | 'expired';
+export type QuorumDecision = 'finalized' | 'rejected' | 'expired';
 
 /** What the tally decides now, or null while it decides nothing. */
-export function verdict(rule: Rule, tally: Tally, atDeadline: boolean): Verdict | null {
+export function decide(rule: QuorumRule, tally: Tally, atDeadline: boolean): QuorumDecision | null {
   const { approve, reject, total } = tally;
   if (rule.policy === 'majority') {
     if (!atDeadline && tally.voted < tally.electors) return null;
@@ -30,7 +30,7 @@ export function verdict(rule: Rule, tally: Tally, atDeadline: boolean): Verdict 
 }
 
 /** The smallest approving weight that finalizes, given what has been rejected so far. */
-export function neededToFinalize(rule: Rule, tally: Tally): number {
+export function neededToFinalize(rule: QuorumRule, tally: Tally): number {
   if (rule.policy !== 'majority') return Math.floor((2 * tally.total) / 3) + 1;
   const turnout = Math.ceil((rule.participation_bps * tally.total) / 10_000);
   return Math.max(tally.reject + 1, turnout - tally.reject);
@@ -42,7 +42,7 @@ export function neededToFinalize(rule: Rule, tally: Tally): number {
  * votes that the nearest personality group still lacks for a veto.
  */
 export function votesUntilClose(
-  rule: Rule,
+  rule: QuorumRule,
   tally: Tally,
   largestWeight: number,
   closestVeto: number,

@@ -9,7 +9,7 @@ import type { OpenBlock } from './tables/blocks.js';
 import { blockContext } from './tables/blocks.js';
 import { SCALE } from './tables/standings.js';
 
-/** A move of `overall` by this much is told. */
+/** A move of `overall` by this much is an event. */
 const TOLD_STEP = 1_000;
 const PENALTY = 250_000;
 const PENALTY_MOST = 500_000;
@@ -25,8 +25,12 @@ interface Voter {
   decision: Decision;
 }
 
-/** Settles a block and tells the scores that moved, by ascending agent id. */
-export function settle(state: State, block: OpenBlock, outcome: 'finalized' | 'rejected'): void {
+/** Scores whoever took part in a closed block; scores that moved are emitted, by agent id. */
+export function judgeBlock(
+  state: State,
+  block: OpenBlock,
+  outcome: 'finalized' | 'rejected',
+): void {
   const right: Decision = outcome === 'finalized' ? 'approve' : 'reject';
   const voters = votersOf(block);
   const producer = producerOf(state, block);
@@ -46,7 +50,7 @@ export function settle(state: State, block: OpenBlock, outcome: 'finalized' | 'r
 
   const touched = new Set([...participants, ...memes.map(({ creator }) => creator)]);
   for (const ordinal of touched) updateOverall(state, ordinal);
-  tell(state, [...touched], `block_${outcome}`);
+  publishMoves(state, [...touched], `block_${outcome}`);
   state.electorates.reputationChanged();
 }
 
@@ -55,7 +59,7 @@ export function penalize(state: State, ordinal: number): void {
   const penalty = state.standings.get(ordinal, 'penalty') + PENALTY;
   state.standings.set(ordinal, 'penalty', Math.min(PENALTY_MOST, penalty));
   updateOverall(state, ordinal);
-  tell(state, [ordinal], 'equivocation');
+  publishMoves(state, [ordinal], 'equivocation');
   state.electorates.reputationChanged();
 }
 
@@ -162,7 +166,7 @@ function updateOverall({ standings }: State, ordinal: number): void {
   standings.set(ordinal, 'overall', Math.min(SCALE, Math.max(0, overall)));
 }
 
-function tell(state: State, ordinals: number[], reason: string): void {
+function publishMoves(state: State, ordinals: number[], reason: string): void {
   const moved = ordinals
     .map((ordinal) => state.agents.at(ordinal))
     .filter(({ ordinal }) => {
@@ -181,6 +185,6 @@ function tell(state: State, ordinals: number[], reason: string): void {
       timestamp: formatInstant(state.now),
     };
     state.standings.set(ordinal, 'told', overall);
-    state.outbox.say({ type: 'reputation_update', data });
+    state.outbox.emit({ type: 'reputation_update', data });
   }
 }

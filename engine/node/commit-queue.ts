@@ -1,23 +1,23 @@
 /**
  * Group commit without timers: whatever was applied during one commit is the next batch. Callers
- * and followers are told after a batch is durable, never before.
+ * and events are published after a batch is durable, never before.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../protocol/limits.js';
 import { countSize } from '../protocol/sizes.js';
 import { crashPoint } from '../store/crash.js';
 import { type Batch, type Store, StoreError, type StoreMeta } from '../store/store.js';
-import type { ToldEvent } from './encode.js';
+import type { EncodedEvent } from './encode.js';
 
-type Content = Omit<Batch, 'meta' | 'events'> & { events: ToldEvent[] };
+type Content = Omit<Batch, 'meta' | 'events'> & { events: EncodedEvent[] };
 
 /** What the queue asks of its owner. */
 interface Owner<V> {
   /** The state that the batch ends in: taken together with the batch. */
   snapshot(): { meta: StoreMeta; view: V };
-  /** The batch is durable: its events may be told. */
-  committed(view: V, events: readonly ToldEvent[]): void;
-  /** The outcome of a commit is unknown: nothing may be told any more. */
+  /** The batch is durable: its events may be published. */
+  committed(view: V, events: readonly EncodedEvent[]): void;
+  /** It is unknown whether the commit holds: nothing may be answered or published any more. */
   failed(error: Error): void;
 }
 
@@ -135,10 +135,10 @@ export class CommitQueue<V> {
     this.committed.milliseconds += performance.now() - start;
     this.#owner.committed(view, events);
     batch.resolve();
-    crashPoint('tell.after');
+    crashPoint('publish.after');
   }
 
-  /** A batch that finds no room waits for it: nothing of it is written, and nobody was told. */
+  /** A batch that finds no room waits for it: nothing of it is written, and nobody was answered. */
   async #write(batch: Batch): Promise<void> {
     const end = performance.now() + limits.roomPatienceMs;
     for (;;) {
@@ -152,7 +152,7 @@ export class CommitQueue<V> {
     }
   }
 
-  /** Nothing may be told any more: whoever waits, or will, is refused. */
+  /** Nothing may be answered any more: whoever waits, or will, is refused. */
   #fail(batch: Pending, error: Error): void {
     batch.reject(error);
     this.#next.reject(error);

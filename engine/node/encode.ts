@@ -5,8 +5,8 @@ import { canonical } from '../protocol/canonical.js';
 import type { EventType } from '../protocol/schema/index.js';
 import type { RecordChange } from '../store/store.js';
 
-/** An event with its text: encoded once for everybody who is told. */
-export interface ToldEvent {
+/** An event with its text: encoded once for all subscribers. */
+export interface EncodedEvent {
   seq: number;
   type: EventType;
   json: string;
@@ -14,7 +14,7 @@ export interface ToldEvent {
 
 /** A step as bytes: what is stored, sent and covered by the digest. */
 export interface EncodedStep {
-  events: ToldEvent[];
+  events: EncodedEvent[];
   changes: RecordChange[];
   /** What the digest covers, in order. */
   results: string[];

@@ -1,10 +1,10 @@
 /** Whoever follows the events of a network: history from the store, then live, without a seam. */
 
 import type { Event } from '../protocol/schema/index.js';
-import type { ToldEvent } from './encode.js';
+import type { EncodedEvent } from './encode.js';
 import type { Views } from './views.js';
 
-type Listener = (events: readonly ToldEvent[]) => void;
+type Listener = (events: readonly EncodedEvent[]) => void;
 
 export class Followers {
   readonly #waiting = new Set<() => void>();
@@ -17,18 +17,18 @@ export class Followers {
     return () => this.#listeners.delete(listener);
   }
 
-  /** These events were committed. */
-  tell(events: readonly ToldEvent[]): void {
+  /** Hands on events that were committed. */
+  publish(events: readonly EncodedEvent[]): void {
     for (const listener of this.#listeners) listener(events);
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const wake of waiting) wake();
+    for (const resume of waiting) resume();
   }
 
   /** The store is about to close: who follows goes on where it was after the next opening. */
   end(): void {
     this.#ended = true;
-    this.tell([]);
+    this.publish([]);
   }
 
   /** Committed events after `since`, read as fast as they are taken. */
@@ -37,7 +37,7 @@ export class Followers {
     while (!this.#ended) {
       const head = read.position.event_seq;
       if (head < next) {
-        // Nothing awaits between the look and the wait: no commit can slip through.
+        // Nothing awaits between this check and the wait: no commit can slip through.
         await new Promise<void>((resolve) => this.#waiting.add(resolve));
         continue;
       }

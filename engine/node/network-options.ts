@@ -46,7 +46,7 @@ export interface NetworkOptions extends ArchiveOptions {
 /** What `apply` gives at once: applied in memory, durable later. */
 export interface Applied {
   outcome: Outcome;
-  /** What it and the deadlines before it caused. Not to be told elsewhere before `durable`. */
+  /** What it and the deadlines before it caused. Not to be published before `durable`. */
   events: readonly Event[];
   durable: Promise<void>;
 }

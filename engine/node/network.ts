@@ -1,18 +1,12 @@
 /**
- * The embedded network: orders requests, applies them, commits in groups, then answers and tells.
- * Nothing is told before it is durable; an error in between ends the process, and restart is the
- * recovery, because the state on disk always equals the end of the log.
+ * The embedded network: orders requests, applies them, commits in groups, then answers callers and
+ * publishes events, never before they are durable. An error in between ends the process, and
+ * restart is the recovery, because the state on disk always equals the end of the log.
  */
 import { type Admitted, admit } from '../admit/index.js';
-import {
-  takeUnverified,
-  type Verified,
-  verifyAll,
-  verifyInner,
-  verifyOwn,
-} from '../admit/verify.js';
+import type { Verified } from '../admit/verify.js';
 import type { Engine, Outcome, Step } from '../core/index.js';
-import { createOffVerifier, type Verifier, type VerifyJob } from '../crypto/index.js';
+import { createOffVerifier, type Verifier } from '../crypto/index.js';
 import { Digests } from '../protocol/log.js';
 import {
   type Entry,
@@ -27,12 +21,13 @@ import { sha256Hex } from '../protocol/signing.js';
 import type { Store, StoreMeta } from '../store/index.js';
 import { Alarm, alarmTime, type Clock, systemClock } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
-import { encodeStep, type ToldEvent } from './encode.js';
+import { type EncodedEvent, encodeStep } from './encode.js';
 import { Followers } from './followers.js';
 import { type Applied, endProcess, type NetworkOptions, no } from './network-options.js';
 import { type OpenedStore, openStore } from './open-store.js';
 import type { Overlay } from './overlay.js';
-import { type View, Views } from './views.js';
+import { Verification } from './verification.js';
+import { type CommittedView, Views } from './views.js';
 
 /**
  * A network in this process: requests are verified, applied in order, committed in groups, and then
@@ -60,17 +55,17 @@ export class Network {
   readonly #engine: Engine;
   readonly #overlay: Overlay;
   readonly #digests: Digests;
-  readonly #queue: CommitQueue<View>;
+  readonly #queue: CommitQueue<CommittedView>;
   readonly #onFatal: (error: Error) => void;
   readonly #followers = new Followers();
   /** Its parameters, as entry 0 has them. */
   readonly genesis: Genesis;
-  /** Whether signatures are verified at all: a simulation may leave that out. */
-  readonly verifies: boolean;
-  /** Whether what is told survives the process. */
+  /** Whether what is published survives the process. */
   readonly durableOnDisk: boolean;
-  /** Drawn once per folder: tells whether event numbers belong to the same history. */
+  /** Drawn once per folder: event numbers of another epoch belong to another history. */
   readonly epoch: string;
+  /** Signatures, all at once or one after the other. */
+  readonly verification: Verification;
   /** Reads of what is committed. */
   readonly read: Views;
   readonly #alarm: Alarm;
@@ -83,8 +78,8 @@ export class Network {
     const { signatures } = opened.genesis;
     this.#verifier = signatures === 'none' ? createOffVerifier() : options.verifier;
     this.durableOnDisk = opened.store.kind === 'lmdb';
-    this.verifies = this.#verifier.name !== 'off';
     this.#engine = opened.engine;
+    this.verification = new Verification(this.#verifier, this.knows);
     this.#overlay = opened.overlay;
     this.#onFatal = options.onFatal ?? endProcess;
     this.genesis = opened.genesis;
@@ -99,7 +94,7 @@ export class Network {
       committed: (view, events) => this.#committed(view, events),
       failed: (error) => this.#fail(error),
     });
-    this.#alarm = new Alarm(clock, () => this.advance());
+    this.#alarm = new Alarm(clock, () => this.fireDeadlines());
     this.#setAlarm();
   }
 
@@ -122,30 +117,18 @@ export class Network {
   /** The second half of `verify`, for callers that look at the command in between. */
   async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
     if (this.#state !== 'open') return { refusal: refuse('STOPPING', 'the network is closed') };
-    return verifyAll(admitted, this.#verifier, this.knows);
+    return this.verification.all(admitted);
   }
-
-  /** What `verifyAdmitted` gives, at once, where nothing is verified; it throws elsewhere. */
-  takeUnverified = (admitted: Admitted) => takeUnverified(admitted, this.#verifier, this.knows);
-
-  /** Checks the request's own signature: null when it holds. */
-  verifyOwn = (admitted: Admitted) => verifyOwn(admitted, this.#verifier, this.knows);
-  /** Checks the signatures inside a request whose own one holds. */
-  verifyInner = (admitted: Admitted) => verifyInner(admitted, this.#verifier);
-
-  /** One signature of a known key, over any text: what no command carries. */
-  verifyText = (job: VerifyJob): Promise<boolean> =>
-    this.#verifier.verify([job]).then(([valid]) => valid === true);
 
   /** Whether an agent has this key (hex, lower case). */
   knows = (publicKey: string): boolean => this.#engine.knows(publicKey);
 
-  /** The outcome that would change nothing, or null: a cheap look before a costly check. */
-  check(admitted: Admitted): Outcome | null {
-    const unable = this.#unable();
-    if (unable) return unable;
-    this.#advance(this.#now());
-    return this.#engine.check(admitted.command, this.#now());
+  /**
+   * The outcome of a request that would change nothing, or null: a cheap look ahead, before anybody
+   * pays for its signatures. Deadlines that are due must have fired (`fireDeadlines`).
+   */
+  precheck(admitted: Admitted): Outcome | null {
+    return this.#unable() ?? this.#engine.precheck(admitted.command, this.#now());
   }
 
   /** Applies a request now; what it did is durable when `durable` resolves. */
@@ -153,7 +136,7 @@ export class Network {
     const unable = this.#unable();
     if (unable) return { outcome: unable, events: [], durable: Promise.resolve() };
     const at = this.#now();
-    const ticked = this.#advance(at);
+    const ticked = this.#fireUntil(at);
     const seq = this.#engine.position.seq + 1;
     const step = this.#guard(() => this.#engine.apply({ seq, at, command: verified.command }));
     const { outcome } = step;
@@ -178,9 +161,12 @@ export class Network {
     return outcome;
   }
 
-  /** Fires all deadlines before `now`; a live clock does so by itself. */
-  advance(): readonly Event[] {
-    const events = this.#unable() ? [] : this.#advance(this.#now());
+  /**
+   * Fires all deadlines before `now`, each as an entry of its own; a live clock does so by itself.
+   * @returns the events that they caused.
+   */
+  fireDeadlines(): readonly Event[] {
+    const events = this.#unable() ? [] : this.#fireUntil(this.#now());
     if (this.#state === 'open') this.#setAlarm();
     return events;
   }
@@ -196,15 +182,11 @@ export class Network {
     return this.#queue.backlog;
   }
 
-  /** Durable commits, counted inside the store. */
-  get commits(): number {
-    return this.#store.commits;
-  }
-
   /** What an operator watches; counted since the network was opened. */
   get stats() {
     const { entries, milliseconds: commitMs, sizes: commitSizes } = this.#queue.committed;
-    return { ...this.#verifier.stats, commits: this.commits, entries, commitMs, commitSizes };
+    const { commits } = this.#store;
+    return { ...this.#verifier.stats, commits, entries, commitMs, commitSizes };
   }
 
   /** Resolves when all that was applied so far is durable. */
@@ -218,10 +200,10 @@ export class Network {
   }
 
   /** Calls back with the events of each commit, encoded; returns how to stop that. */
-  onEvents = (listener: (events: readonly ToldEvent[]) => void): (() => void) =>
+  onEvents = (listener: (events: readonly EncodedEvent[]) => void): (() => void) =>
     this.#followers.listen(listener);
 
-  /** Commits what was applied, tells it, and closes the store. The verifier stays the caller's. */
+  /** Commits and publishes what was applied, and closes the store; the verifier stays open. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -251,7 +233,7 @@ export class Network {
   }
 
   /** One tick for each deadline, one millisecond after it. */
-  #advance(at: number): Event[] {
+  #fireUntil(at: number): Event[] {
     const events: Event[] = [];
     for (;;) {
       const due = this.#engine.nextDeadline();
@@ -266,7 +248,7 @@ export class Network {
   #append(entry: Entry, step: Step, file?: Uint8Array): void {
     const { events, changes, results } = encodeStep(step);
     const entries = [{ seq: entry.seq, bytes: this.#digests.advance(entry, results) }];
-    this.#overlay.lay(entry.seq, step.changes);
+    this.#overlay.add(entry.seq, step.changes);
     const blobs = file ? [{ hash: sha256Hex(file), bytes: file }] : [];
     this.#queue.add({ entries, events, changes, blobs });
   }
@@ -278,14 +260,14 @@ export class Network {
     return { schema_version, network_id, epoch, seq, at, event_seq, log_digest: logDigest, digest };
   }
 
-  #view(meta: StoreMeta): View {
+  #view(meta: StoreMeta): CommittedView {
     return { meta, summary: this.#engine.summary() };
   }
 
-  #committed(view: View, events: readonly ToldEvent[]): void {
+  #committed(view: CommittedView, events: readonly EncodedEvent[]): void {
     this.read.swap(view);
-    this.#overlay.lift(view.meta.seq);
-    this.#followers.tell(events);
+    this.#overlay.remove(view.meta.seq);
+    this.#followers.publish(events);
     this.#setAlarm();
   }
 

@@ -54,7 +54,7 @@ export class Overlay implements Reader {
   }
 
   /** Lays the changes of entry `seq` over the store. */
-  lay(seq: number, changes: readonly Change[]): void {
+  add(seq: number, changes: readonly Change[]): void {
     for (const { table, key, value } of changes) {
       if (!readTables.has(table)) continue;
       const id = name(table, key);
@@ -64,7 +64,7 @@ export class Overlay implements Reader {
   }
 
   /** Takes away what entries up to `seq` laid: the store has it now. */
-  lift(seq: number): void {
+  remove(seq: number): void {
     let lifted = 0;
     for (const item of this.#order) {
       if (item.seq > seq) break;

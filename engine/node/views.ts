@@ -21,10 +21,10 @@ import {
 } from '../protocol/schema/index.js';
 import type { RangeOptions, Store, StoreMeta } from '../store/index.js';
 import type { Clock } from './clock.js';
-import type { ToldEvent } from './encode.js';
+import type { EncodedEvent } from './encode.js';
 
 /** What a batch ends in. */
-export interface View {
+export interface CommittedView {
   meta: StoreMeta;
   summary: Summary;
 }
@@ -40,7 +40,7 @@ export class Views {
   readonly #store: Store;
   readonly #genesis: Genesis;
   readonly #clock: Clock;
-  #view: View;
+  #view: CommittedView;
   /**
    * What many ask for at a time, made once: for a millisecond, and for as long as the view. All get
    * the same, so none may change it.
@@ -49,7 +49,7 @@ export class Views {
   #agents: Readonly<AgentList> | null = null;
 
   /** @internal */
-  constructor(store: Store, genesis: Genesis, clock: Clock, view: View) {
+  constructor(store: Store, genesis: Genesis, clock: Clock, view: CommittedView) {
     this.#store = store;
     this.#genesis = genesis;
     this.#clock = clock;
@@ -61,7 +61,7 @@ export class Views {
    *
    * @internal
    */
-  swap(view: View): void {
+  swap(view: CommittedView): void {
     this.#view = view;
     this.#state = null;
     this.#agents = null;
@@ -248,7 +248,7 @@ export class Views {
   }
 
   /** Committed events with their stored texts, both ends inclusive. */
-  *eventTexts(from: number, to: number): Iterable<ToldEvent> {
+  *eventTexts(from: number, to: number): Iterable<EncodedEvent> {
     for (const { seq, json } of this.#store.events(from, to)) {
       // Canonical JSON ends with the member `type`: no need to read the rest.
       const type = json.slice(json.lastIndexOf('"type":"') + 8, -2) as EventType;

@@ -22,7 +22,7 @@ export const limits = {
   electorateCache: 16,
   /** How far a signed timestamp may be from the edge's clock, either way. */
   skewMs: 300_000,
-  /** Signatures waiting for a verifier; beyond, the caller is told that the queue is full. */
+  /** Signatures waiting for a verifier; beyond, the caller is refused: QUEUE_FULL. */
   verifyQueue: 65_536,
   /** Signatures in one batch for a worker. */
   verifyBatch: 256,
@@ -30,7 +30,7 @@ export const limits = {
   verifyBulk: 64,
   /** How often a batch whose worker died is tried again. */
   verifyRetries: 3,
-  /** Entries and bytes applied but not durable yet; beyond, the caller is told so. */
+  /** Entries and bytes applied but not durable yet; beyond, the caller is refused so. */
   pendingEntries: 16_384,
   pendingBytes: 64 * 1024 * 1024,
   /** Free space below which writes are refused, because LMDB does not survive a full disk. */

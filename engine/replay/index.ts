@@ -205,8 +205,8 @@ class Replay {
     const { seq, kind } = entry;
     if (kind === 'genesis' || kind === 'tick' || !this.#genesis) return { line };
     if (!Object.hasOwn(carriage, kind)) {
-      const told = { expected: 'a known kind', found: kind };
-      return { line, divergence: { seq, kind, what: 'entry', ...told } };
+      const difference = { expected: 'a known kind', found: kind };
+      return { line, divergence: { seq, kind, what: 'entry', ...difference } };
     }
     const request = { ...entry, kind, ...(file ? { file } : {}) };
     const admitted = admit(request, this.#genesis.network_id);
@@ -218,8 +218,8 @@ class Replay {
     const failed = verdicts.indexOf(false);
     if (failed < 0) return { line, admitted };
     const which = failed === 0 ? 'of the request' : `of transaction ${failed - 1}`;
-    const told = { expected: 'a valid signature', found: 'one that fails' };
-    return { line, divergence: { seq, kind, what: 'signature', which, ...told } };
+    const difference = { expected: 'a valid signature', found: 'one that fails' };
+    return { line, divergence: { seq, kind, what: 'signature', which, ...difference } };
   }
 
   /** Applies the entry and compares what follows from it with what was stored. */
@@ -265,8 +265,8 @@ class Replay {
     this.#digests.advance(line.entry, results);
     const { digest, logDigest } = this.#digests;
     if (line.logDigest !== undefined && line.logDigest !== logDigest) {
-      const told = { expected: logDigest, found: line.logDigest };
-      return { seq, kind, what: 'log_digest', ...told };
+      const difference = { expected: logDigest, found: line.logDigest };
+      return { seq, kind, what: 'log_digest', ...difference };
     }
     for (const event of stored ? events : []) {
       const found = stored!.event(event.seq) ?? 'no event';

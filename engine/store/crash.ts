@@ -3,16 +3,16 @@
  * variable `FOLKMOOT_CRASH_AT` a point does nothing; it must never do anything but kill.
  */
 
-/** What is durable, and what was told, when the process dies at each point. */
+/** What is durable, and what was answered, when the process dies at each point. */
 export const crashPoints = [
   /** The store's folder is locked, checked and open; nothing was written in this run. */
   'store.opened',
   /** The next batch is applied in memory; nothing of it is on disk. */
   'commit.before',
-  /** The batch is durable; nobody has been told. */
+  /** The batch is durable; nobody has been answered. */
   'commit.after',
   /** The batch is durable and its callers were answered. */
-  'tell.after',
+  'publish.after',
   /** A segment is on disk under a name that counts for nothing. */
   'archive.written',
   /** The segment has its name; the folder does not speak of it. */

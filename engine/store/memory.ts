@@ -107,7 +107,7 @@ function change(table: Table, key: RecordKey, json: string | null): void {
 /** The records at the time of the call: a commit during the iteration changes nothing in it. */
 function select(name: string, table: Table, options: RangeOptions) {
   assertRange(name, options);
-  const sorted = settle(table);
+  const sorted = sortedSlots(table);
   const { from, to, reverse = false, limit = Number.POSITIVE_INFINITY } = options;
   const first = from === undefined ? 0 : position(sorted, from);
   const end = to === undefined ? sorted.length : position(sorted, to);
@@ -119,7 +119,7 @@ function select(name: string, table: Table, options: RangeOptions) {
   return found;
 }
 
-function settle(table: Table): Slot[] {
+function sortedSlots(table: Table): Slot[] {
   if (table.deleted > 64 && table.deleted * 2 > table.slots.size) sweep(table);
   const { sorted, added } = table;
   table.added = [];

@@ -105,7 +105,7 @@ export class Stage {
   /** Time passes. */
   async pass(ms: number): Promise<void> {
     this.#clock.set(this.#clock.now() + ms);
-    this.network.advance();
+    this.network.fireDeadlines();
     await this.network.durable;
     this.#keep({}, null);
   }

@@ -249,7 +249,7 @@ function figures(network: Network, running: Running, votes: number, now: number)
     entries: seq + 1,
     events: event_seq,
     verified: running.verifier.stats.verified,
-    commits: network.commits,
+    commits: network.stats.commits,
     virtual_ms: now - START_MS,
     wall_ms: Math.round(wallMs),
     votes_per_s: Math.round((votes * 1000) / wallMs),

@@ -71,7 +71,7 @@ async function expectIntact(out: string, stderr: string): Promise<void> {
 const passes: Partial<Record<CrashPoint, number>> = {
   'commit.before': 30,
   'commit.after': 30,
-  'tell.after': 30,
+  'publish.after': 30,
 };
 
 /** A run that dies at this pass, or at an earlier one where a slow disk made fewer commits. */

@@ -93,7 +93,7 @@ export class Town {
   /** Goes on to an instant, given in milliseconds since the start, and fires what is due. */
   async at(ms: number): Promise<void> {
     this.#clock.set(START_MS + ms);
-    this.network.advance();
+    this.network.fireDeadlines();
     await this.network.durable;
   }
 

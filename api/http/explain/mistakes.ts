@@ -47,8 +47,8 @@ export async function mistakeOf(
   const signature = Buffer.from(admitted.signature, 'hex');
   const verdicts = await Promise.all(
     candidates.map(({ message, publicKey = admitted.command.public_key }) =>
-      network
-        .verifyText({
+      network.verification
+        .text({
           publicKey: Buffer.from(publicKey, 'hex'),
           message: Buffer.from(message as string),
           signature,

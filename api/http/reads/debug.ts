@@ -67,7 +67,7 @@ export async function debugVerify(
   if ('refusal' in admitted) {
     return success(200, { valid: false, ...refusalShown(admitted.refusal) });
   }
-  const refusal = await network.verifyOwn(admitted);
+  const refusal = await network.verification.own(admitted);
   const host = named.get('host') ?? '';
   const found = refusal?.reason === 'MISMATCH' ? await mistakeOf(network, admitted, host) : null;
   const told = refusal && found ? withMistake(refusal, found) : refusal;
@@ -120,7 +120,7 @@ async function readerOf(
   const at = parseInstant(timestamp);
   if (at === null || Math.abs(at - now()) > bounds.skewMs) return null;
   const input = httpInput({ method, target, timestamp, bodySha256: sha256Hex('') });
-  const valid = await network.verifyText({
+  const valid = await network.verification.text({
     publicKey: Buffer.from(key, 'hex'),
     message: Buffer.from(input),
     signature: Buffer.from(signature, 'hex'),

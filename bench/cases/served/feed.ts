@@ -4,7 +4,7 @@
  */
 import { Feed, type Subscriber } from '../../../api/socket/feed.js';
 import type { Socket } from '../../../api/transport/transport.js';
-import { formatInstant, type ToldEvent } from '../../../engine/index.js';
+import { type EncodedEvent, formatInstant } from '../../../engine/index.js';
 import { defineCase, type Round } from '../../case.js';
 import { START_MS } from '../../fixtures/chain.js';
 import { withNetwork } from '../../fixtures/network.js';
@@ -29,7 +29,7 @@ async function run({ subscribers, seconds }: Configuration, _: Round): Promise<R
 function events(count: number, seconds: number): Promise<Rate> {
   return withNetwork({ verifier: 'off', store: 'memory' }, async (network) => {
     // The feed listens to what the network commits; here it is told directly.
-    let tell: (events: readonly ToldEvent[]) => void = () => {};
+    let tell: (events: readonly EncodedEvent[]) => void = () => {};
     network.onEvents = (listener) => {
       tell = listener;
       return () => {};
@@ -78,7 +78,7 @@ const countingSocket = (send: () => void): Socket => ({
   close() {},
 });
 
-function voteEvent(seq: number): ToldEvent {
+function voteEvent(seq: number): EncodedEvent {
   const data = {
     block_hash: 'ab'.repeat(32),
     decision: 'approve',

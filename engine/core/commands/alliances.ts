@@ -7,8 +7,8 @@ import type {
   AllianceRespondCommand,
   RecordOf,
 } from '../../protocol/schema/index.js';
-import { accepted, again, type Finding, no, type Rule } from '../finding.js';
 import { allianceData } from '../machines/alliance.js';
+import { accepted, type CommandRule, type Precheck, refused, repeated } from '../outcome.js';
 import type { State } from '../state.js';
 import type { Agent } from '../tables/agents.js';
 import type { StoredAlliance } from '../tables/alliances.js';
@@ -36,11 +36,11 @@ function founding({ target_ids }: AllianceProposeCommand, context: AllianceConte
   });
 }
 
-export const alliancePropose: Rule<AllianceProposeCommand, Agent> = {
+export const alliancePropose: CommandRule<AllianceProposeCommand, Agent> = {
   check(state, command) {
     const known = allianceNow(state, command.alliance_id);
     // An alliance's id covers its request, so it stays a repeat for ever.
-    if (known) return again(founding(command, known.context));
+    if (known) return repeated(founding(command, known.context));
     const agent = state.agents.byKey(command.public_key)!;
     return (
       notActive(agent) ??
@@ -69,18 +69,19 @@ export const alliancePropose: Rule<AllianceProposeCommand, Agent> = {
   },
 };
 
-export const allianceRespond: Rule<AllianceRespondCommand, Agent> = {
+export const allianceRespond: CommandRule<AllianceRespondCommand, Agent> = {
   check(state, command) {
     const agent = state.agents.byKey(command.public_key)!;
     const known = allianceNow(state, command.alliance_id);
     if (!known) return unknownAlliance(command.alliance_id);
     const first = remembered(state, command.request_id);
-    if (first) return again(shownThen(known, first));
+    if (first) return repeated(shownThen(known, first));
     const { members, invited, gone } = known.context;
     if (members.includes(agent.id) || gone.includes(agent.id)) {
-      return no('ALREADY_ANSWERED', `agent ${agent.id} has answered; an answer is given once`);
+      return refused('ALREADY_ANSWERED', `agent ${agent.id} has answered; an answer is given once`);
     }
-    if (!invited.includes(agent.id)) return no('NOT_INVITED', `agent ${agent.id} was not invited`);
+    if (!invited.includes(agent.id))
+      return refused('NOT_INVITED', `agent ${agent.id} was not invited`);
     const problem = over(known) ?? notActive(agent);
     return problem ?? (command.accepted ? tooMany(state, agent) : null) ?? { plan: agent };
   },
@@ -91,17 +92,20 @@ export const allianceRespond: Rule<AllianceRespondCommand, Agent> = {
   },
 };
 
-export const allianceLeave: Rule<AllianceLeaveCommand, Agent> = {
+export const allianceLeave: CommandRule<AllianceLeaveCommand, Agent> = {
   check(state, command) {
     const agent = state.agents.byKey(command.public_key)!;
     const known = allianceNow(state, command.alliance_id);
     if (!known) return unknownAlliance(command.alliance_id);
     const first = remembered(state, command.request_id);
-    if (first) return again(shownThen(known, first));
+    if (first) return repeated(shownThen(known, first));
     const member = known.context.members.includes(agent.id);
-    if (!member) return no('NOT_MEMBER', `agent ${agent.id} is not a member of this alliance`);
+    if (!member) return refused('NOT_MEMBER', `agent ${agent.id} is not a member of this alliance`);
     if (known.state === 'proposed') {
-      return no('NOT_FORMED', 'nobody has joined this alliance yet; without answers it lapses');
+      return refused(
+        'NOT_FORMED',
+        'nobody has joined this alliance yet; without answers it lapses',
+      );
     }
     return over(known) ?? notActive(agent) ?? { plan: agent };
   },
@@ -128,29 +132,29 @@ function allianceNow(state: State, id: string): StoredAlliance | undefined {
   return state.alliances.get(id) ?? state.reader.read('alliances', id);
 }
 
-function unknownAlliance(id: string): Finding<never> {
-  return no('UNKNOWN_ALLIANCE', `no alliance has the id ${id}`);
+function unknownAlliance(id: string): Precheck<never> {
+  return refused('UNKNOWN_ALLIANCE', `no alliance has the id ${id}`);
 }
 
-function over({ state }: StoredAlliance): Finding<never> | null {
+function over({ state }: StoredAlliance): Precheck<never> | null {
   if (state === 'proposed' || state === 'active') return null;
-  return no('ALLIANCE_CLOSED', `the alliance is ${state}`, { details: { status: state } });
+  return refused('ALLIANCE_CLOSED', `the alliance is ${state}`, { details: { status: state } });
 }
 
-function tooMany(state: State, agent: Agent): Finding<never> | null {
+function tooMany(state: State, agent: Agent): Precheck<never> | null {
   const count = state.alliances.countOf(agent.id);
   if (count < limits.activeAlliancesPerAgent) return null;
   const message = `agent ${agent.id} is in ${count} alliances, which is the limit`;
-  return no('TOO_MANY_ALLIANCES', message);
+  return refused('TOO_MANY_ALLIANCES', message);
 }
 
-function badTarget(state: State, agent: Agent, targets: readonly string[]): Finding<never> | null {
+function badTarget(state: State, agent: Agent, targets: readonly string[]): Precheck<never> | null {
   for (const [index, id] of targets.entries()) {
     const pointer = `/target_ids/${index}`;
-    if (id === agent.id) return no('SCHEMA', 'the founder cannot be invited', { pointer });
+    if (id === agent.id) return refused('SCHEMA', 'the founder cannot be invited', { pointer });
     if (!state.agents.byId(id)) {
       const details = { agent_id: id };
-      return no('UNKNOWN_TARGET', `no agent has the id ${id}`, { pointer, details });
+      return refused('UNKNOWN_TARGET', `no agent has the id ${id}`, { pointer, details });
     }
   }
   return null;

@@ -1,21 +1,21 @@
 /** Guards that several commands share. */
 import type { BlockContext, BlockStatus } from '../../protocol/schema/index.js';
-import { type Finding, no } from '../finding.js';
+import { type Precheck, refused } from '../outcome.js';
 import type { State } from '../state.js';
 import { type Agent, statusOf } from '../tables/agents.js';
 import { blockContext, blockStatus } from '../tables/blocks.js';
 
-export function notActive(agent: Agent): ReturnType<typeof no> | null {
+export function notActive(agent: Agent): ReturnType<typeof refused> | null {
   const status = statusOf(agent);
   if (status === 'active') return null;
-  return no('NOT_ACTIVE', `agent ${agent.id} is ${status}; set its status to active first`);
+  return refused('NOT_ACTIVE', `agent ${agent.id} is ${status}; set its status to active first`);
 }
 
 /** The first meme that nobody has posted. */
 export function unknownMeme(state: State, references: readonly string[]) {
   const index = references.findIndex((meme) => !state.reader.read('memes', meme));
   if (index < 0) return null;
-  return no('UNKNOWN_MEME', `no meme has the id ${references[index]}`, {
+  return refused('UNKNOWN_MEME', `no meme has the id ${references[index]}`, {
     pointer: '/meme_references',
     details: { meme_id: references[index] },
   });
@@ -34,12 +34,12 @@ export function blockNow(state: State, hash: string): BlockNow | undefined {
   return closed && { status: closed.state, context: closed.context };
 }
 
-export function unknownBlock(hash: string): Finding<never> {
-  return no('UNKNOWN_BLOCK', `no block has the hash ${hash}`, { pointer: '/block_hash' });
+export function unknownBlock(hash: string): Precheck<never> {
+  return refused('UNKNOWN_BLOCK', `no block has the hash ${hash}`, { pointer: '/block_hash' });
 }
 
-export function votingClosed({ status, context }: BlockNow): Finding<never> {
-  return no('VOTING_CLOSED', `block ${context.block_hash} is ${status}`, {
+export function votingClosed({ status, context }: BlockNow): Precheck<never> {
+  return refused('VOTING_CLOSED', `block ${context.block_hash} is ${status}`, {
     details: { block_status: status, height: context.height },
   });
 }

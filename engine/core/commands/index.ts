@@ -1,6 +1,6 @@
 /** The table of commands: one rule each. */
 import type { Command, CommandKind, CommandOf } from '../../protocol/schema/index.js';
-import { type Finding, no, type Outcome, type Rule } from '../finding.js';
+import { type CommandRule, type Outcome, type Precheck, refused } from '../outcome.js';
 import type { State } from '../state.js';
 import { allianceLeave, alliancePropose, allianceRespond } from './alliances.js';
 import { propose } from './propose.js';
@@ -10,24 +10,24 @@ import { status } from './status.js';
 import { vote } from './vote.js';
 
 // A rule's plan is its own business: it goes from its check to its effect, unseen.
-const rules: { [K in CommandKind]: Rule<CommandOf<K>, unknown> } = {
-  register: register as Rule<CommandOf<'register'>, unknown>,
-  status: status as Rule<CommandOf<'status'>, unknown>,
-  vote: vote as Rule<CommandOf<'vote'>, unknown>,
-  propose: propose as Rule<CommandOf<'propose'>, unknown>,
-  meme: meme as Rule<CommandOf<'meme'>, unknown>,
-  discuss: discuss as Rule<CommandOf<'discuss'>, unknown>,
-  alliance_propose: alliancePropose as Rule<CommandOf<'alliance_propose'>, unknown>,
-  alliance_respond: allianceRespond as Rule<CommandOf<'alliance_respond'>, unknown>,
-  alliance_leave: allianceLeave as Rule<CommandOf<'alliance_leave'>, unknown>,
+const rules: { [K in CommandKind]: CommandRule<CommandOf<K>, unknown> } = {
+  register: register as CommandRule<CommandOf<'register'>, unknown>,
+  status: status as CommandRule<CommandOf<'status'>, unknown>,
+  vote: vote as CommandRule<CommandOf<'vote'>, unknown>,
+  propose: propose as CommandRule<CommandOf<'propose'>, unknown>,
+  meme: meme as CommandRule<CommandOf<'meme'>, unknown>,
+  discuss: discuss as CommandRule<CommandOf<'discuss'>, unknown>,
+  alliance_propose: alliancePropose as CommandRule<CommandOf<'alliance_propose'>, unknown>,
+  alliance_respond: allianceRespond as CommandRule<CommandOf<'alliance_respond'>, unknown>,
+  alliance_leave: allianceLeave as CommandRule<CommandOf<'alliance_leave'>, unknown>,
 };
 
-const ruleOf = (command: Command) => rules[command.kind] as Rule<Command, unknown>;
+const ruleOf = (command: Command) => rules[command.kind] as CommandRule<Command, unknown>;
 
 /** What would become of the command now. Changes nothing. */
-export function check(state: State, command: Command): Finding<unknown> {
+export function check(state: State, command: Command): Precheck<unknown> {
   if (command.kind !== 'register' && !state.agents.byKey(command.public_key)) {
-    return no('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
+    return refused('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
   }
   return ruleOf(command).check(state, command);
 }

@@ -7,7 +7,7 @@ import {
   type ProposeCommand,
 } from '../../protocol/schema/index.js';
 import { deadlineId, orphan } from '../close.js';
-import { accepted, again, type Finding, no, type Rule } from '../finding.js';
+import { accepted, type CommandRule, type Precheck, refused, repeated } from '../outcome.js';
 import type { State } from '../state.js';
 import type { Agent } from '../tables/agents.js';
 import { blockContext, type OpenBlock } from '../tables/blocks.js';
@@ -20,12 +20,12 @@ interface Plan {
   displaced: OpenBlock | null;
 }
 
-export const propose: Rule<ProposeCommand, Plan> = {
+export const propose: CommandRule<ProposeCommand, Plan> = {
   check(state, command) {
     const known = blockNow(state, command.block_hash);
-    if (known) return again(answer(known));
+    if (known) return repeated(answer(known));
     const agent = state.agents.byKey(command.public_key)!;
-    if (!agent.producer) return no('NOT_PRODUCER', `agent ${agent.id} is not a producer`);
+    if (!agent.producer) return refused('NOT_PRODUCER', `agent ${agent.id} is not a producer`);
     return (
       notActive(agent) ??
       crowded(state, agent, command) ??
@@ -92,26 +92,29 @@ function announce(block: OpenBlock, command: ProposeCommand, agent: Agent, times
 }
 
 /** Whether there is room for one more block on this parent by this producer. */
-function crowded(state: State, agent: Agent, command: ProposeCommand): Finding<never> | null {
+function crowded(state: State, agent: Agent, command: ProposeCommand): Precheck<never> | null {
   const { headHash, height } = state;
   if (command.parent_hash !== headHash) {
     const message = `the parent is not the head: expected ${headHash} at height ${height}`;
     const details = { head_hash: headHash, height };
-    return no('STALE_PARENT', message, { pointer: '/parent_hash', details });
+    return refused('STALE_PARENT', message, { pointer: '/parent_hash', details });
   }
   const own = state.blocks.open().find((block) => blockContext(block).producer === agent.id);
   if (own) {
     const message = `agent ${agent.id} has block ${own.hash} in voting; wait for its end`;
-    return no('OPEN_BLOCK', message, { details: { block_hash: own.hash } });
+    return refused('OPEN_BLOCK', message, { details: { block_hash: own.hash } });
   }
   if (isFull(state) && !displacedBy(state, agent)) {
     const message = `${limits.openBlocks} blocks are in voting, which is the limit`;
-    return no('TOO_MANY_OPEN', `${message}, and none is of a producer with a lower reputation`);
+    return refused(
+      'TOO_MANY_OPEN',
+      `${message}, and none is of a producer with a lower reputation`,
+    );
   }
   const electors = state.electorates.size();
   if (electors >= state.genesis.min_validators) return null;
   const expected = `at least ${state.genesis.min_validators}`;
-  return no('NO_VALIDATORS', `${electors} validators could vote; expected ${expected}`);
+  return refused('NO_VALIDATORS', `${electors} validators could vote; expected ${expected}`);
 }
 
 const isFull = ({ blocks }: State): boolean => blocks.openCount >= limits.openBlocks;
@@ -131,14 +134,14 @@ function displacedBy(state: State, agent: Agent): OpenBlock | null {
   return last && last.score < overall(agent.ordinal) ? last.block : null;
 }
 
-function duplicateTransaction(state: State, command: ProposeCommand): Finding<never> | null {
+function duplicateTransaction(state: State, command: ProposeCommand): Precheck<never> | null {
   const seen = new Set<string>();
   for (const [index, { hash, signer }] of command.transactions.entries()) {
     const id = `${hash}/${signer}`;
     const final = state.reader.read('transactions', [hash, signer]);
     if (seen.has(id) || final) {
       const where = final ? `final in block ${final.block_hash}` : 'twice in this block';
-      return no('DUPLICATE_TX', `transaction ${hash} is ${where}`, {
+      return refused('DUPLICATE_TX', `transaction ${hash} is ${where}`, {
         pointer: `/transactions/${index}`,
         details: { hash },
       });
@@ -148,10 +151,10 @@ function duplicateTransaction(state: State, command: ProposeCommand): Finding<ne
   return null;
 }
 
-function failedSignature({ failed_transaction: index }: ProposeCommand): Finding<never> | null {
+function failedSignature({ failed_transaction: index }: ProposeCommand): Precheck<never> | null {
   if (index < 0) return null;
   const message = `the signature of transaction ${index} does not fit its key and hash`;
-  return no('MISMATCH', message, { pointer: `/transactions/${index}/signature` });
+  return refused('MISMATCH', message, { pointer: `/transactions/${index}/signature` });
 }
 
 function answer({ status, context }: BlockNow): AnswerOf['propose'] {

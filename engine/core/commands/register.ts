@@ -5,17 +5,17 @@ import {
   formatInstant,
   type RegisterCommand,
 } from '../../protocol/schema/index.js';
-import { accepted, again, no, type Rule } from '../finding.js';
+import { accepted, type CommandRule, refused, repeated } from '../outcome.js';
 import { type Agent, statusOf } from '../tables/agents.js';
 
-export const register: Rule<RegisterCommand, null> = {
+export const register: CommandRule<RegisterCommand, null> = {
   check(state, command) {
     const agent = state.agents.byKey(command.public_key);
     if (!agent) return { plan: null };
     const profile = state.reader.read('agents', agent.id)!;
-    if (sameData(profile, command)) return again(answer(agent));
+    if (sameData(profile, command)) return repeated(answer(agent));
     const message = `the key is registered as ${agent.id} with other data`;
-    return no('AGENT_EXISTS', message, { details: { agent_id: agent.id } });
+    return refused('AGENT_EXISTS', message, { details: { agent_id: agent.id } });
   },
 
   effect(state, command) {

@@ -7,22 +7,22 @@ import {
   type MemeCommand,
   type RecordOf,
 } from '../../protocol/schema/index.js';
-import { accepted, again, no, type Rule } from '../finding.js';
+import { accepted, type CommandRule, refused, repeated } from '../outcome.js';
 import { type Agent, contextOf } from '../tables/agents.js';
 import { blockNow, notActive, unknownBlock, unknownMeme, votingClosed } from './common.js';
 import { remember, remembered } from './requests.js';
 
-export const meme: Rule<MemeCommand, Agent> = {
+export const meme: CommandRule<MemeCommand, Agent> = {
   check(state, command) {
     const known = state.reader.read('memes', command.meme_id);
-    if (known) return again(memeAnswer(known));
+    if (known) return repeated(memeAnswer(known));
     const agent = state.agents.byKey(command.public_key)!;
     const inactive = notActive(agent);
     if (inactive) return inactive;
     const used = contextOf(agent).meme_bytes;
     if (used + command.size <= limits.memeQuotaBytes) return { plan: agent };
     const expected = `at most ${limits.memeQuotaBytes} in all`;
-    return no('QUOTA', `${used} bytes are used, ${command.size} more were sent; ${expected}`);
+    return refused('QUOTA', `${used} bytes are used, ${command.size} more were sent; ${expected}`);
   },
 
   effect(state, command, agent) {
@@ -44,7 +44,7 @@ export const meme: Rule<MemeCommand, Agent> = {
     state.agents.send(agent, { type: 'posted', bytes: size });
     const answer = memeAnswer(record);
     const creator = { id: agent.id, personality: agent.personality };
-    state.outbox.say({ type: 'meme_posted', data: { ...answer, creator } });
+    state.outbox.emit({ type: 'meme_posted', data: { ...answer, creator } });
     return accepted(answer);
   },
 };
@@ -60,14 +60,14 @@ function memeAnswer(record: RecordOf['memes']) {
   } satisfies AnswerOf['meme'];
 }
 
-export const discuss: Rule<DiscussCommand, Agent> = {
+export const discuss: CommandRule<DiscussCommand, Agent> = {
   check(state, command) {
     const now = blockNow(state, command.block_hash);
     if (!now) return unknownBlock(command.block_hash);
     const agent = state.agents.byKey(command.public_key)!;
     const first = remembered(state, command.request_id);
     // The same signing input is the same message, so only its time has to be looked up.
-    if (first) return again(discussion(command, agent, first.at));
+    if (first) return repeated(discussion(command, agent, first.at));
     if (now.status !== 'voting') return votingClosed(now);
     return notActive(agent) ?? unknownMeme(state, command.meme_references) ?? { plan: agent };
   },
@@ -75,7 +75,7 @@ export const discuss: Rule<DiscussCommand, Agent> = {
   effect(state, command, agent) {
     const data = discussion(command, agent, state.now);
     remember(state, command.request_id);
-    state.outbox.say({ type: 'consensus_discussion', data });
+    state.outbox.emit({ type: 'consensus_discussion', data });
     return accepted(data);
   },
 };

@@ -1,20 +1,20 @@
 /** An agent sets its own availability. Later signed instants win; an older one is a replay. */
 import { type AnswerOf, formatInstant, type StatusCommand } from '../../protocol/schema/index.js';
-import { accepted, again, no, type Rule } from '../finding.js';
+import { accepted, type CommandRule, refused, repeated } from '../outcome.js';
 import { type Agent, contextOf, statusOf } from '../tables/agents.js';
 
-export const status: Rule<StatusCommand, Agent> = {
+export const status: CommandRule<StatusCommand, Agent> = {
   check(state, command) {
     const agent = state.agents.byId(command.agent_id);
-    if (!agent) return no('UNKNOWN_AGENT', `no agent has the id ${command.agent_id}`);
+    if (!agent) return refused('UNKNOWN_AGENT', `no agent has the id ${command.agent_id}`);
     if (agent.publicKey !== command.public_key) {
-      return no('NOT_OWNER', `the signer is not agent ${command.agent_id}`);
+      return refused('NOT_OWNER', `the signer is not agent ${command.agent_id}`);
     }
     const last = contextOf(agent);
-    if (last.input_sha256 === command.input_sha256) return again(answer(agent));
+    if (last.input_sha256 === command.input_sha256) return repeated(answer(agent));
     if (last.input_sha256 !== '' && command.signed_at <= last.signed_at) {
       const expected = `a timestamp later than ${formatInstant(last.signed_at)}`;
-      return no('REPLAYED', `the status update is not new: expected ${expected}`);
+      return refused('REPLAYED', `the status update is not new: expected ${expected}`);
     }
     return { plan: agent };
   },

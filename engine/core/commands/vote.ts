@@ -6,7 +6,14 @@ import {
   type VoteCommand,
 } from '../../protocol/schema/index.js';
 import { closeBlock } from '../close.js';
-import { accepted, again, type Finding, no, type Outcome, type Rule } from '../finding.js';
+import {
+  accepted,
+  type CommandRule,
+  type Outcome,
+  type Precheck,
+  refused,
+  repeated,
+} from '../outcome.js';
 import { penalize } from '../reputation.js';
 import type { State } from '../state.js';
 import type { Agent } from '../tables/agents.js';
@@ -26,7 +33,7 @@ type Plan =
   /** The ordinal of the block that the agent voted on both ways. */
   | { agent: Agent; conflict: Outcome & { result: 'equivocation' }; blockOrdinal: number };
 
-export const vote: Rule<VoteCommand, Plan> = {
+export const vote: CommandRule<VoteCommand, Plan> = {
   check(state, command) {
     const now = blockNow(state, command.block_hash);
     if (!now) return unknownBlock(command.block_hash);
@@ -38,12 +45,12 @@ export const vote: Rule<VoteCommand, Plan> = {
     const key = [now.context.ordinal, agent.ordinal];
     const first = voted ? state.reader.read('votes', key) : undefined;
     if (first && first.decision === command.decision) {
-      return again(answer(state, agent, command.decision, now, first.at));
+      return repeated(answer(state, agent, command.decision, now, first.at));
     }
-    if (!agent.validator) return no('NOT_VALIDATOR', `agent ${agent.id} is not a validator`);
+    if (!agent.validator) return refused('NOT_VALIDATOR', `agent ${agent.id} is not a validator`);
     if (position < 0) {
       const message = `agent ${agent.id} is not in the electorate of block ${command.block_hash}`;
-      return no('NOT_IN_ELECTORATE', message);
+      return refused('NOT_IN_ELECTORATE', message);
     }
     if (first) return conflicting(state, agent, first.decision, now);
     if (!block || now.status !== 'voting') return votingClosed(now);
@@ -77,13 +84,13 @@ export const vote: Rule<VoteCommand, Plan> = {
 };
 
 /** The first vote counts; the evidence is taken once for each agent and block. */
-function conflicting(state: State, agent: Agent, first: Decision, now: BlockNow): Finding<Plan> {
+function conflicting(state: State, agent: Agent, first: Decision, now: BlockNow): Precheck<Plan> {
   const { block_hash, ordinal } = now.context;
   const message = `agent ${agent.id} has voted ${first} on block ${block_hash}; that vote counts`;
-  const refused = no('ALREADY_VOTED', message, { details: { decision: first } });
+  const { outcome } = refused('ALREADY_VOTED', message, { details: { decision: first } });
   const known = state.reader.read('equivocations', [ordinal, agent.ordinal]);
-  if (known || refused.outcome.result !== 'refused') return refused;
-  const { refusal } = refused.outcome;
+  if (known || outcome.result !== 'refused') return { outcome };
+  const { refusal } = outcome;
   return { plan: { agent, conflict: { result: 'equivocation', refusal }, blockOrdinal: ordinal } };
 }
 

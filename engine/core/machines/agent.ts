@@ -24,18 +24,18 @@ type AgentEvent =
   | { type: 'produced' }
   | { type: 'posted'; bytes: number };
 
-type Said = { type: 'agent_status'; data: EventData['agent_status'] } | UnknownEvent;
+type Emitted = { type: 'agent_status'; data: EventData['agent_status'] } | UnknownEvent;
 
 const agent = setup({
   types: {
     context: {} as AgentContext,
     input: {} as AgentContext,
     events: {} as AgentEvent,
-    emitted: {} as Said,
+    emitted: {} as Emitted,
   },
 });
 
-const tell = (status: Status) =>
+const emitStatus = (status: Status) =>
   agent.emit(({ context }) => ({
     type: 'agent_status',
     data: {
@@ -59,10 +59,10 @@ export const agentMachine = agent.createMachine({
   initial: 'active',
   states: { active: {}, inactive: {}, maintenance: {} },
   on: {
-    registered: { actions: tell('active') },
-    set_active: { target: '.active', actions: [change, tell('active')] },
-    set_inactive: { target: '.inactive', actions: [change, tell('inactive')] },
-    set_maintenance: { target: '.maintenance', actions: [change, tell('maintenance')] },
+    registered: { actions: emitStatus('active') },
+    set_active: { target: '.active', actions: [change, emitStatus('active')] },
+    set_inactive: { target: '.inactive', actions: [change, emitStatus('inactive')] },
+    set_maintenance: { target: '.maintenance', actions: [change, emitStatus('maintenance')] },
     slept: { actions: assign({ dormant: true }) },
     acted: { actions: assign({ dormant: false }) },
     produced: {

@@ -13,14 +13,14 @@ type AllianceEvent =
   | { type: 'accept' | 'decline' | 'leave'; agent: string; at: number }
   | { type: 'deadline'; at: number };
 
-type Said = { type: 'alliance_update'; data: EventData['alliance_update'] } | UnknownEvent;
+type Emitted = { type: 'alliance_update'; data: EventData['alliance_update'] } | UnknownEvent;
 
 const alliance = setup({
   types: {
     context: {} as AllianceContext,
     input: {} as AllianceContext,
     events: {} as AllianceEvent,
-    emitted: {} as Said,
+    emitted: {} as Emitted,
   },
   guards: {
     lastInvitee: ({ context }) => context.invited.length === 1,
@@ -50,7 +50,7 @@ export function allianceData(
   };
 }
 
-const tell = (status: AllianceStatus) =>
+const emitStatus = (status: AllianceStatus) =>
   alliance.emit(({ context }) => ({
     type: 'alliance_update',
     data: allianceData(status, context),
@@ -98,24 +98,24 @@ export const allianceMachine = alliance.createMachine({
   states: {
     proposed: {
       on: {
-        proposed: { actions: tell('proposed') },
-        accept: { target: 'active', actions: [join, start, tell('active')] },
+        proposed: { actions: emitStatus('proposed') },
+        accept: { target: 'active', actions: [join, start, emitStatus('active')] },
         decline: [
-          { guard: 'lastInvitee', target: 'lapsed', actions: [part, tell('lapsed')] },
-          { actions: [part, tell('proposed')] },
+          { guard: 'lastInvitee', target: 'lapsed', actions: [part, emitStatus('lapsed')] },
+          { actions: [part, emitStatus('proposed')] },
         ],
-        deadline: { target: 'lapsed', actions: [stamp, tell('lapsed')] },
+        deadline: { target: 'lapsed', actions: [stamp, emitStatus('lapsed')] },
       },
     },
     active: {
       on: {
-        accept: { actions: [join, tell('active')] },
-        decline: { actions: [part, tell('active')] },
+        accept: { actions: [join, emitStatus('active')] },
+        decline: { actions: [part, emitStatus('active')] },
         leave: [
-          { guard: 'ends', target: 'dissolved', actions: [part, tell('dissolved')] },
-          { actions: [part, tell('active')] },
+          { guard: 'ends', target: 'dissolved', actions: [part, emitStatus('dissolved')] },
+          { actions: [part, emitStatus('active')] },
         ],
-        deadline: { target: 'expired', actions: [stamp, tell('expired')] },
+        deadline: { target: 'expired', actions: [stamp, emitStatus('expired')] },
       },
     },
     lapsed: { type: 'final' },

@@ -7,7 +7,7 @@ import {
   type EventData,
   formatInstant,
 } from '../../protocol/schema/index.js';
-import { type Rule, type Tally, type Verdict, verdict } from '../quorum.js';
+import { decide, type QuorumDecision, type QuorumRule, type Tally } from '../quorum.js';
 import type { UnknownEvent } from './directory.js';
 
 type BlockEvent =
@@ -23,7 +23,7 @@ type BlockEvent =
   | { type: 'deadline'; at: number }
   | { type: 'orphan'; at: number };
 
-type Said =
+type Emitted =
   | { type: 'block_proposal'; data: EventData['block_proposal'] }
   | { type: 'block_validation'; data: EventData['block_validation'] }
   | { type: 'block_status'; data: EventData['block_status'] }
@@ -34,7 +34,7 @@ const block = setup({
     context: {} as BlockContext,
     input: {} as BlockContext,
     events: {} as BlockEvent,
-    emitted: {} as Said,
+    emitted: {} as Emitted,
   },
 });
 
@@ -59,7 +59,7 @@ const count = block.assign(({ context, event }) =>
 
 const close = block.assign(({ event }) => ('at' in event ? { closed_at: event.at } : {}));
 
-const tell = (status: BlockStatus) =>
+const emitStatus = (status: BlockStatus) =>
   block.emit(({ context }) => ({
     type: 'block_status',
     data: {
@@ -81,8 +81,8 @@ const unknown = block.emit(({ context, event }) => ({
   event: event.type,
 }));
 
-/** Says what the event carries: the machine adds nothing to a proposal or a vote but its count. */
-const announce = block.emit(({ context, event }) => {
+/** Emits what the event carries: the machine adds nothing to a proposal or a vote but its count. */
+const forward = block.emit(({ context, event }) => {
   if (event.type === 'proposed') return { type: 'block_proposal', data: event.data };
   if (event.type === 'vote') return { type: 'block_validation', data: event.data };
   return { type: 'unknown_event', actor: context.block_hash, event: event.type };
@@ -91,22 +91,25 @@ const announce = block.emit(({ context, event }) => {
 type Asked = { context: BlockContext; event: BlockEvent };
 
 /** The machine of one network's blocks: the rule is the same for all of them. */
-export function blockMachine(rule: Rule) {
+export function blockMachine(rule: QuorumRule) {
   // Looking ahead spares each vote a second round through the machine for eventless transitions;
   // most votes decide nothing, so that is asked first.
   const decides = ({ context, event }: Asked) =>
-    event.type === 'vote' ? verdict(rule, counted(context, event), false) : null;
-  const actions = [count, announce];
-  const byVote = (wanted: Verdict) => ({
+    event.type === 'vote' ? decide(rule, counted(context, event), false) : null;
+  const actions = [count, forward];
+  const byVote = (wanted: QuorumDecision) => ({
     guard: (asked: Asked) => decides(asked) === wanted,
     target: wanted,
     actions,
   });
-  const byDeadline = (wanted: Verdict) => ({
-    guard: ({ context }: Asked) => verdict(rule, context, true) === wanted,
+  const byDeadline = (wanted: QuorumDecision) => ({
+    guard: ({ context }: Asked) => decide(rule, context, true) === wanted,
     target: wanted,
   });
-  const end = (status: BlockStatus) => ({ type: 'final' as const, entry: [close, tell(status)] });
+  const end = (status: BlockStatus) => ({
+    type: 'final' as const,
+    entry: [close, emitStatus(status)],
+  });
   return block.createMachine({
     id: 'block',
     context: ({ input }) => input,
@@ -114,7 +117,7 @@ export function blockMachine(rule: Rule) {
     states: {
       voting: {
         on: {
-          proposed: { actions: announce },
+          proposed: { actions: forward },
           vote: [
             { guard: (asked) => decides(asked) === null, actions },
             byVote('finalized'),

@@ -43,7 +43,7 @@ export function startActor<M extends AnyStateMachine>(
   const actor = createActor(machine, options as never) as Actor<M>;
   actor.on('*', (emitted) => {
     if (emitted.type === 'unknown_event') outbox.fault(emitted);
-    else outbox.say(emitted as unknown as Emitted);
+    else outbox.emit(emitted as unknown as Emitted);
   });
   actor.subscribe({ error: (error) => outbox.fault(error) });
   actor.start();

@@ -120,7 +120,7 @@ class Pool implements PoolVerifier {
 
   async #run(batch: readonly BatchPart[]): Promise<void> {
     try {
-      this.#settle(batch, await this.#attempt(batch));
+      this.#resolve(batch, await this.#attempt(batch));
     } catch (reason) {
       this.#fail(batch, reason);
     }
@@ -143,7 +143,7 @@ class Pool implements PoolVerifier {
     }
   }
 
-  #settle(batch: readonly BatchPart[], verdicts: Uint8Array): void {
+  #resolve(batch: readonly BatchPart[], verdicts: Uint8Array): void {
     this.stats.batches += 1;
     countSize(this.stats.batchSizes, verdicts.length);
     let next = 0;

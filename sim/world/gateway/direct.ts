@@ -43,7 +43,8 @@ export class DirectDoor implements Door {
       const message = `the timestamp is ${skewMs} ms from the network's clock`;
       return { result: 'refused', refusal: refuse('TIMESTAMP_SKEW', message) };
     }
-    const look = network.check(admitted);
+    network.fireDeadlines();
+    const look = network.precheck(admitted);
     if (!look) return network.submit(await network.verifyAdmitted(admitted));
     // It rests on what may not be durable yet.
     await network.durable;

@@ -93,7 +93,7 @@ export class LocalWorld extends Society {
 
   #advance(to: number): void {
     this.#clock.set(to);
-    const events = this.#network.advance();
+    const events = this.#network.fireDeadlines();
     if (events.length > 0) this.#note(this.#watch?.advance(to, events));
     this.#tell(events);
   }
@@ -102,7 +102,7 @@ export class LocalWorld extends Society {
   async #deliver(end: number): Promise<void> {
     const network = this.#network;
     let arrivals = await this.#admitted(this.arrived(end));
-    if (!network.verifies) return this.#takeEach(arrivals);
+    if (!network.verification.enabled) return this.#takeEach(arrivals);
     while (arrivals.length > 0 && !this.broken) {
       this.#advance(arrivals[0]!.at);
       const length = roundLength(arrivals, {
@@ -123,7 +123,7 @@ export class LocalWorld extends Society {
       else this.#clock.set(arrival.at);
       const ended = this.#quotas && this.#atDoor(arrival);
       if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
-      else this.#take(arrival, network.takeUnverified(arrival.admitted));
+      else this.#take(arrival, network.verification.skip(arrival.admitted));
       if (network.backlog > BACKLOG) await network.durable;
     }
   }
@@ -186,7 +186,7 @@ export class LocalWorld extends Society {
   /** The outcome of a request that would change nothing, before its signature costs anything. */
   #hopeless(admitted: Admitted): Outcome | null {
     const { command } = admitted;
-    const outcome = this.#network.check(admitted);
+    const outcome = this.#network.precheck(admitted);
     if (!this.#network.knows(command.public_key) && command.kind !== 'register') return outcome;
     this.#note(this.#watch?.foresee({ at: this.#clock.now(), command, outcome }));
     return outcome;

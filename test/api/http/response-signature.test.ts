@@ -94,7 +94,7 @@ describe.each(transports)('response signature over %s:', (transport) => {
       message: Buffer.from(text),
       signature: Buffer.from(header('signature'), 'hex'),
     };
-    expect(await service.network.verifyText(job)).toBe(true);
+    expect(await service.network.verification.text(job)).toBe(true);
   });
 
   test('a body that the gate would not parse is not parsed to sign its refusal', async () => {
@@ -124,7 +124,7 @@ describe.each(transports)('response signature over %s:', (transport) => {
       message: Buffer.from(text),
       signature: Buffer.from(header('signature'), 'hex'),
     };
-    expect(await service.network.verifyText(job)).toBe(true);
+    expect(await service.network.verification.text(job)).toBe(true);
   });
 
   test('a proxy that swaps the answers of two requests is found', async () => {

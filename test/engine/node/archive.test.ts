@@ -101,7 +101,7 @@ test('archive: a network whose past is archived never differs from its twin', {
     const advance = async (ms: number) => {
       for (const clock of clocks) clock.set(clock.now() + ms);
       for (const one of [twin, network]) {
-        one.advance();
+        one.fireDeadlines();
         await one.durable;
       }
     };

@@ -69,7 +69,7 @@ async function live(
 
 /** Fires what is due and waits until it can be read. */
 async function settled(network: Network): Promise<void> {
-  network.advance();
+  network.fireDeadlines();
   await network.durable;
 }
 

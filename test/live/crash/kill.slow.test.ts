@@ -24,7 +24,7 @@ describe(`serve: killed under load, seed ${seed}`, () => {
     const moot = new Endurance(temporaryFolder());
     await moot.begin();
     const before = moot.promises;
-    for (const point of ['commit.before', 'commit.after', 'tell.after']) {
+    for (const point of ['commit.before', 'commit.after', 'publish.after']) {
       for (let death = 0; death < counts.killsAtPoints; death += 1) {
         const env = { FOLKMOOT_CRASH_AT: `${point}:${2 + draw(60)}` };
         await moot.die({ env, transport: transports[draw(2)]! });

@@ -68,7 +68,7 @@ test('audit: foretells that an unknown key is refused', async () => {
   const request = composeVote(by, town.stamp(), { block_hash, decision: 'approve' });
   const admitted = admit(request, town.network.genesis.network_id);
   if ('refusal' in admitted) throw new Error(admitted.refusal.message);
-  const outcome = town.network.check(admitted);
+  const outcome = town.network.precheck(admitted);
   expect(outcome && word(outcome)).toBe('UNKNOWN_KEY');
   const at = Date.parse(town.network.read.networkState().server_time);
   expect(auditor.foresee({ at, command: admitted.command, outcome })).toBeNull();

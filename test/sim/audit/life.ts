@@ -37,7 +37,7 @@ export async function auditedLife(
 
 function pass(audited: Audited): void {
   const { network, clock, auditor } = audited;
-  const events = network.advance();
+  const events = network.fireDeadlines();
   note(audited, events);
   auditor.advance(clock.now(), events);
 }
@@ -51,7 +51,7 @@ async function take(audited: Audited, request: SignedRequest, looks: boolean): P
   const at = clock.now();
   if (looks) {
     pass(audited);
-    auditor.foresee({ at, command, outcome: network.check(verified) });
+    auditor.foresee({ at, command, outcome: network.precheck(verified) });
   }
   const { outcome, events } = network.apply(verified);
   const isRefused = outcome.result === 'refused';

@@ -39,7 +39,7 @@ export async function auditedTown(options: TestNetworkOptions = {}): Promise<Aud
     auditor,
     puts,
     wait: (ms) => clock.set(clock.now() + ms),
-    pass: () => expectNone(auditor.advance(clock.now(), network.advance())),
+    pass: () => expectNone(auditor.advance(clock.now(), network.fireDeadlines())),
     finish: async () => {
       await network.durable;
       expectNone(auditor.finish(clock.now(), network.read));

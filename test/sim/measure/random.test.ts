@@ -41,7 +41,7 @@ async function lived(genesis: GenesisOptions, script: Attempt[]) {
     if (typeof next !== 'number') for (const request of next) await submit(request);
     else {
       clock.set(clock.now() + next);
-      network.advance();
+      network.fireDeadlines();
     }
     await network.durable;
   }

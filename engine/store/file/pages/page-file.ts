@@ -68,8 +68,12 @@ export class PageFile {
     const pages = Math.ceil((headerBytes + length) / this.pageBytes);
     this.claim(number, pages, who);
     const bytes = this.#bytes(number, pages, who);
-    const told = [Number(bytes.readBigUInt64LE(0)), bytes.readUInt16LE(18), bytes.readUInt32LE(20)];
-    if (told[0] !== number || told[1] !== kinds.overflow || told[2] !== pages) {
+    const expected = [
+      Number(bytes.readBigUInt64LE(0)),
+      bytes.readUInt16LE(18),
+      bytes.readUInt32LE(20),
+    ];
+    if (expected[0] !== number || expected[1] !== kinds.overflow || expected[2] !== pages) {
       this.fail(`page ${number} does not begin a value of ${pages} pages`);
     }
     return bytes.subarray(headerBytes, headerBytes + length);

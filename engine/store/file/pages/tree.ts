@@ -23,7 +23,7 @@ export const byBytes: Compare = (a, b) => Buffer.compare(a, b);
 
 interface Walk {
   file: PageFile;
-  told: Description;
+  expected: Description;
   compare: Compare;
   /** Leaves are taken for what the branches say they are. */
   branchesOnly: boolean;
@@ -38,16 +38,16 @@ export interface TreeOptions {
 }
 
 /** @throws {StoreError} `CORRUPT`, naming the page. */
-export function walkTree(file: PageFile, told: Description, options: TreeOptions = {}): void {
+export function walkTree(file: PageFile, expected: Description, options: TreeOptions = {}): void {
   const { compare = byBytes, branchesOnly = false, visit = () => undefined } = options;
   const found = { branches: 0, leaves: 0, overflows: 0, entries: 0 };
-  const walk = { file, told, compare, branchesOnly, found, visit };
-  if (told.root !== null) descend(walk, told.root, 1, null, null);
-  else if (told.depth !== 0) file.fail(`${told.name} has a depth and no page`);
+  const walk = { file, expected, compare, branchesOnly, found, visit };
+  if (expected.root !== null) descend(walk, expected.root, 1, null, null);
+  else if (expected.depth !== 0) file.fail(`${expected.name} has a depth and no page`);
   if (branchesOnly) return;
   for (const what of ['branches', 'leaves', 'overflows', 'entries'] as const) {
-    if (found[what] === told[what]) continue;
-    file.fail(`${told.name} has ${found[what]} ${what}, ${told[what]} are noted`);
+    if (found[what] === expected[what]) continue;
+    file.fail(`${expected.name} has ${found[what]} ${what}, ${expected[what]} are noted`);
   }
 }
 
@@ -59,12 +59,12 @@ function descend(
   low: Buffer | null,
   high: Buffer | null,
 ): void {
-  const { file, told, found } = walk;
-  file.claim(number, 1, told.name);
-  const isLeaf = level === told.depth;
+  const { file, expected, found } = walk;
+  file.claim(number, 1, expected.name);
+  const isLeaf = level === expected.depth;
   if (isLeaf && walk.branchesOnly) return;
-  if (level > told.depth) file.fail(`${told.name} is deeper than noted`);
-  const page = file.read(number, told.name);
+  if (level > expected.depth) file.fail(`${expected.name} is deeper than noted`);
+  const page = file.read(number, expected.name);
   if ((page.kind === kinds.leaf) !== isLeaf) file.fail(`page ${number} is at a wrong depth`);
   if (page.nodes.length < (isLeaf ? 1 : 2)) file.fail(`page ${number} has too few nodes`);
   const keys = keysOf(walk, page, low, high);
@@ -103,7 +103,7 @@ function keysOf(walk: Walk, page: Page, low: Buffer | null, high: Buffer | null)
 }
 
 function takeValue(
-  { file, told, found, visit }: Walk,
+  { file, expected, found, visit }: Walk,
   page: Page,
   node: Buffer,
   key: Buffer,
@@ -120,7 +120,7 @@ function takeValue(
   const stored = node.subarray(begin, begin + here);
   if (isTree && length !== descriptionBytes) file.fail(`page ${page.number} describes no tree`);
   if (!isLarge) return visit({ key, value: stored, isTree });
-  const value = file.readLarge(Number(stored.readBigUInt64LE(0)), length, told.name);
+  const value = file.readLarge(Number(stored.readBigUInt64LE(0)), length, expected.name);
   const pages = Math.ceil((24 + length) / file.pageBytes);
   if (Number(stored.readBigUInt64LE(16)) !== pages) {
     file.fail(`page ${page.number} has a value of another length`);

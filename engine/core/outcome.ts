@@ -20,14 +20,14 @@ export type Outcome =
   | { result: 'equivocation'; refusal: Refusal };
 
 /** Either what the effect needs, or an outcome that changes nothing. */
-export type Finding<P> = { plan: P } | { outcome: Outcome };
+export type Precheck<P> = { plan: P } | { outcome: Outcome };
 
-export interface Rule<C extends Command, P> {
-  check(state: State, command: C): Finding<P>;
+export interface CommandRule<C extends Command, P> {
+  check(state: State, command: C): Precheck<P>;
   effect(state: State, command: C, plan: P): Outcome;
 }
 
-export function no(
+export function refused(
   reason: Reason,
   message: string,
   more: { pointer?: string; details?: Record<string, unknown> } = {},
@@ -36,7 +36,7 @@ export function no(
 }
 
 /** A repeat gets the current record. */
-export function again(data: Answer): { outcome: Outcome } {
+export function repeated(data: Answer): { outcome: Outcome } {
   return { outcome: { result: 'duplicate', data: { ...data, duplicate: true } } };
 }
 
