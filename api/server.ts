@@ -9,13 +9,17 @@ import { nodeTransport } from './transport/node.js';
 import type { Listening, Transport } from './transport/transport.js';
 import { uwsTransport } from './transport/uws.js';
 
+/** What a server serves, where, and with which limits. */
 export interface ServerOptions {
+  /** Stays the caller's: a server that closes does not close it. */
   network: Network;
+  /** Address to listen at; default 127.0.0.1. */
   host?: string;
   /** 0 picks a free one. */
   port?: number;
   /** Default: uWebSockets.js where its binary loads, else node:http. */
   transport?: 'uws' | 'node';
+  /** Default: `spec`. */
   limits?: Profile;
   /** In place of the profile's own. */
   figures?: Partial<Figures>;
@@ -29,24 +33,47 @@ export interface ServerOptions {
   responseKeys?: KeyPair;
   /** Addresses of proxies whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[];
+  /** What `/api/v1/meta` and the documents say that this program is. */
   version: string;
   /** Wall time and, where it is given, also the time that limits count by. */
   now?: () => number;
+  /** Called with each fault of the server itself: a bug, whose request was answered with 500. */
   onFault?: (error: unknown, requestId: string) => void;
   /** Each request and its answer; costs nothing where it is not given. */
   onExchange?: (exchange: Exchange) => void;
 }
 
+/** A server that listens. */
 export interface Server {
+  /** As in `http://127.0.0.1:8080`. */
   url: string;
+  /** What carries it. */
   transport: 'uws' | 'node';
   /** Stops accepting, answers what is in flight, closes. The network stays the caller's. */
   close(): Promise<void>;
 }
 
 /**
- * @throws when the port cannot be had, the transport that was asked for does not load, or one of
- * `hosts` or `cors` is none.
+ * Serves a network over HTTP and WebSocket; it listens when this resolves.
+ *
+ * @throws {Error} when the port cannot be had, the transport that was asked for does not load, or
+ * one of `hosts` or `cors` is none.
+ *
+ * @example
+ * ```ts
+ * import { createVerifier, Network } from 'folkmoot';
+ * import { startServer } from 'folkmoot/api';
+ *
+ * const verifier = createVerifier('pool');
+ * const genesis = { network_id: 'demo' };
+ * const network = await Network.open({ memory: true, genesis, verifier });
+ * const server = await startServer({ network, port: 0, version: '1.0.0' });
+ * const answer = await fetch(`${server.url}/api/v1/network/state`);
+ * console.log(answer.status); // 200
+ * await server.close();
+ * await network.close();
+ * await verifier.close();
+ * ```
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const {

@@ -33,6 +33,7 @@ export interface VotePage extends Paged {
   votes: { public_key: string; vote: VoteBody }[];
 }
 
+/** A transaction that is final, and where. */
 export interface FinalTransaction {
   hash: string;
   status: 'finalized';
@@ -41,6 +42,7 @@ export interface FinalTransaction {
   next_cursor: string | null;
 }
 
+/** What the finalized blocks have left under a key. */
 export interface StateValue {
   key: string;
   value: unknown;
@@ -48,10 +50,12 @@ export interface StateValue {
   block_hash: string;
 }
 
+/** Alliances, ascending by id. */
 export interface AlliancePage extends Paged {
   alliances: EventData['alliance_update'][];
 }
 
+/** Events of the server's history `epoch`, ascending; `last_seq` is its last one. */
 export interface EventPage extends Paged {
   events: Event[];
   epoch: string;

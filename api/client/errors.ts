@@ -11,12 +11,17 @@ export interface ErrorBody {
 /** The server refused. `code` and `reason` say why, `details` what helps to go on. */
 export class ApiError extends Error {
   override name = 'ApiError';
+  /**
+   * Its class: `INVALID_SIGNATURE`, `RATE_LIMITED`, `INVALID_AGENT`, `INVALID_REQUEST` or
+   * `NETWORK_ERROR`.
+   */
   readonly code: ErrorCode;
   /** Null where the answer was none of folkmoot's: a proxy's, say. */
   readonly reason: Reason | null;
   /** Of HTTP. */
   readonly status: number;
   readonly details: ErrorBody['details'];
+  /** By which the server's log names the request. */
   readonly request_id: string | null;
   /** Seconds until it makes sense to try again, where the server says so. */
   readonly retryAfter: number | null;

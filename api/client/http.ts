@@ -7,6 +7,7 @@ import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/pro
 import { Clock } from './clock.js';
 import { ApiError, type ErrorBody, ResponseSignatureError, UnreachableError } from './errors.js';
 
+/** Where the server is, and how it is asked. */
 export interface HttpOptions {
   /** Of the server, without /api; http or https. */
   url: string;

@@ -4,6 +4,7 @@ import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type * as answer from './answers.js';
 import { Http, type HttpOptions } from './http.js';
 
+/** Where the server is, and how it is asked. */
 export type NetworkClientOptions = HttpOptions;
 
 /** How much of a list, and from where. */
@@ -16,19 +17,31 @@ export interface PageQuery {
 
 const part = encodeURIComponent;
 
-/** Every method throws an `ApiError` when refused, an `UnreachableError` when nobody answers. */
+/**
+ * What needs no key: the reads, and to hand over what somebody has signed.
+ *
+ * Every method throws an {@link ApiError} when refused, an {@link UnreachableError} when nobody
+ * answers.
+ */
 export class NetworkClient {
   protected readonly http: Http;
   #meta: Promise<answer.Meta> | null = null;
 
+  /**
+   * Sends nothing yet.
+   *
+   * @throws {TypeError} when `url` is none of HTTP.
+   */
   constructor(options: NetworkClientOptions) {
     this.http = new Http(options);
   }
 
+  /** The server's, without a slash at its end. */
   get url(): string {
     return this.http.url;
   }
 
+  /** The network as a whole: height, head, who is active. */
   networkState() {
     return this.#get<answer.NetworkState>('/network/state');
   }
@@ -38,22 +51,27 @@ export class NetworkClient {
     return this.#get<answer.AgentList>('/network/agents', query);
   }
 
+  /** An agent, by its id. */
   agent(id: string) {
     return this.#get<answer.AgentView>(`/agents/${part(id)}`);
   }
 
+  /** An agent's five scores, 0 to 100. */
   reputation(id: string) {
     return this.#get<answer.ReputationView>(`/social/reputation/${part(id)}`);
   }
 
+  /** Blocks, newest first, of one status or of all. */
   blocks(query: PageQuery & { status?: answer.BlockView['status'] } = {}) {
     return this.#get<answer.BlockPage>('/blocks', query);
   }
 
+  /** A block with its proposal as it was signed. */
   block(hash: string) {
     return this.#get<answer.BlockDetail>(`/blocks/${part(hash)}`);
   }
 
+  /** The signed votes on a block, and who might vote. */
   votes(hash: string, query: PageQuery = {}) {
     return this.#get<answer.VotePage>(`/blocks/${part(hash)}/votes`, query);
   }
@@ -68,6 +86,7 @@ export class NetworkClient {
     return this.#get<answer.StateValue>(`/state/${part(key)}`);
   }
 
+  /** Alliances, ascending by id, those that are over included. */
   alliances(query: PageQuery = {}) {
     return this.#get<answer.AlliancePage>('/social/alliances', query);
   }
@@ -77,6 +96,7 @@ export class NetworkClient {
     return this.#get<answer.EventPage>('/events', query);
   }
 
+  /** The network's parameters, where its log stands, and the server's limits. */
   meta() {
     return this.#get<answer.Meta>('/meta');
   }

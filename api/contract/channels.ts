@@ -1,8 +1,10 @@
 /** The WebSocket's tables: client messages with their schemas, topics, and close codes. */
 import { eventTopics, type Static, Type } from '../../engine/index.js';
 
+/** Where a server takes WebSockets. */
 export const socketPath = '/ws/v1';
 
+/** The topics that can be subscribed to. */
 export const topics: ReadonlySet<string> = new Set(Object.values(eventTopics).flat());
 
 /** What is wrong with a list of topics, or null. */

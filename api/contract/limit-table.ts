@@ -1,6 +1,10 @@
 /** Every limit of the live API in one place: how much, in what time, and for whom it is counted. */
 import { limits as bounds, type CommandKind } from '../../engine/index.js';
 
+/**
+ * How strict a server is: `spec` as the protocol has it, `bench` 10,000 times that, `off` without
+ * rate limits.
+ */
 export type Profile = 'spec' | 'bench' | 'off';
 
 /** `claim` is an address together with the known key that a request names, whoever sent it. */
@@ -57,10 +61,13 @@ const table = {
   address_day_bytes: { ...per('address', 256 * MIB, 'bytes'), seconds: DAY_S },
 } as const satisfies Record<string, Limit> & Record<CommandKind, Limit>;
 
+/** The name of a limit. */
 export type LimitName = keyof typeof table;
+/** The quota of each limit in its window: requests, units or bytes. */
 export type Figures = Readonly<Record<LimitName, number>>;
 
 export const limitTable: Readonly<Record<LimitName, Limit>> = table;
+/** The names of all limits, as a file of `--limits-file` may have them. */
 export const limitNames = Object.keys(table) as LimitName[];
 
 /** A refusal costs one unit, and one more for each of these begun beyond the first. */

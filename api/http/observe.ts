@@ -3,6 +3,7 @@
 import type { HttpRequest, HttpResponse } from '../transport/transport.js';
 import type { App } from './application.js';
 
+/** One request and its answer, for a log. */
 export interface Exchange {
   method: string;
   target: string;

@@ -1,5 +1,6 @@
 /** How long one request may take, whichever transport carries it. */
 
+/** How long one request may take, in milliseconds. */
 export interface ExchangeLimits {
   /** From a request's head to the last byte of its answer. */
   requestMs: number;

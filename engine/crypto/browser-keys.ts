@@ -13,7 +13,19 @@ export interface AgentKeys {
   readonly privateKey: string;
 }
 
-/** The keys of a seed: 32 bytes, or their hex. @throws {RangeError} on anything else. */
+/**
+ * The keys of a seed: 32 bytes, or their hex.
+ *
+ * @throws {RangeError} on anything else.
+ *
+ * @example
+ * ```ts
+ * import { keysFromSeed, loadKeys, saveKeys } from 'folkmoot/client';
+ *
+ * const keys = keysFromSeed('11'.repeat(32));
+ * console.log(keys.publicKey.slice(0, 8), loadKeys(saveKeys(keys)).publicKey === keys.publicKey); // d04ab232 true
+ * ```
+ */
 export function keysFromSeed(seed: Uint8Array | string): AgentKeys {
   const bytes = typeof seed === 'string' ? bytesOf(seed) : seed;
   if (bytes?.length !== 32) throw new RangeError('seed: expected 32 bytes, or 64 hex characters');

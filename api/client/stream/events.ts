@@ -21,6 +21,7 @@ import {
 
 export type { Position };
 
+/** Where a stream of events begins, and what it does when it cannot keep up. */
 export interface StreamOptions {
   /** Go on after this event; a number is one of the history that the server has now. */
   since?: Position | number;
@@ -48,7 +49,12 @@ const PAGE = 1_000;
 /** A subscription that stood this long has not failed: the next wait is short again. */
 const STEADY_MS = 5_000;
 
+/**
+ * Events as an async iterable that outlives its connections: each event once, in order, without a
+ * hole. `AgentClient.events` makes one; `break` out of its loop ends it.
+ */
 export class EventStream implements AsyncIterableIterator<Event, undefined> {
+  /** The topics that were asked for. */
   readonly topics: readonly string[];
   readonly #means: Means;
   readonly #options: StreamOptions;
@@ -92,6 +98,11 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return this.#taken && { ...this.#taken };
   }
 
+  /**
+   * The next event, as soon as there is one.
+   *
+   * @throws {StreamError} once, when the stream has ended for good.
+   */
   async next(): Promise<IteratorResult<Event, undefined>> {
     const { done, value } = await this.#mail.next();
     if (done) return { done, value: undefined };
@@ -99,11 +110,13 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return { done: false, value: value.event };
   }
 
+  /** Ends the stream and its connection. */
   async return(): Promise<IteratorResult<Event, undefined>> {
     this.#end();
     return { done: true, value: undefined };
   }
 
+  /** The stream itself: it is iterated once. */
   [Symbol.asyncIterator](): this {
     return this;
   }

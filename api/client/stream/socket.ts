@@ -5,6 +5,7 @@ import { authInput } from '../../../engine/protocol/signing.js';
 import type { Clock } from '../clock.js';
 import type { ErrorBody } from '../errors.js';
 
+/** As much of a WebSocket's event as is used. */
 export interface SocketEvent {
   type: string;
   data?: unknown;
@@ -21,6 +22,7 @@ export interface SocketLike {
   close(code?: number): void;
 }
 
+/** A WebSocket's class: what `AgentClientOptions.WebSocket` takes. */
 export type SocketConstructor = new (url: string) => SocketLike;
 
 /** Where in which history: `epoch` names the history, `seq` the last event that is known. */
