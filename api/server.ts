@@ -1,6 +1,6 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
 import { isIP } from 'node:net';
-import type { KeyPair, Network } from '../engine/index.js';
+import type { KeyPair, Network } from '../engine/internal.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import { type App, createApplication } from './http/application.js';
 import { type Exchange, observe } from './http/observe.js';

@@ -1,6 +1,6 @@
 /** R: what one core's libsodium verifies in a plain loop. All other figures are ratios to it. */
 import { Worker } from 'node:worker_threads';
-import { type VerifyJob, verifyWithLibsodium } from '../engine/index.js';
+import { type VerifyJob, verifyWithLibsodium } from '../engine/internal.js';
 import { jobSource } from './fixtures/jobs.js';
 import { rateOf } from './measure.js';
 

@@ -1,5 +1,5 @@
 /** What `npm run bench` found: one schema for the type, the file of `--json`, and its check. */
-import { type Static, Type } from '../engine/index.js';
+import { type Static, Type } from '../engine/internal.js';
 
 const strictly = { additionalProperties: false } as const;
 const about = (description: string) => ({ description });

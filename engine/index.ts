@@ -1,43 +1,119 @@
-/** The public list of the engine: what embedding programs, the simulator and tests may use. */
-export { badTimestampHeader, keyProblem, signatureProblem } from './admit/credentials.js';
-export { type Admission, type Admitted, admit, admitNow } from './admit/index.js';
+/**
+ * The public list of `folkmoot`: what a program that embeds a network may use. Our own floors enter
+ * by `internal.ts`; what tests take hold of is in `folkmoot/testing`.
+ */
+export type { Admitted } from './admit/index.js';
 export type { Verified } from './admit/verify.js';
+export type { Outcome } from './core/index.js';
 export {
-  Engine,
-  emptyReader,
-  type Input,
-  type Outcome,
-  type Position,
-  type Reader,
-  type Step,
-} from './core/index.js';
-export * from './crypto/index.js';
+  createVerifier,
+  generateKeyPair,
+  type KeyPair,
+  keyPairFromSeed,
+  sign,
+  type Verifier,
+  VerifierBusy,
+  type VerifierKind,
+  type VerifierOptions,
+  type VerifierStats,
+  type VerifyJob,
+} from './crypto/index.js';
 export { signatory } from './crypto/signatory.js';
-export { type ArchiveOptions, firstKept } from './node/archiver.js';
+export type { ArchiveOptions } from './node/archiver.js';
 export { type Clock, systemClock, type VirtualClock, virtualClock } from './node/clock.js';
-export { type EncodedEvent, type EncodedStep, encodeStep } from './node/encode.js';
+export type { EncodedEvent } from './node/encode.js';
 export { Network } from './node/network.js';
 export type { Applied, NetworkOptions } from './node/network-options.js';
 export type { GenesisOptions } from './node/open-store.js';
 export type { Views } from './node/views.js';
-export {
-  type Static,
-  type TProperties,
-  type TSchema,
-  Type,
-  Value,
-} from './protocol/bundled/typebox.js';
 export { canonical } from './protocol/canonical.js';
-export * from './protocol/compose.js';
-export { type JsonResult, parseJson } from './protocol/json.js';
+export {
+  type AllianceFields,
+  composeAllianceLeave,
+  composeAlliancePropose,
+  composeAllianceRespond,
+  composeDiscuss,
+  composeMeme,
+  composeProposal,
+  composeRegister,
+  composeStatus,
+  composeTransaction,
+  composeVote,
+  type DiscussFields,
+  type MemeFields,
+  type ProposalFields,
+  type Registration,
+  type Signatory,
+  type SignedTransaction,
+  signingInput,
+  type VoteFields,
+} from './protocol/compose.js';
 export { limits } from './protocol/limits.js';
-export { Digests, decodeEntry, frame, splitStored } from './protocol/log.js';
-export * from './protocol/schema/index.js';
+export {
+  type AgentList,
+  type AgentView,
+  type AllianceLeaveCommand,
+  type AllianceProposeCommand,
+  type AllianceRespondCommand,
+  type AllianceStatus,
+  type Answer,
+  type AnswerOf,
+  type BlockStatus,
+  type BlockView,
+  type Capability,
+  type Command,
+  type CommandKind,
+  type CommandOf,
+  carriage,
+  type Decision,
+  type DiscussCommand,
+  type Entry,
+  type EntryKind,
+  type ErrorCode,
+  type Event,
+  type EventData,
+  type EventType,
+  eventTopics,
+  formatInstant,
+  GENESIS_HASH,
+  type Genesis,
+  genesisDefaults,
+  type MemeCommand,
+  type MemeType,
+  type NetworkState,
+  type Policy,
+  type ProposeCommand,
+  type ProposedTransaction,
+  policies,
+  type Reason,
+  type RecordKey,
+  type RecordOf,
+  type Refusal,
+  type RegisterCommand,
+  type ReputationView,
+  type Role,
+  reasons,
+  SCHEMA_VERSION,
+  type Sentiment,
+  type SignedRequest,
+  type Standing,
+  type StandingField,
+  type Status,
+  type StatusCommand,
+  standingOf,
+  type Table,
+  tables,
+  targetOf,
+  type VoteCommand,
+  type Weights,
+  weightings,
+} from './protocol/schema/index.js';
 export { isDuration, parseInstant } from './protocol/time.js';
 export {
   type Divergence,
   fileLines,
   type LogLine,
+  type PrintedLine,
   printLine,
   type ReplayedStep,
   type ReplayOptions,
@@ -45,6 +121,16 @@ export {
   replay,
   storedLines,
 } from './replay/index.js';
-export { splitLines } from './replay/split-lines.js';
-export { type CrashPoint, crashPoint, crashPoints } from './store/crash.js';
-export * from './store/index.js';
+export {
+  type Batch,
+  type LmdbStoreOptions,
+  openLmdbStore,
+  type RangeOptions,
+  type RecordChange,
+  type Segment,
+  type Store,
+  type StoreArchive,
+  StoreError,
+  type StoreErrorCode,
+  type StoreMeta,
+} from './store/index.js';

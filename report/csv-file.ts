@@ -5,7 +5,7 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
-import { StoreError } from '../engine/index.js';
+import { StoreError } from '../engine/internal.js';
 
 /** Rows that wait for one write: a write costs as much as formatting some ten rows. */
 const BLOCK = 1_000;

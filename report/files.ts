@@ -1,7 +1,7 @@
 /** Files that are there whole or not at all, whatever kills the process or the machine. */
 import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StoreError } from '../engine/index.js';
+import { StoreError } from '../engine/internal.js';
 
 const PART = '.part';
 

@@ -2,7 +2,7 @@
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse';
-import { StoreError } from '../engine/index.js';
+import { StoreError } from '../engine/internal.js';
 
 export type TableRow = Record<string, string>;
 

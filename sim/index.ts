@@ -1,20 +1,55 @@
-/** The public list of the simulator. */
-
+/** The public list of `folkmoot/sim`: experiments, from a scenario file to its report. */
 export type { Provenance } from '../report/provenance.js';
-export { checkScripts, scriptsOf } from './agents/script/check.js';
 export type { ScriptCommand } from './agents/script/commands.js';
 export type { BlockView, ScriptModule, View } from './agents/script/view.js';
 export { Auditor, type Put, type Violation, violationText } from './audit/index.js';
-export * from './compare/index.js';
-export * from './conformance/index.js';
-export * from './measure/index.js';
+export {
+  type EventDifference,
+  firstDivergence,
+  firstEventDivergence,
+  type JsonDifference,
+  jsonDifference,
+  type LogDifference,
+} from './compare/index.js';
+export {
+  type CaseRow,
+  type Comparison,
+  caseNames,
+  checkResults,
+  type Difference,
+  type ExpectedEntry,
+  type ExpectedLine,
+  type ExpectedOutcome,
+  type InputLine,
+  type InputRequest,
+  type ResultLine,
+  type SuiteFile,
+  type SuiteOptions,
+  writeSuite,
+} from './conformance/index.js';
+export {
+  type MeasureName,
+  type Measures,
+  measures,
+  type Row,
+  sweepTables,
+  type TableName,
+  tables,
+} from './measure/index.js';
 export { writeRunReport, writeSweepReport } from './report/index.js';
 export type { Progress } from './run/ending.js';
-export * from './run/jobs/index.js';
-export * from './run/live/index.js';
+export {
+  type LiveOptions,
+  type PopulateOptions,
+  type Population,
+  populate,
+  type RemoteHooks,
+  type RemoteOptions,
+  simulateRemote,
+} from './run/live/index.js';
 export type { Broken, SimResult, Verdict } from './run/result.js';
 export { Interrupted, type SimHooks, type SimOptions, simulate } from './run/simulate.js';
-export { usualScenario, usualSize } from './scenario/default.js';
+export { usualScenario } from './scenario/default.js';
 export { ScenarioError } from './scenario/problem.js';
 export { completeScenario } from './scenario/read/complete.js';
 export { type Loaded, loadScenario } from './scenario/read/load.js';
@@ -22,8 +57,26 @@ export { type Change, withValues } from './scenario/read/paths.js';
 export { findScenario, type Shipped, shippedScenarios } from './scenario/read/shipped.js';
 export { scenarioReference } from './scenario/reference.js';
 export { scenarioJsonSchema } from './scenario/schema/json-schema.js';
-export { approves, type Personality, personalities } from './scenario/schema/personalities.js';
-export { Scenario } from './scenario/schema/scenario.js';
-export * from './swarm/index.js';
-export * from './sweep/index.js';
+export { type Personality, personalities } from './scenario/schema/personalities.js';
+export type { Scenario } from './scenario/schema/scenario.js';
+export {
+  type Finding,
+  type FindingKind,
+  type SwarmFailure,
+  type SwarmOptions,
+  type SwarmResult,
+  swarm,
+} from './swarm/index.js';
+export {
+  type FailedRun,
+  type FailureKind,
+  type Plan,
+  type PlanOptions,
+  planSweep,
+  type RunRecord,
+  SweepError,
+  type SweepOptions,
+  type SweepResult,
+  sweep,
+} from './sweep/index.js';
 export { RemoteError } from './world/gateway/gateway.js';

@@ -1,5 +1,5 @@
 /** What readers are told of a part of the past that lies in a damaged segment of the archive. */
-import { ArchiveError, type Refusal, refuse } from '../../engine/index.js';
+import { ArchiveError, type Refusal, refuse } from '../../engine/internal.js';
 
 /** The refusal that a damaged segment is to who asked for it; null for any other error. */
 export function damagedPast(error: unknown): Refusal | null {

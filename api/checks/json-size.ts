@@ -1,6 +1,6 @@
 /** How many values a JSON text has at the least, told from its bytes: before anything is built. */
 
-import { type Refusal, refuse } from '../../engine/index.js';
+import { type Refusal, refuse } from '../../engine/internal.js';
 import { serverBounds } from '../contract/limit-table.js';
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'"\\,[{'].map((char) => char.charCodeAt(0));

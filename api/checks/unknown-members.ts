@@ -6,7 +6,7 @@ import {
   refuse,
   requestSchemas,
   type TSchema,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { serverBounds } from '../contract/limit-table.js';
 
 /** The part of a schema that says which members are known. */

@@ -18,7 +18,23 @@ export type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 export type { Event, EventData, EventType } from '../../engine/protocol/schema/event.js';
 export type { ErrorCode, Reason } from '../../engine/protocol/schema/reason.js';
 export { AgentClient, type AgentClientOptions } from './agent-client.js';
-export type * from './answers.js';
+export type {
+  AgentList,
+  AgentView,
+  AlliancePage,
+  AnswerOf,
+  BlockDetail,
+  BlockPage,
+  BlockView,
+  EventPage,
+  FinalTransaction,
+  Meta,
+  NetworkState,
+  Paged,
+  ReputationView,
+  StateValue,
+  VotePage,
+} from './answers.js';
 export {
   ApiError,
   ResponseSignatureError,
@@ -27,6 +43,6 @@ export {
 } from './errors.js';
 export type { MemePost, Proposal, StatusChange } from './fields.js';
 export { loadKeys, saveKeys } from './keys.js';
-export { NetworkClient, type NetworkClientOptions } from './network-client.js';
+export { NetworkClient, type NetworkClientOptions, type PageQuery } from './network-client.js';
 export { EventStream, type Position, type StreamOptions } from './stream/events.js';
 export type { SocketConstructor, SocketLike } from './stream/socket.js';

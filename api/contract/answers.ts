@@ -20,7 +20,7 @@ import {
   type TSchema,
   Type,
   VoteBody,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 
 const Text = Type.String();
 /** What the next page is asked for with; null on the last. */

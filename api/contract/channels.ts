@@ -1,5 +1,5 @@
 /** The WebSocket's tables: client messages with their schemas, topics, and close codes. */
-import { eventTopics, type Static, Type } from '../../engine/index.js';
+import { eventTopics, type Static, Type } from '../../engine/internal.js';
 
 /** Where a server takes WebSockets. */
 export const socketPath = '/ws/v1';

@@ -1,5 +1,5 @@
 /** Every limit of the live API in one place: how much, in what time, and for whom it is counted. */
-import { limits as bounds, type CommandKind } from '../../engine/index.js';
+import { limits as bounds, type CommandKind } from '../../engine/internal.js';
 
 /**
  * How strict a server is: `spec` as the protocol has it, `bench` 10,000 times that, `off` without

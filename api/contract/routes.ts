@@ -1,5 +1,5 @@
 /** The route table: what answers where. Gate, documents and tests derive from it. */
-import { type CommandKind, carriage } from '../../engine/index.js';
+import { type CommandKind, carriage } from '../../engine/internal.js';
 import * as reads from '../http/reads/reads.js';
 import type { ReadName } from './answers.js';
 

@@ -1,5 +1,5 @@
 /** The AsyncAPI document: the WebSocket's messages, topics and close codes, out of their tables. */
-import { type EventType, eventTopics } from '../../engine/index.js';
+import { type EventType, eventTopics } from '../../engine/internal.js';
 import { acknowledgements, ErrorBody, eventShapes } from '../contract/answers.js';
 import { clientMessages, closeCodes, socketLimits, socketPath } from '../contract/channels.js';
 import { type Components, createComponents, extension, type Part } from './openapi/schemas.js';

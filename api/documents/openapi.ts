@@ -1,5 +1,5 @@
 /** The OpenAPI document, out of the route table, the schemas, the reasons and the limits. */
-import type { CommandKind, Reason } from '../../engine/index.js';
+import type { CommandKind, Reason } from '../../engine/internal.js';
 import { perMinute } from '../contract/limit-table.js';
 import { type Route, routes } from '../contract/routes.js';
 import { type Operation, tags } from './openapi/operation.js';

@@ -6,7 +6,7 @@ import {
   type Network,
   type Refusal,
   refuse,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { damagedPast, firstOfEach } from '../checks/damaged-archive.js';
 import { socketLimits, socketPath } from '../contract/channels.js';

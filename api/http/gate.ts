@@ -11,7 +11,7 @@ import {
   refuse,
   type SignedRequest,
   type Verified,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { agentId, sha256Hex } from '../../engine/protocol/signing.js';
 import { admittedOf } from '../checks/admitted.js';
 import type { BlockShare } from '../limits/block-share.js';

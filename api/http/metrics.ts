@@ -1,6 +1,6 @@
 /** /metrics: what an operator watches, in Prometheus' format. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Network } from '../../engine/index.js';
+import type { Network } from '../../engine/internal.js';
 import { match, type Route } from '../contract/routes.js';
 import type { Connections } from '../socket/connections.js';
 import type { HttpRequest } from '../transport/transport.js';

@@ -7,7 +7,7 @@ import {
   parseJson,
   sign,
   signingInput,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
 import { tooManyValues } from '../checks/json-size.js';
 import type { HttpRequest, HttpResponse } from '../transport/transport.js';

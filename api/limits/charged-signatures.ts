@@ -2,7 +2,7 @@
  * Signatures that an agent was charged for, for as long as they are fresh: whoever captured one can
  * send it again, but it costs the agent nothing more. What they cover cannot be changed with them.
  */
-import { limits as bounds } from '../../engine/index.js';
+import { limits as bounds } from '../../engine/internal.js';
 
 /** A timestamp may be as far in the future as in the past. */
 const FRESH_MS = 2 * bounds.skewMs;

@@ -2,7 +2,7 @@
  * What one request is charged once its signature holds: an operation of its agent and the bytes it
  * writes. Sent again by whoever captured it, it is a read of the address.
  */
-import type { Admitted, CommandKind, Outcome, Refusal } from '../../engine/index.js';
+import type { Admitted, CommandKind, Outcome, Refusal } from '../../engine/internal.js';
 import { type LimitName, limitTable, WRITTEN_BESIDE_BYTES } from '../contract/limit-table.js';
 import type { Seen } from './charged-signatures.js';
 import type { Limits, Quota, Use } from './limits.js';

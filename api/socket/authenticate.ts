@@ -5,7 +5,7 @@ import {
   parseInstant,
   type Refusal,
   refuse,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { authInput } from '../../engine/protocol/signing.js';
 import type { ClientMessage } from '../contract/channels.js';
 import type { SpentAuths } from './used-auths.js';

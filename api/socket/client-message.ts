@@ -1,5 +1,5 @@
 /** Reads what a client sends over the WebSocket: a message out of the table, or what is wrong. */
-import { parseJson, validator } from '../../engine/index.js';
+import { parseJson, validator } from '../../engine/internal.js';
 import { type ClientMessage, clientMessages } from '../contract/channels.js';
 
 export type { ClientMessage };

@@ -1,5 +1,5 @@
 /** What is kept of a WebSocket connection, and what a session and its keeper ask of each other. */
-import type { Network } from '../../engine/index.js';
+import type { Network } from '../../engine/internal.js';
 import type { closeCodes } from '../contract/channels.js';
 import type { Feed } from './feed.js';
 import type { SpentAuths } from './used-auths.js';

@@ -1,6 +1,6 @@
 /** All WebSocket connections: who has how many, heartbeats, and what the debug endpoint shows. */
 import { randomBytes } from 'node:crypto';
-import { formatInstant, type Network } from '../../engine/index.js';
+import { formatInstant, type Network } from '../../engine/internal.js';
 import { socketLimits } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';
 import type { ConnectionRecord, SessionHost } from './connection-record.js';

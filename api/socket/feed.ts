@@ -4,7 +4,7 @@
  * are one mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never
  * given a hole.
  */
-import { type EncodedEvent, eventTopics, type Network } from '../../engine/index.js';
+import { type EncodedEvent, eventTopics, type Network } from '../../engine/internal.js';
 import { damagedPast } from '../checks/damaged-archive.js';
 import type { Socket } from '../transport/transport.js';
 import { Slab } from './text-buffer.js';

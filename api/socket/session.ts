@@ -1,5 +1,5 @@
 /** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
-import { type ErrorCode, formatInstant, type Reason } from '../../engine/index.js';
+import { type ErrorCode, formatInstant, type Reason } from '../../engine/internal.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import { closeCodes, socketLimits, topicProblem } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';

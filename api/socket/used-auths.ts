@@ -2,7 +2,7 @@
  * `auth` messages that were accepted, for as long as they are fresh: whoever captured one cannot
  * take its owner's place with it.
  */
-import { limits as bounds } from '../../engine/index.js';
+import { limits as bounds } from '../../engine/internal.js';
 
 /** Of one agent while they are fresh; so many more than it needs that only a flood has them. */
 const MOST_OF_AGENT = 1_024;

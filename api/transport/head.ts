@@ -1,5 +1,5 @@
 /** What both transports check of a request's head before anything else looks at it. */
-import { type Refusal, refuse } from '../../engine/index.js';
+import { type Refusal, refuse } from '../../engine/internal.js';
 import type { Entry, HttpRequest, HttpResponse } from './transport.js';
 
 /** Headers as they came, in order. */

@@ -3,7 +3,7 @@
  * port. Neither side knows the other's library; both transports pass the same conformance tests.
  */
 
-import type { Refusal } from '../../engine/index.js';
+import type { Refusal } from '../../engine/internal.js';
 import type { ExchangeLimits } from './exchange-limits.js';
 
 /** A request with its body read. Names of headers are lower case. */

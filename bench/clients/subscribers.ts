@@ -1,7 +1,7 @@
 /** Many subscribers of one server, in a thread: opened, told what to expect, closed. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Signatory } from '../../engine/index.js';
+import type { Signatory } from '../../engine/internal.js';
 import { authInput } from '../../engine/protocol/signing.js';
 import type { MeasuredServer } from '../servers/server.js';
 import type { Expecting, SubscribersOrder } from './subscribers-thread.js';

@@ -3,7 +3,7 @@
  * files that are compared. Names end in their unit; latencies are milliseconds with microseconds as
  * decimals; rates are a second.
  */
-import { type Static, Type } from '../../engine/index.js';
+import { type Static, Type } from '../../engine/internal.js';
 
 const strictly = { additionalProperties: false } as const;
 const about = (description: string) => ({ description });

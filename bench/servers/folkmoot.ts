@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { carriage, type Signatory, type SignedRequest } from '../../engine/index.js';
+import { carriage, type Signatory, type SignedRequest } from '../../engine/internal.js';
 import { registration } from '../fixtures/chain.js';
 import { withFolder } from '../fixtures/network.js';
 import { folkmootArguments } from './cli.js';

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import type { Segment, Store } from '../../engine/index.js';
+import type { Segment, Store } from '../../engine/internal.js';
 import { integer } from '../options/options.js';
 import { canRedraw, print, printJson, redraw, say } from '../output/output.js';
 
@@ -88,7 +88,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
 /** @throws {StoreError} `LOCKED`, saying what to do. */
 async function openAlone(path: string): Promise<Store> {
   const { openLmdbStore, SCHEMA_VERSION, StoreError, tables } = await import(
-    '../../engine/index.js'
+    '../../engine/internal.js'
   );
   const options = { path, tables, schemaVersion: SCHEMA_VERSION, create: false };
   try {
@@ -104,7 +104,7 @@ async function openAlone(path: string): Promise<Store> {
 const ROOM_BYTES = 64 * 1024 * 1024;
 
 async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
-  const { firstKept, StoreError } = await import('../../engine/index.js');
+  const { firstKept, StoreError } = await import('../../engine/internal.js');
   const archive = store.archive!;
   const before = Math.min(wanted, firstKept(store));
   noteKept(wanted, before);
@@ -144,7 +144,7 @@ async function compact(store: Store): Promise<boolean> {
 }
 
 async function foretell(folder: string, { before: wanted, json }: Flags): Promise<void> {
-  const { firstKept } = await import('../../engine/index.js');
+  const { firstKept } = await import('../../engine/internal.js');
   const { openForReading } = await import('../options/folder.js');
   const store = openForReading(folder);
   try {

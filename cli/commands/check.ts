@@ -1,7 +1,7 @@
 /** `folkmoot check`: whether a folder is whole, said in a line, whatever is wrong with it. */
 import { spawnSync } from 'node:child_process';
 import { Command } from 'commander';
-import type { ReplayResult } from '../../engine/index.js';
+import type { ReplayResult } from '../../engine/internal.js';
 import { exitCodes } from '../output/exit.js';
 import { print, printJson, say } from '../output/output.js';
 
@@ -58,7 +58,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
 }
 
 async function check(folder: string, flags: Flags): Promise<Checked> {
-  const { checkStorePages, StoreError } = await import('../../engine/index.js');
+  const { checkStorePages, StoreError } = await import('../../engine/internal.js');
   const { storeFolder } = await import('../options/folder.js');
   const found: Checked = { whole: false, pages: 0, entries: null, digest: null, problem: null };
   try {

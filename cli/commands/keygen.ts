@@ -34,7 +34,7 @@ async function run({ seedHex, out, json }: Flags): Promise<void> {
     throw new UsageError('--seed-hex is not 64 hex characters');
   }
   const { randomBytes } = await import('node:crypto');
-  const { keyPairFromSeed } = await import('../../engine/index.js');
+  const { keyPairFromSeed } = await import('../../engine/internal.js');
   const { agentId } = await import('../../engine/protocol/signing.js');
   const seed = seedHex === undefined ? randomBytes(32) : Buffer.from(seedHex, 'hex');
   const { publicKeyHex } = keyPairFromSeed(seed);

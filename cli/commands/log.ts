@@ -28,7 +28,7 @@ async function printLog(
   folder: string,
   { from, to }: { from: number; to?: number },
 ): Promise<void> {
-  const { printLine, storedLines } = await import('../../engine/index.js');
+  const { printLine, storedLines } = await import('../../engine/internal.js');
   const { openForReading } = await import('../options/folder.js');
   const store = openForReading(folder);
   try {

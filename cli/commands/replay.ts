@@ -1,6 +1,6 @@
 /** `folkmoot replay`: recomputes a network from its log and compares everything that was stored. */
 import { Command, Option } from 'commander';
-import type { Divergence, ReplayResult, Store, Verifier } from '../../engine/index.js';
+import type { Divergence, ReplayResult, Store, Verifier } from '../../engine/internal.js';
 import { integer } from '../options/options.js';
 import { exitCodes } from '../output/exit.js';
 import { canRedraw, print, printJson, redraw, say } from '../output/output.js';
@@ -38,7 +38,7 @@ Examples:
 }
 
 async function run(source: string, flags: Flags): Promise<void> {
-  const { createVerifier } = await import('../../engine/index.js');
+  const { createVerifier } = await import('../../engine/internal.js');
   const verifier = flags.signatures ? createVerifier(flags.verifier) : undefined;
   try {
     const result = await compare(source, flags, verifier);
@@ -53,7 +53,7 @@ async function run(source: string, flags: Flags): Promise<void> {
 }
 
 async function compare(source: string, flags: Flags, verifier?: Verifier): Promise<ReplayResult> {
-  const { fileLines, replay, StoreError, storedLines } = await import('../../engine/index.js');
+  const { fileLines, replay, StoreError, storedLines } = await import('../../engine/internal.js');
   const { isFolder, openForReading } = await import('../options/folder.js');
   const options = {
     ...(verifier ? { verifier } : {}),

@@ -58,9 +58,8 @@ Example:
 }
 
 async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
-  const { checkScripts, loadScenario, ScenarioError, scriptsOf } = await import(
-    '../../sim/index.js'
-  );
+  const { loadScenario, ScenarioError } = await import('../../sim/index.js');
+  const { checkScripts, scriptsOf } = await import('../../sim/agents/script/check.js');
   for (const file of files) {
     try {
       const { scenario, folder } = loadScenario(file);

@@ -85,7 +85,7 @@ interface Kept {
 /** Writes the smallest scenario, and the one that was drawn beside it. */
 async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
   const { stringify } = await import('yaml');
-  const { makeFolder } = await import('../../engine/index.js');
+  const { makeFolder } = await import('../../engine/internal.js');
   const { writeFile } = await import('node:fs/promises');
   const { number, kind, message, smallest, drawn, tries } = failure;
   const out = flags.out ?? `swarm-failure-${number}`;

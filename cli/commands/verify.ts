@@ -1,6 +1,6 @@
 /** `folkmoot verify`: checks signatures, one JSON object a line in, one verdict a line out. */
 import { Command, Option } from 'commander';
-import type { Verifier, VerifyJob } from '../../engine/index.js';
+import type { Verifier, VerifyJob } from '../../engine/internal.js';
 import { printed } from '../output/output.js';
 
 /** Lines that are read ahead and checked together. */
@@ -28,7 +28,7 @@ Example:
 }
 
 async function run({ verifier: kind }: { verifier: 'pool' | 'inline' | 'reference' }) {
-  const { createVerifier, splitLines } = await import('../../engine/index.js');
+  const { createVerifier, splitLines } = await import('../../engine/internal.js');
   const verifier = createVerifier(kind);
   try {
     let chunk: string[] = [];

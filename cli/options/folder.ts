@@ -7,7 +7,7 @@ import {
   type Store,
   StoreError,
   tables,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 
 /** The folder of the store in DIR (a server's data folder) or DIR/network (a kept run). */
 export function storeFolder(folder: string): string {

@@ -23,7 +23,8 @@ export interface AgentKeys {
  * import { keysFromSeed, loadKeys, saveKeys } from 'folkmoot/client';
  *
  * const keys = keysFromSeed('11'.repeat(32));
- * console.log(keys.publicKey.slice(0, 8), loadKeys(saveKeys(keys)).publicKey === keys.publicKey); // d04ab232 true
+ * const kept = loadKeys(saveKeys(keys));
+ * console.log(keys.publicKey.slice(0, 8), kept.publicKey === keys.publicKey); // d04ab232 true
  * ```
  */
 export function keysFromSeed(seed: Uint8Array | string): AgentKeys {

@@ -1,5 +1,5 @@
 /** A scripted agent is called: what every agent does, whatever its strategy. */
-import { composeRegister } from '../../engine/index.js';
+import { composeRegister } from '../../engine/internal.js';
 import { comeBack, goAway } from './actions/social.js';
 import { nextTurnAt, takeTurn } from './actions/turns.js';
 import type { ScriptedAgent } from './port/agent.js';

@@ -1,5 +1,5 @@
 /** The keys of scripted agents, derived from the seed: the same run signs the same bytes. */
-import { keyPairFromSeed, type Signatory, signatory } from '../../engine/index.js';
+import { keyPairFromSeed, type Signatory, signatory } from '../../engine/internal.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 
 /** Hex. */

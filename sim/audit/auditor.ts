@@ -2,7 +2,7 @@
  * Stands beside a network and foretells, from the commands alone, every outcome and every event;
  * what differs is a violation. It learns nothing from the network but when things happened.
  */
-import type { Command, Event, Genesis, Outcome } from '../../engine/index.js';
+import type { Command, Event, Genesis, Outcome } from '../../engine/internal.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import { checkReads, type Reads } from './ending.js';
 import { Model } from './model/model.js';

@@ -5,7 +5,7 @@ import type {
   EventData,
   NetworkState,
   ReputationView,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { instantText } from './instant.js';
 import { allianceData } from './model/events.js';
 import { figures } from './model/state/metrics.js';

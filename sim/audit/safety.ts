@@ -2,7 +2,14 @@
  * What must hold whatever the model foretold: seen from events and answers alone, so that a wrong
  * model that agrees with a wrong network is still found out.
  */
-import type { AnswerOf, Command, Event, EventData, Genesis, Outcome } from '../../engine/index.js';
+import type {
+  AnswerOf,
+  Command,
+  Event,
+  EventData,
+  Genesis,
+  Outcome,
+} from '../../engine/internal.js';
 import { instantText } from './instant.js';
 import { brief, type Finding } from './violation.js';
 import { checkEnd, countVote, type WatchedBlock } from './watched.js';

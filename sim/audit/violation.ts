@@ -1,5 +1,5 @@
 /** One mismatch between what a network did and what its rules say, readable by itself. */
-import type { CommandKind } from '../../engine/index.js';
+import type { CommandKind } from '../../engine/internal.js';
 import { instantText } from './instant.js';
 
 export interface Violation {

@@ -1,5 +1,5 @@
 /** A block as the safety rules see it: only what was told of it, and the votes seen. */
-import type { Decision, Genesis } from '../../engine/index.js';
+import type { Decision, Genesis } from '../../engine/internal.js';
 import { brief, type Finding } from './violation.js';
 
 export interface WatchedBlock {

@@ -1,5 +1,5 @@
 /** Where the logs of two runs part: the first entry, whose it is, and the field that differs. */
-import { type Entry, type EntryKind, type LogLine, targetId } from '../../engine/index.js';
+import { type Entry, type EntryKind, type LogLine, targetId } from '../../engine/internal.js';
 import { type JsonDifference, jsonDifference } from './json.js';
 
 export interface LogDifference extends JsonDifference {

@@ -1,7 +1,7 @@
 /** Compares what another implementation made of a suite with what was expected, line by line. */
 import { createReadStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { canonical, StoreError, splitLines, validator } from '../../engine/index.js';
+import { canonical, StoreError, splitLines, validator } from '../../engine/internal.js';
 import {
   type CaseRow,
   type ExpectedEntry,

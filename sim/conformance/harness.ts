@@ -12,7 +12,7 @@ import {
   type SignedRequest,
   sign,
   type VirtualClock,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import type { ExpectedOutcome, InputLine, InputRequest } from './format.js';
 

@@ -12,7 +12,7 @@ import {
   storedLines,
   tables,
   virtualClock,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { ExpectedEntry, ExpectedLine, InputLine } from './format.js';
 import { type Case, expectedOutcome, type Played, START_MS, Stage } from './harness.js';
 

@@ -14,7 +14,7 @@ import {
   storedLines,
   tables,
   UNICODE_VERSION,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { simulate } from '../run/simulate.js';
 import { loadScenario } from '../scenario/read/load.js';
 import { shippedScenarios } from '../scenario/read/shipped.js';

@@ -1,5 +1,5 @@
 /** What the end of a run is made of: what was collected, and what is read of the network. */
-import type { Views } from '../../engine/index.js';
+import type { Views } from '../../engine/internal.js';
 import type { Traffic } from '../world/observer.js';
 import type { Activity } from './collect/activity.js';
 import type { Agreement } from './collect/agreement.js';

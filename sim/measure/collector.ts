@@ -2,7 +2,7 @@
  * Takes in what happens in a run, event by event, and ends in its measures and tables. Costs a
  * vote the same however many there were; keeps agents and blocks, never votes.
  */
-import type { CommandKind, Decision, Event, EventData } from '../../engine/index.js';
+import type { CommandKind, Decision, Event, EventData } from '../../engine/internal.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type {
   ContentNote,

@@ -1,7 +1,7 @@
 /** A scenario as YAML: first what differs from the defaults, then all of it. */
 import { isDeepStrictEqual } from 'node:util';
 import { Document, isScalar, visit } from 'yaml';
-import { type TSchema, Value } from '../../engine/index.js';
+import { type TSchema, Value } from '../../engine/internal.js';
 import { type Html, html } from '../../report/html.js';
 import { listing } from '../../report/page.js';
 import { Fault } from '../scenario/schema/faults.js';

@@ -1,5 +1,5 @@
 /** The verdict of a run in words, and what the auditor found. */
-import { formatInstant } from '../../engine/index.js';
+import { formatInstant } from '../../engine/internal.js';
 import { type Html, html } from '../../report/html.js';
 import { facts } from '../../report/page.js';
 import type { SimResult, Verdict } from '../run/result.js';

@@ -1,5 +1,5 @@
 /** The genesis of a scenario's network. */
-import type { GenesisOptions } from '../../engine/index.js';
+import type { GenesisOptions } from '../../engine/internal.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
 export function genesisOf({ consensus, signatures }: Scenario): GenesisOptions {

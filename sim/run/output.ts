@@ -4,7 +4,7 @@
  */
 import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crashPoint, makeFolder, StoreError } from '../../engine/index.js';
+import { crashPoint, makeFolder, StoreError } from '../../engine/internal.js';
 import { CsvFile } from '../../report/csv-file.js';
 import { type Row, type TableName, tables } from '../measure/dictionary.js';
 import type { Finished } from '../measure/finish.js';

@@ -1,5 +1,5 @@
 /** What a run gives: its figures, and the digests that the same scenario and seed reproduce. */
-import type { VerifierKind } from '../../engine/index.js';
+import type { VerifierKind } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
 import type { Measures } from '../measure/dictionary.js';
 import type { Scenario } from '../scenario/schema/scenario.js';

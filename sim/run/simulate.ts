@@ -11,7 +11,7 @@ import {
   type VerifierKind,
   type VirtualClock,
   virtualClock,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import type { Provenance } from '../../report/provenance.js';
 import { Auditor } from '../audit/index.js';

@@ -1,5 +1,5 @@
 /** Who lives in a scenario: the groups' sizes, and each agent's name, traits and capabilities. */
-import type { Capability } from '../../engine/index.js';
+import type { Capability } from '../../engine/internal.js';
 import { type Personality, personalities } from './schema/personalities.js';
 import type { Group, Scenario, Traits } from './schema/scenario.js';
 

@@ -1,5 +1,5 @@
 /** docs/scenarios.md: every key of a scenario, out of the schema. */
-import type { TSchema } from '../../engine/index.js';
+import type { TSchema } from '../../engine/internal.js';
 import { introduction, scriptsText } from './reference-text.js';
 import { allowed } from './schema/describe.js';
 import { Fault, Selector } from './schema/faults.js';

@@ -1,5 +1,5 @@
 /** How often a swarm has drawn what can be drawn: what stays at 0 was not tested. */
-import { policies, weightings } from '../../engine/index.js';
+import { policies, weightings } from '../../engine/internal.js';
 import { Fault } from '../scenario/schema/faults.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Producing, Topology } from '../scenario/schema/scenario.js';

@@ -2,7 +2,7 @@
  * Draws a whole scenario from a number: whatever can be set is set by chance, and the number alone
  * gives the scenario. All of them are small: a run takes well under a second.
  */
-import { policies, weightings } from '../../engine/index.js';
+import { policies, weightings } from '../../engine/internal.js';
 import { type Stream, Streams } from '../rng.js';
 import { completeScenario } from '../scenario/read/complete.js';
 import type { Scenario } from '../scenario/schema/scenario.js';

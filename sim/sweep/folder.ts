@@ -1,7 +1,7 @@
 /** The folder of a sweep: sweep.json says what it is, runs/ holds a file for each finished run. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockFolder, makeFolder, StoreError } from '../../engine/index.js';
+import { lockFolder, makeFolder, StoreError } from '../../engine/internal.js';
 import { removeParts, syncFolder, writeWhole } from '../../report/files.js';
 import type { Provenance } from '../../report/provenance.js';
 import { jsonDifference } from '../compare/index.js';

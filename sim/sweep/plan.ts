@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { canonical } from '../../engine/index.js';
+import { canonical } from '../../engine/internal.js';
 import type { Job } from '../run/jobs/index.js';
 import { ScenarioError } from '../scenario/problem.js';
 import { completeScenario } from '../scenario/read/complete.js';

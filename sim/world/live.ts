@@ -3,7 +3,7 @@
  * the network's and passes `speed` times as fast; requests are signed with the network's own time,
  * and its deadlines stay what they are.
  */
-import type { CommandKind, Event, EventData } from '../../engine/index.js';
+import type { CommandKind, Event, EventData } from '../../engine/internal.js';
 import { settle } from '../agents/handle.js';
 import { soundness } from '../agents/port/content.js';
 import type { Answer, Door } from './gateway/gateway.js';

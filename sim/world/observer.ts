@@ -1,5 +1,5 @@
 /** What the measures of a run are told while it runs, in the order in which it happened. */
-import type { CommandKind, Decision, Event, Reason } from '../../engine/index.js';
+import type { CommandKind, Decision, Event, Reason } from '../../engine/internal.js';
 
 /** One vote as its agent decided it, when it decided. */
 export interface DecisionNote {

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Value } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { cases } from '../../dist/bench/cases/index.js';
 import { BenchResult } from '../../dist/bench/result.js';
+import { Value } from '../../dist/engine/internal.js';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 

@@ -1,7 +1,8 @@
 /** docs/protocol.md: its tables are those of the code. */
 import { reasons } from 'folkmoot';
-import { closeCodes, perMinute, routes, topics } from 'folkmoot/api';
+import { closeCodes, perMinute, topics } from 'folkmoot/api';
 import { expect, test } from 'vitest';
+import { routes } from '../../dist/api/contract/routes.js';
 import { document, section } from './markdown.js';
 
 const protocol = document('docs/protocol.md');

@@ -2,14 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
-import {
-  Collector,
-  measures as dictionary,
-  openTables,
-  prepareOutput,
-  type SimResult,
-  writeResult,
-} from 'folkmoot/sim';
+import { measures as dictionary, type SimResult } from 'folkmoot/sim';
+import { Collector, openTables, prepareOutput, writeResult } from '../../dist/sim/measure/index.js';
 import { foundTown, START_MS } from '../engine/helpers.js';
 import { agentsIn, eventsOf, timeOf } from '../sim/measure/fixture.js';
 

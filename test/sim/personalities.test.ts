@@ -1,6 +1,7 @@
 /** The built-in personalities: their weights as specified, and where approval begins. */
-import { approves, type Personality, personalities } from 'folkmoot/sim';
+import { type Personality, personalities } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
+import { approves } from '../../dist/sim/scenario/schema/personalities.js';
 
 /** Weights of the technical, social, meme and random opinion in percent; the threshold. */
 const specified: Record<string, [number, number, number, number, number]> = {

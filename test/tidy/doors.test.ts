@@ -1,6 +1,8 @@
 /** Keeps the doors: who may import what, beyond the order of floors. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { offences, resolve, sources, under } from './sources.js';
+import { code, offences, resolve, root, sources, under } from './sources.js';
 
 test('engine: protocol, core, crypto and store do not know what is above or beside them', () => {
   const below: Record<string, string[]> = {
@@ -18,7 +20,7 @@ test('engine: protocol, core, crypto and store do not know what is above or besi
 });
 
 test('doors: from outside, the engine is entered by its doors only', () => {
-  const doors = ['engine/index.ts', 'engine/protocol/signing.ts'];
+  const doors = ['engine/internal.ts', 'engine/protocol/signing.ts'];
   // The words of a genesis, for the options of commands that need no engine to show their help.
   const words = 'engine/protocol/schema/genesis.ts';
   const wrong = offences(({ path }, to) => {
@@ -26,6 +28,31 @@ test('doors: from outside, the engine is entered by its doors only', () => {
     if (under(path, 'api/client')) return null;
     if (under(path, 'cli') && to === words) return null;
     return `export it from ${doors[0]}`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+/** What `exports` in package.json names, as sources. */
+const { exports: exported } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const entries = Object.values<string | { types: string }>(exported).flatMap((target) =>
+  typeof target === 'string' ? [] : [target.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts')],
+);
+
+test('doors: what the package exports is listed name by name', () => {
+  expect(entries).toContain('testing/index.ts');
+  const found = entries.filter((path) => {
+    const { text } = sources.find((source) => source.path === path)!;
+    return /^export (?:type )?\*/m.test(code(text));
+  });
+  expect(found).toEqual([]);
+});
+
+test('doors: what tests take hold of is public in folkmoot/testing only', () => {
+  const hooks = ['engine/internal.ts', 'engine/protocol/log.ts', 'engine/store/crash.ts'];
+  const wrong = offences(({ path }, to) => {
+    if (to === 'testing/index.ts') return 'it is for tests';
+    if (path === 'testing/index.ts' || !entries.includes(path) || !hooks.includes(to)) return null;
+    return 'export it from testing/index.ts';
   });
   expect(wrong).toEqual([]);
 });
@@ -52,8 +79,9 @@ test('audit: the auditor shares no code with the engine', () => {
   const wrong = offences(({ path, text }, to) => {
     if (!under(path, 'sim/audit') || under(to, 'sim/audit', 'engine/protocol/signing.ts'))
       return null;
-    if (to !== 'engine/index.ts') return 'it may import types of engine/index.ts, and signing.ts';
-    const valued = /^import (?!type )[^;]*engine\/index\.js'/m.test(text);
+    if (to !== 'engine/internal.ts')
+      return `it may import types of engine/internal.ts, and signing.ts`;
+    const valued = /^import (?!type )[^;]*engine\/internal\.js'/m.test(text);
     return valued ? 'import types only: the model is written from the protocol' : null;
   });
   expect(wrong).toEqual([]);

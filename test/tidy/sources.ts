@@ -4,7 +4,17 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
-export const folders = ['engine', 'api', 'report', 'sim', 'bench', 'cli', 'tools', 'test'];
+export const folders = [
+  'engine',
+  'api',
+  'report',
+  'sim',
+  'testing',
+  'bench',
+  'cli',
+  'tools',
+  'test',
+];
 
 export interface Source {
   path: string;

@@ -1,5 +1,5 @@
 /** What is written down by hand of an operation: names, words, and the reasons of refusal. */
-import type { Reason } from '../../../engine/index.js';
+import type { Reason } from '../../../engine/internal.js';
 
 export interface Parameter {
   name: string;

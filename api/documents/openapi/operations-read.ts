@@ -1,5 +1,5 @@
 /** The reads, as the documents describe them. */
-import { AgentId, BlockStatus, eventTopics, Hash, limits, Type } from '../../../engine/index.js';
+import { AgentId, BlockStatus, eventTopics, Hash, limits, Type } from '../../../engine/internal.js';
 import { type ReadName, readAnswers } from '../../contract/answers.js';
 import { DEFAULT_ROWS } from '../../http/reads/reads.js';
 import type { Operation, Parameter } from './operation.js';

@@ -1,5 +1,5 @@
 /** What is neither a command nor a plain read, as the documents describe it. */
-import { MemeId, Type } from '../../../engine/index.js';
+import { MemeId, Type } from '../../../engine/internal.js';
 import { ConnectionView, Health, Meta, Verification } from '../../contract/answers.js';
 import { socketLimits } from '../../contract/channels.js';
 import type { SpecialRoute } from '../../contract/routes.js';

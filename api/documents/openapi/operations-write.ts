@@ -1,5 +1,11 @@
 /** The signed requests, as the documents describe them. */
-import { AgentId, AllianceId, answers, type CommandKind, limits } from '../../../engine/index.js';
+import {
+  AgentId,
+  AllianceId,
+  answers,
+  type CommandKind,
+  limits,
+} from '../../../engine/internal.js';
 import type { Operation, Parameter } from './operation.js';
 
 const alliance: Parameter = {

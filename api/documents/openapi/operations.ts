@@ -1,5 +1,5 @@
 /** What the documents say of each route, by its name in the route table. */
-import type { CommandKind } from '../../../engine/index.js';
+import type { CommandKind } from '../../../engine/internal.js';
 import type { ReadName } from '../../contract/answers.js';
 import type { Route, SpecialRoute } from '../../contract/routes.js';
 import type { Operation } from './operation.js';

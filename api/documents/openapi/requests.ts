@@ -1,7 +1,7 @@
 /** Requests: parameters, headers, bodies, and which security scheme a route has. */
 
-import * as engine from '../../../engine/index.js';
-import { Type } from '../../../engine/index.js';
+import * as engine from '../../../engine/internal.js';
+import { Type } from '../../../engine/internal.js';
 import type { Route } from '../../contract/routes.js';
 import { DebugVerifyBody } from '../../http/reads/debug.js';
 import type { Operation, Parameter } from './operation.js';

@@ -1,5 +1,5 @@
 /** Responses: the envelope by status, and for each error status the reasons that it may have. */
-import { type Reason, reasons as table } from '../../../engine/index.js';
+import { type Reason, reasons as table } from '../../../engine/internal.js';
 import { ErrorBody } from '../../contract/answers.js';
 import type { Operation } from './operation.js';
 import type { Components, Part } from './schemas.js';

@@ -1,5 +1,5 @@
 /** Schemas as documents have them: named parts stand once, what was added is marked. */
-import * as engine from '../../../engine/index.js';
+import * as engine from '../../../engine/internal.js';
 import { agentId, allianceId, memeId, sha256Hex } from '../../../engine/protocol/signing.js';
 import {
   acknowledgements,

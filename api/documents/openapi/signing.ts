@@ -1,5 +1,5 @@
 /** How requests are signed, in words; the signed texts come from the functions that build them. */
-import { type CommandKind, carriage, limits } from '../../../engine/index.js';
+import { type CommandKind, carriage, limits } from '../../../engine/internal.js';
 import {
   authInput,
   httpInput,

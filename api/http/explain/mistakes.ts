@@ -9,7 +9,7 @@ import {
   carriage,
   type Network,
   type Refusal,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { httpInput, sha256Hex } from '../../../engine/protocol/signing.js';
 
 /** A text that may have been signed, and what to do about it. */

@@ -5,7 +5,7 @@ import {
   formatInstant,
   parseInstant,
   type Refusal,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { httpInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import type { HttpRequest } from '../../transport/transport.js';
 

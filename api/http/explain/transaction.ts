@@ -1,5 +1,5 @@
 /** A wrong signature inside a proposal: which transaction it is, and what its signer must sign. */
-import type { Admitted, Refusal } from '../../../engine/index.js';
+import type { Admitted, Refusal } from '../../../engine/internal.js';
 import { sha256Hex, transactionInput } from '../../../engine/protocol/signing.js';
 
 export function transactionExplained(

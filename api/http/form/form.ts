@@ -3,7 +3,7 @@
  * library that throws in a later turn, or never comes back, must not end or stop the process.
  */
 import { Worker } from 'node:worker_threads';
-import { limits, type Refusal, refuse } from '../../../engine/index.js';
+import { limits, type Refusal, refuse } from '../../../engine/internal.js';
 import type { FormTask, MemeUpload, ParsedForm } from './form-parse.js';
 
 export type { MemeUpload };

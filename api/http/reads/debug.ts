@@ -10,7 +10,7 @@ import {
   refuse,
   Type,
   validator,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { httpInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import { admittedOf } from '../../checks/admitted.js';
 import { tooManyValues } from '../../checks/json-size.js';

@@ -1,5 +1,5 @@
 /** Parameters of reads: each is what the documents say, or the read is refused with its name. */
-import { limits as bounds, type Reason, type Refusal, refuse } from '../../../engine/index.js';
+import { limits as bounds, type Reason, type Refusal, refuse } from '../../../engine/internal.js';
 
 export type ReadResult = { data: unknown } | { refusal: Refusal };
 

@@ -5,7 +5,7 @@ import {
   type EventType,
   eventTopics,
   type Network,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { readable } from '../../checks/damaged-archive.js';
 import { serverBounds } from '../../contract/limit-table.js';
 import {

@@ -1,5 +1,5 @@
 /** Reads beside the committed views: meta, a meme's file, debugging, and the documents. */
-import { type Network, refuse } from '../../../engine/index.js';
+import { type Network, refuse } from '../../../engine/internal.js';
 import { type Figures, figuresOf, type Profile, shownLimits } from '../../contract/limit-table.js';
 import type { DocumentRoute, SpecialRoute } from '../../contract/routes.js';
 import type { Connections } from '../../socket/connections.js';

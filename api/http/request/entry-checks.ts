@@ -1,5 +1,5 @@
 /** The door: what is refused of a request for how it comes, whatever it asks. */
-import { type Refusal, refuse } from '../../../engine/index.js';
+import { type Refusal, refuse } from '../../../engine/internal.js';
 import type { HttpRequest } from '../../transport/transport.js';
 import { Origins } from './origins.js';
 import { ServedNames } from './served-names.js';

@@ -2,7 +2,7 @@
  * What is decided of a request by its head alone, before any of its body is read: whose it is, what
  * its address has left, how large its body may be, and whether its credentials can be right.
  */
-import { type CommandKind, type Network, type Refusal, refuse } from '../../../engine/index.js';
+import { type CommandKind, type Network, type Refusal, refuse } from '../../../engine/internal.js';
 import { serverBounds } from '../../contract/limit-table.js';
 import { type Match, match } from '../../contract/routes.js';
 import { addressKey, clientAddress } from '../../limits/client-address.js';

@@ -9,7 +9,7 @@ import {
   type Refusal,
   refuse,
   signatureProblem,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 
 type Headers = ReadonlyMap<string, string>;
 type Knows = (publicKey: string) => boolean;

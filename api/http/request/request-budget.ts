@@ -2,7 +2,7 @@
  * One request from its head to its answer: what it may still bring, what it holds meanwhile, and
  * what it costs its address when nothing vouches for it.
  */
-import { type Refusal, refuse } from '../../../engine/index.js';
+import { type Refusal, refuse } from '../../../engine/internal.js';
 import { REFUSED_UNIT_BYTES, serverBounds } from '../../contract/limit-table.js';
 import type { Match } from '../../contract/routes.js';
 import type { Limits, Quota, Use } from '../../limits/limits.js';

@@ -5,7 +5,7 @@ import {
   type Refusal,
   refuse,
   type SignedRequest,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { readForm } from '../form/form.js';
 

@@ -1,5 +1,5 @@
 /** Answers and refusals as HTTP: the envelope, the status, the headers that belong to an error. */
-import type { Refusal } from '../../../engine/index.js';
+import type { Refusal } from '../../../engine/internal.js';
 import type { HttpResponse } from '../../transport/transport.js';
 
 /** An object for each answer: it gets more headers. */

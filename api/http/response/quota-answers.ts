@@ -1,5 +1,5 @@
 /** Limits as answers tell them: the headers of each, and the refusal beyond one. */
-import { type Refusal, refuse } from '../../../engine/index.js';
+import { type Refusal, refuse } from '../../../engine/internal.js';
 import { limitTable } from '../../contract/limit-table.js';
 import { type Quota, quotaHeaders } from '../../limits/limits.js';
 import type { HttpResponse } from '../../transport/transport.js';

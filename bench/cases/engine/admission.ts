@@ -1,5 +1,5 @@
 /** What comes before a signature is verified: signing inputs, ids, schemas, admission. */
-import { admitNow, bodyProblem, parseJson, type SignedRequest } from '../../../engine/index.js';
+import { admitNow, bodyProblem, parseJson, type SignedRequest } from '../../../engine/internal.js';
 import {
   agentId,
   blockHash,

@@ -1,5 +1,11 @@
 /** Encoding what the engine did: canonical JSON, and the frames that both digests cover. */
-import { canonical, Digests, decodeEntry, encodeStep, splitStored } from '../../../engine/index.js';
+import {
+  canonical,
+  Digests,
+  decodeEntry,
+  encodeStep,
+  splitStored,
+} from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
 import { encodePast, historyOf } from '../../fixtures/history.js';
 import { Town } from '../../fixtures/town.js';

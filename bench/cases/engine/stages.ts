@@ -3,7 +3,7 @@
  * time of all threads. Their sum is what a vote must cost; the tier engine+verify+store, beside it
  * in `tiers`, is what it does cost. Answering and publishing are differences between tiers.
  */
-import { bodyProblem, Digests, parseJson, type VerifyJob } from '../../../engine/index.js';
+import { bodyProblem, Digests, parseJson, type VerifyJob } from '../../../engine/internal.js';
 import { voteInput } from '../../../engine/protocol/signing.js';
 import { defineCase, type Round } from '../../case.js';
 import { cpuUsOf } from '../../fixtures/commands.js';

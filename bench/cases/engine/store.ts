@@ -1,5 +1,5 @@
 /** The store's commit by batch size: real votes, durable in LMDB, one commit after the other. */
-import { Digests } from '../../../engine/index.js';
+import { Digests } from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
 import {
   batchesOf,

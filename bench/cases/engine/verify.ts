@@ -4,7 +4,7 @@ import {
   type Verifier,
   type VerifierKind,
   type VerifyJob,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
 import { jobSource } from '../../fixtures/jobs.js';
 import { rateOf, timed } from '../../measure.js';

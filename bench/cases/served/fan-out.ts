@@ -3,7 +3,7 @@
  * the last delivery, beside a bare uWebSockets.js `publish` of the same bytes. Here each event is
  * a signed request, verified and durable before it is told; there it is an unsigned one.
  */
-import { composeStatus, type Signatory } from '../../../engine/index.js';
+import { composeStatus, type Signatory } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import { defineCase, type Round } from '../../case.js';
 import {

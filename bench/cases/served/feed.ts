@@ -4,7 +4,7 @@
  */
 import { Feed, type Subscriber } from '../../../api/socket/feed.js';
 import type { Socket } from '../../../api/transport/transport.js';
-import { type EncodedEvent, formatInstant } from '../../../engine/index.js';
+import { type EncodedEvent, formatInstant } from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
 import { START_MS } from '../../fixtures/chain.js';
 import { withNetwork } from '../../fixtures/network.js';

@@ -2,7 +2,7 @@
  * The last tiers: signed votes over HTTP, then with subscribers beside. The load tester runs on the
  * same machine and takes its share of it, as it would for anybody who tries.
  */
-import { composeRegister } from '../../../engine/index.js';
+import { composeRegister } from '../../../engine/internal.js';
 import type { Round } from '../../case.js';
 import {
   CONNECTIONS_PER_AGENT,

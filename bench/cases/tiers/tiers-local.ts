@@ -1,5 +1,5 @@
 /** The tiers in this process: signed blocks through the engine, with verification, on disk. */
-import type { Network, Signatory, SignedRequest } from '../../../engine/index.js';
+import type { Network, Signatory, SignedRequest } from '../../../engine/internal.js';
 import { chain, registerAll, requestsOf, signatories } from '../../fixtures/chain.js';
 import { type Setting, withNetwork } from '../../fixtures/network.js';
 import { expectAccepted, passAll } from '../../fixtures/pass.js';

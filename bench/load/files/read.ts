@@ -1,7 +1,7 @@
 /** Reads a result that a load run has left, and believes none of it unchecked. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { StoreError, validator } from '../../../engine/index.js';
+import { StoreError, validator } from '../../../engine/internal.js';
 import { LoadResult } from '../result.js';
 
 /** A run of a day, second by second, takes some 25 MiB. */

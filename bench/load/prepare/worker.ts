@@ -3,7 +3,7 @@
  * kinds of work. Secrets stay here.
  */
 import { workerData } from 'piscina';
-import { type KeyPair, keyPairFromSeed, sign } from '../../../engine/index.js';
+import { type KeyPair, keyPairFromSeed, sign } from '../../../engine/internal.js';
 import { sha256Hex, transactionInput } from '../../../engine/protocol/signing.js';
 import { secretOf } from '../../../sim/agents/keys.js';
 import type { Linked, LinkTask, SignTask, TransactionTask, WorkerSetting } from './tasks.js';

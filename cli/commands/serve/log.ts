@@ -1,7 +1,7 @@
 /** What `folkmoot serve` logs: JSON lines on standard error, and on a terminal one line to read. */
 import type { Logger } from 'pino';
 import type { Exchange, ServerOptions } from '../../../api/index.js';
-import type { Network } from '../../../engine/index.js';
+import type { Network } from '../../../engine/internal.js';
 import { escaped, say } from '../../output/output.js';
 
 export async function openLog(level: string): Promise<Logger> {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { Logger } from 'pino';
-import type { Genesis, GenesisOptions, Network, Store } from '../../../engine/index.js';
+import type { Genesis, GenesisOptions, Network, Store } from '../../../engine/internal.js';
 import type { Population } from '../../../sim/index.js';
 import { speed } from '../../options/options.js';
 import type { WantedScenario } from '../../options/scenario.js';
@@ -87,7 +87,7 @@ function drawnId(): string {
  * @throws {StoreError} `UNREADABLE`: the next try may find a network, of a name nobody asked for.
  */
 async function storedGenesis(path: string): Promise<Genesis | null> {
-  const engine = await import('../../../engine/index.js');
+  const engine = await import('../../../engine/internal.js');
   const { decodeEntry, openLmdbStore, SCHEMA_VERSION, splitStored, StoreError, tables } = engine;
   let store: Store | undefined;
   try {

@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../../../api/index.js';
-import type { ArchiveOptions, Network } from '../../../engine/index.js';
+import type { ArchiveOptions, Network } from '../../../engine/internal.js';
 import {
   type Policy,
   policies,
@@ -182,7 +182,7 @@ async function run(flags: Flags, stopping: Stopping): Promise<void> {
 
 /** Opens one thing after the other; nothing more once it is asked to stop. */
 async function start(flags: Flags, stopping: Stopping, log: Logger): Promise<void> {
-  const engine = await import('../../../engine/index.js');
+  const engine = await import('../../../engine/internal.js');
   const wanted = await servedScenario(flags);
   const genesis = await servedGenesis(flags.data, genesisOf(flags), wanted);
   if (await stopping.isAsked()) return;
@@ -293,7 +293,7 @@ async function listen(flags: Flags, network: Network, log: Logger): Promise<Serv
 /** Keys as `folkmoot keygen --out` writes them. */
 async function responseKeys({ responseKey: file }: Flags) {
   if (file === undefined) return {};
-  const { keyPairFromSeed } = await import('../../../engine/index.js');
+  const { keyPairFromSeed } = await import('../../../engine/internal.js');
   const { privateKey } = await keysOf(file, '--response-key');
   return { responseKeys: keyPairFromSeed(Buffer.from(privateKey, 'hex')) };
 }

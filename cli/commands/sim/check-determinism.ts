@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Store, storedLines } from '../../../engine/index.js';
+import { type Store, storedLines } from '../../../engine/internal.js';
 import {
   firstDivergence,
   firstEventDivergence,

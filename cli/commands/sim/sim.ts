@@ -1,6 +1,6 @@
 /** `folkmoot sim`: runs a scenario and prints what came of it. */
 import { Command, Option } from 'commander';
-import type { VerifierKind } from '../../../engine/index.js';
+import type { VerifierKind } from '../../../engine/internal.js';
 import { policies, weightings } from '../../../engine/protocol/schema/genesis.js';
 import type { SimResult } from '../../../sim/index.js';
 import { httpUrl } from '../../options/client.js';

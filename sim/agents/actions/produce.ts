@@ -1,5 +1,5 @@
 /** How a scripted producer makes a block: when it sees no rival, with what it has. */
-import { composeProposal, composeTransaction } from '../../../engine/index.js';
+import { composeProposal, composeTransaction } from '../../../engine/internal.js';
 import { blockHash } from '../../../engine/protocol/signing.js';
 import type { Stream } from '../../rng.js';
 import type { ScriptedAgent } from '../port/agent.js';

@@ -4,7 +4,7 @@ import {
   composeAlliancePropose,
   composeAllianceRespond,
   composeStatus,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { ScriptedAgent } from '../port/agent.js';
 import type { World } from '../port/world.js';
 

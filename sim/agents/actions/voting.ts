@@ -1,5 +1,10 @@
 /** What agents do about a block in voting: think, cast a vote, post a meme, speak up. */
-import { composeDiscuss, composeMeme, composeVote, type Decision } from '../../../engine/index.js';
+import {
+  composeDiscuss,
+  composeMeme,
+  composeVote,
+  type Decision,
+} from '../../../engine/internal.js';
 import type { Stream } from '../../rng.js';
 import { approves, type Opinions } from '../../scenario/schema/personalities.js';
 import type { BlockTalk, HeardMeme } from '../../world/society/knowledge.js';

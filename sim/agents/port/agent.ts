@@ -1,5 +1,5 @@
 /** A scripted agent: who it is, and what it keeps between its calls. */
-import type { Signatory } from '../../../engine/index.js';
+import type { Signatory } from '../../../engine/internal.js';
 import type { Stream } from '../../rng.js';
 import type { Inhabitant } from '../../scenario/population.js';
 import type { BlockTalk } from '../../world/society/knowledge.js';

@@ -1,5 +1,5 @@
 /** What scripted agents write: transactions, memes, words; and how sound a block's content is. */
-import type { Decision } from '../../../engine/index.js';
+import type { Decision } from '../../../engine/internal.js';
 import type { Stream } from '../../rng.js';
 
 const goods = ['grain', 'wool', 'timber', 'salt', 'iron', 'honey', 'cloth', 'ale'];

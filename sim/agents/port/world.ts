@@ -1,5 +1,5 @@
 /** What a scripted agent can do and know; it never learns which world it lives in. */
-import type { Signatory, SignedRequest } from '../../../engine/index.js';
+import type { Signatory, SignedRequest } from '../../../engine/internal.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { ContentNote, DecisionNote } from '../../world/observer.js';
 import type { BlockTalk, HeardMeme, HeardVote, KnownHead } from '../../world/society/knowledge.js';

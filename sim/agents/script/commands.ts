@@ -1,5 +1,5 @@
 /** What a script can have its agent do, and how it is done. */
-import { Decision, type Static, Type, validator } from '../../../engine/index.js';
+import { Decision, type Static, Type, validator } from '../../../engine/internal.js';
 import { allowed, schemaAt } from '../../scenario/schema/describe.js';
 import type { BlockTalk } from '../../world/society/knowledge.js';
 import { produce } from '../actions/produce.js';

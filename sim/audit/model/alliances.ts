@@ -1,5 +1,5 @@
 /** The life of alliances. */
-import type { AllianceProposeCommand } from '../../../engine/index.js';
+import type { AllianceProposeCommand } from '../../../engine/internal.js';
 import { allianceData, tellAlliance } from './events.js';
 import { alliancesChanged } from './state/electorate.js';
 import type { Agent, Alliance, State, Told } from './state/state.js';

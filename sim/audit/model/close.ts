@@ -1,5 +1,5 @@
 /** How a block leaves voting, and all that follows from it. */
-import type { BlockStatus } from '../../../engine/index.js';
+import type { BlockStatus } from '../../../engine/internal.js';
 import { tellEnd, tellMetrics } from './events.js';
 import { rate } from './reputation.js';
 import { countMisses } from './state/dormancy.js';

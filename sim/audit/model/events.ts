@@ -1,5 +1,5 @@
 /** How facts are told: event data and answers, member by member as the protocol lists them. */
-import type { Decision, DiscussCommand, Emitted, EventData } from '../../../engine/index.js';
+import type { Decision, DiscussCommand, Emitted, EventData } from '../../../engine/internal.js';
 import { instantText } from '../instant.js';
 import { figures } from './state/metrics.js';
 import { needed } from './state/quorum.js';

@@ -2,7 +2,7 @@
  * The network's rules, once more: what every command does and what time brings, foretold from the
  * commands alone. Written from the protocol's text; it shares no code with the engine.
  */
-import type { Command, Genesis } from '../../../engine/index.js';
+import type { Command, Genesis } from '../../../engine/internal.js';
 import { answerInvitation, foundAlliance, leaveAlliance } from './alliances.js';
 import { allianceData } from './events.js';
 import { judgeRegistration, judgeStatus } from './outcomes/agents.js';

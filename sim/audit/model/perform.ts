@@ -6,7 +6,7 @@ import type {
   RegisterCommand,
   StatusCommand,
   VoteCommand,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { closeIfDecided, giveWay } from './close.js';
 import {
   discussionData,

@@ -9,7 +9,7 @@ import {
   GENESIS_HASH,
   limits,
   type SignedRequest,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { httpInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import type { Actor, Case, Stage } from '../harness.js';
 

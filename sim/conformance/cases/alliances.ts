@@ -1,5 +1,5 @@
 /** Every way into an alliance and out of it, and what is refused on the way. */
-import type { AnswerOf } from '../../../engine/index.js';
+import type { AnswerOf } from '../../../engine/internal.js';
 import type { Actor, Case, Stage } from '../harness.js';
 import { allied, answering, founding, leaving, open, votes } from './requests.js';
 

@@ -1,5 +1,5 @@
 /** Policies and weights: blocks that are finalized, rejected, expire or are orphaned. */
-import { composeTransaction, type GenesisOptions } from '../../../engine/index.js';
+import { composeTransaction, type GenesisOptions } from '../../../engine/internal.js';
 import type { Actor, Case, Stage } from '../harness.js';
 import { allied, open, posted, vote, votes } from './requests.js';
 

@@ -7,7 +7,7 @@ import {
   composeTransaction,
   composeVote,
   GENESIS_HASH,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Case } from '../harness.js';
 import {
   answering,

@@ -13,7 +13,7 @@ import {
   type Outcome,
   type ProposalFields,
   type SignedRequest,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Actor, Stage } from '../harness.js';
 
 export function proposal(

@@ -9,7 +9,7 @@ import {
   composeTransaction,
   composeVote,
   type Signatory,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { actor, type Case, type Stage } from '../harness.js';
 
 const durations = [

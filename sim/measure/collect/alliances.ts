@@ -1,5 +1,5 @@
 /** Alliances that became active: how many, how large, how long; and who is in one now. */
-import type { EventData } from '../../../engine/index.js';
+import type { EventData } from '../../../engine/internal.js';
 import { Mean } from '../statistics.js';
 
 interface Active {

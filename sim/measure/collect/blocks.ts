@@ -2,7 +2,7 @@
  * The blocks of a run. What voting needs is kept while a block is open; a closed block leaves a few
  * figures, however many voted.
  */
-import type { BlockStatus, Decision, EventData } from '../../../engine/index.js';
+import type { BlockStatus, Decision, EventData } from '../../../engine/internal.js';
 import type { ContentNote, DecisionNote } from '../../world/observer.js';
 import { NOBODY, type Population } from './population.js';
 

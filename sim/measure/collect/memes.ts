@@ -1,5 +1,5 @@
 /** Memes: who heard them, who referred to them, and whose vote they turned. */
-import type { Decision } from '../../../engine/index.js';
+import type { Decision } from '../../../engine/internal.js';
 import type { DecisionNote } from '../../world/observer.js';
 import { share } from '../statistics.js';
 

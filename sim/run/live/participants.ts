@@ -1,6 +1,6 @@
 /** Guests on somebody's server: those that were there before, and how all of them leave. */
 import { ApiError, keysFromSeed } from '../../../api/client/index.js';
-import { composeStatus, formatInstant } from '../../../engine/index.js';
+import { composeStatus, formatInstant } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import { secretOf } from '../../agents/keys.js';
 import type { ScriptedAgent } from '../../agents/port/agent.js';

@@ -1,5 +1,5 @@
 /** Scripted agents on a network of this process, until they are told to stop. */
-import type { Network } from '../../../engine/index.js';
+import type { Network } from '../../../engine/internal.js';
 import type { Observer } from '../../measure/index.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { DirectDoor } from '../../world/gateway/direct.js';

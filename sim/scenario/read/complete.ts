@@ -1,5 +1,5 @@
 /** From what a file holds to a scenario with everything filled in, or what is wrong with it. */
-import { Value } from '../../../engine/index.js';
+import { Value } from '../../../engine/internal.js';
 import { type Problem, problemText, ScenarioError } from '../problem.js';
 import { Scenario } from '../schema/scenario.js';
 import { check } from './check.js';

@@ -1,5 +1,5 @@
 /** Says in words what a schema allows: for errors, and for the reference in the docs. */
-import type { TSchema } from '../../../engine/index.js';
+import type { TSchema } from '../../../engine/internal.js';
 
 interface Plain extends TSchema {
   type?: string;

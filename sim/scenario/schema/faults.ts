@@ -1,5 +1,5 @@
 /** The faults of a scenario: what goes wrong, when, for how long, and for whom. */
-import { type Static, type TProperties, Type } from '../../../engine/index.js';
+import { type Static, type TProperties, Type } from '../../../engine/internal.js';
 import { GroupName, Share, whole } from './terms.js';
 
 const DAY_MS = 86_400_000;

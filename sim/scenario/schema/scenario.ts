@@ -2,7 +2,7 @@
  * The scenario: an experiment as a file. This one schema gives the type, the checks, all defaults,
  * the JSON Schema for editors and the reference in the docs. Names end in their unit.
  */
-import { Policy, type Static, Type, Weights } from '../../../engine/index.js';
+import { Policy, type Static, Type, Weights } from '../../../engine/internal.js';
 import { Fault } from './faults.js';
 import { personalityNames } from './personalities.js';
 import { Strategy } from './strategies.js';

@@ -1,5 +1,5 @@
 /** The strategies of agents: how a group acts, and the parameters of each. */
-import { type Static, type TProperties, Type } from '../../../engine/index.js';
+import { type Static, type TProperties, Type } from '../../../engine/internal.js';
 import { GroupName, Share, whole } from './terms.js';
 
 const strategy = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>

@@ -1,5 +1,5 @@
 /** The sweep of a scenario: which of its values are varied, how, and how often. */
-import { type Static, Type } from '../../../engine/index.js';
+import { type Static, Type } from '../../../engine/internal.js';
 import { whole } from './terms.js';
 
 const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);

@@ -1,5 +1,5 @@
 /** Terms that the parts of the scenario schema share. */
-import { Type } from '../../../engine/index.js';
+import { Type } from '../../../engine/internal.js';
 
 /** A fraction of one. */
 export const Share = (description: string, standard?: number) =>

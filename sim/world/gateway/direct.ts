@@ -9,7 +9,7 @@ import {
   refuse,
   type SignedRequest,
   systemClock,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Door } from './gateway.js';
 
 export class DirectDoor implements Door {

@@ -1,5 +1,5 @@
 /** The way from a live world to its network: how requests get there, and how events come back. */
-import type { Event, Outcome, SignedRequest } from '../../../engine/index.js';
+import type { Event, Outcome, SignedRequest } from '../../../engine/internal.js';
 
 /** `lost`: nobody answered, so the request may have been done or not. */
 export type Answer = Outcome | { result: 'lost' };

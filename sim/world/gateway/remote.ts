@@ -18,7 +18,7 @@ import {
   refuse,
   type SignedRequest,
   systemClock,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { Slots } from './concurrency.js';
 import { type Answer, type Door, RemoteError } from './gateway.js';
 

@@ -3,7 +3,7 @@
  * happened. Proposals and outcomes come by the network's feed; votes and memes along the social
  * graph, pulled when somebody decides, so that nothing is kept for each (agent, message).
  */
-import type { Decision, Event } from '../../../engine/index.js';
+import type { Decision, Event } from '../../../engine/internal.js';
 import { blockTag, stanceTag } from '../../agents/port/content.js';
 import type { Links } from '../links/links.js';
 import type { ContentNote } from '../observer.js';

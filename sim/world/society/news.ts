@@ -1,5 +1,5 @@
 /** Who is called because something happened: voters, producers, the invited, the newly joined. */
-import type { Event } from '../../../engine/index.js';
+import type { Event } from '../../../engine/internal.js';
 import { openWaitMs, takeTurn } from '../../agents/actions/turns.js';
 import { settle } from '../../agents/handle.js';
 import type { ScriptedAgent } from '../../agents/port/agent.js';

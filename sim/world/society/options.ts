@@ -1,5 +1,5 @@
 /** What a world of scripted agents is made of. */
-import type { SignedRequest } from '../../../engine/index.js';
+import type { SignedRequest } from '../../../engine/internal.js';
 import type { ScriptedAgent } from '../../agents/port/agent.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Faults } from '../links/faults.js';

@@ -12,7 +12,7 @@ import {
   type Refusal,
   type Signatory,
   type SignedRequest,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import { act } from '../../agents/handle.js';
 import type { Wake, World } from '../../agents/port/world.js';

@@ -9,7 +9,7 @@ import { tooMany } from '../../../api/http/response/quota-answers.js';
 import { type BlockShare, blockShareOf } from '../../../api/limits/block-share.js';
 import { Limits } from '../../../api/limits/limits.js';
 import { Charge } from '../../../api/limits/operation-cost.js';
-import type { Admitted, Outcome, Refusal } from '../../../engine/index.js';
+import type { Admitted, Outcome, Refusal } from '../../../engine/internal.js';
 
 /** What a request has been charged, until its outcome is known. */
 export interface Charged {

@@ -3,7 +3,7 @@
  * away at its door, before its signature costs anything; so whatever is verified must still be
  * acceptable when its turn comes. A round ends where one request could spoil the next.
  */
-import type { Admitted, CommandKind } from '../../../engine/index.js';
+import type { Admitted, CommandKind } from '../../../engine/internal.js';
 
 /** Whose acceptance, or whose effect on others, depends on more than their own sender and block. */
 const alone = new Set<CommandKind>([

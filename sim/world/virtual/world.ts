@@ -18,7 +18,7 @@ import {
   type Verified,
   type Views,
   type VirtualClock,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Broken } from '../../run/result.js';
 import type { SocietyOptions } from '../society/options.js';
 import { type Sent, Society } from '../society/society.js';

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { Parser } from '@asyncapi/parser';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { type EventType, eventTopics, reasons } from 'folkmoot';
-import { closeCodes, perMinute, routes, topics } from 'folkmoot/api';
+import { closeCodes, perMinute, topics } from 'folkmoot/api';
 import { expect, test } from 'vitest';
+import { routes } from '../../../dist/api/contract/routes.js';
 import { asyncapiDocument, openapiDocument } from '../../../dist/api/documents/documents.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -1,5 +1,6 @@
 /** Targets that name nothing, or have parts too many: told alike over HTTP and in process. */
-import { admit, type CommandKind, carriage } from 'folkmoot';
+import { type CommandKind, carriage } from 'folkmoot';
+import { admit } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
 import { changed } from '../../engine/admit/admission.js';
 import { world } from '../../support/service/server.js';

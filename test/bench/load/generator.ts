@@ -1,5 +1,5 @@
 /** Load runs for tests: short, from this process, and sound whatever the server does. */
-import { Value } from 'folkmoot';
+
 import { expect } from 'vitest';
 import {
   type LoadHooks,
@@ -9,6 +9,7 @@ import {
   runLoad,
   workloadDefaults,
 } from '../../../dist/bench/load/index.js';
+import { Value } from '../../../dist/engine/internal.js';
 
 export type Operation = LoadResult['operations'][number];
 export type { LoadResult };

@@ -12,15 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type CrashPoint,
-  crashPoints,
-  openLmdbStore,
-  printLine,
-  SCHEMA_VERSION,
-  storedLines,
-  tables,
-} from 'folkmoot';
+import { openLmdbStore, printLine, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
+import { type CrashPoint, crashPoints } from 'folkmoot/testing';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectOneLine, folkmoot, logText, replayJson } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';

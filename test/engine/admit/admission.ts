@@ -1,6 +1,5 @@
 /** Bodies to try at the door: good ones to begin with, and what becomes of a changed one. */
 import {
-  admit,
   type Command,
   type CommandKind,
   type CommandOf,
@@ -9,6 +8,7 @@ import {
   targetOf,
 } from 'folkmoot';
 import { sha256Hex } from 'folkmoot/signing';
+import { admit } from 'folkmoot/testing';
 import { paperSignatory } from '../helpers.js';
 
 export const key = paperSignatory(0).publicKey;

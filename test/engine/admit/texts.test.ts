@@ -1,8 +1,9 @@
 /** Durations, timestamps and tags at random, against libraries and rules that are not ours. */
 import fc from 'fast-check';
-import { isDuration, isTag, lowerCase, parseInstant } from 'folkmoot';
+import { isDuration, parseInstant } from 'folkmoot';
 import { Temporal } from 'temporal-polyfill/implementation';
 import { expect, test } from 'vitest';
+import { isTag, lowerCase } from '../../../dist/engine/internal.js';
 import { counts } from '../../support/counts.js';
 import { made, refused } from './admission.js';
 

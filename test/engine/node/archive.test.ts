@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import {
   createVerifier,
-  firstKept,
   type GenesisOptions,
   Network,
   openLmdbStore,
@@ -16,6 +15,7 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
+import { firstKept } from '../../../dist/engine/internal.js';
 import { counts } from '../../support/counts.js';
 import { START_MS, temporaryFolder } from '../../support/fixture.js';
 import { attempts, genesis, Life } from '../random/random.js';

@@ -1,10 +1,10 @@
 /** Every schema is one: the program takes that for granted when it compiles them. */
 import { Ajv } from 'ajv';
-import * as engine from 'folkmoot';
 import { expect, test } from 'vitest';
 import { clientMessages } from '../../../dist/api/contract/channels.js';
 import { DebugVerifyBody } from '../../../dist/api/http/reads/debug.js';
 import { LoadResult } from '../../../dist/bench/load/result.js';
+import * as engine from '../../../dist/engine/internal.js';
 
 const formats = { 'date-time': true, duration: true } as const;
 const ajv = new Ajv({ strict: true, validateSchema: true, formats });

@@ -1,8 +1,6 @@
 /** The published signing vectors: every input, id and signature, made and taken. */
 import { readFileSync } from 'node:fs';
 import {
-  type Admission,
-  admit,
   composeAlliancePropose,
   composeMeme,
   composeProposal,
@@ -17,6 +15,7 @@ import {
   sign,
 } from 'folkmoot';
 import * as signing from 'folkmoot/signing';
+import { type Admission, admit } from 'folkmoot/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { answerOf, foundTown, word } from '../helpers.js';
 

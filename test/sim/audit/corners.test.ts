@@ -1,14 +1,8 @@
 /** Rules that random lives do not reach, with the auditor beside them. */
-import {
-  admit,
-  composeDiscuss,
-  composeMeme,
-  composeRegister,
-  composeVote,
-  limits,
-  refuse,
-} from 'folkmoot';
+import { composeDiscuss, composeMeme, composeRegister, composeVote, limits } from 'folkmoot';
+import { admit } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
+import { refuse } from '../../../dist/engine/internal.js';
 import { word } from '../../engine/helpers.js';
 import { auditedTown } from './town.js';
 

@@ -6,10 +6,10 @@ import {
   GENESIS_HASH,
   type Genesis,
   genesisDefaults,
-  refuse,
 } from 'folkmoot';
 import { Auditor, type Put, type Violation, violationText } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import { refuse } from '../../../dist/engine/internal.js';
 import { instant, START_MS } from '../../support/citizens.js';
 import { auditedTown } from './town.js';
 

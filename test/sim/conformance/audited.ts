@@ -1,8 +1,9 @@
 /** A case of vectors as the auditor sees it: it foretells each outcome and event. */
 
-import type { SignedRequest } from 'folkmoot';
-import { admit, type Command, type Event, type Genesis, type Outcome, refuse } from 'folkmoot';
+import type { Command, Event, Genesis, Outcome, SignedRequest } from 'folkmoot';
 import { Auditor, type ExpectedLine, type InputLine, type InputRequest } from 'folkmoot/sim';
+import { admit } from 'folkmoot/testing';
+import { refuse } from '../../../dist/engine/internal.js';
 
 function bytesOf(request: InputRequest): Pick<SignedRequest, 'body' | 'file'> {
   const { body, body_hex, body_filled, file_base64, file_filled } = request;

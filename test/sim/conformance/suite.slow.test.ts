@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { reasons, type TSchema, validator } from 'folkmoot';
+import { reasons } from 'folkmoot';
 import {
   caseNames,
   checkResults,
@@ -15,6 +15,7 @@ import {
   shippedScenarios,
 } from 'folkmoot/sim';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TSchema, validator } from '../../../dist/engine/internal.js';
 import { folkmoot } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';

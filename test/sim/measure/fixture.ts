@@ -1,6 +1,7 @@
 /** What the measure tests share: a small population, and a run that is told event by event. */
 import type { Event, Network } from 'folkmoot';
-import { Collector, type MeasuredAgent, type Row } from 'folkmoot/sim';
+import type { Row } from 'folkmoot/sim';
+import { Collector, type MeasuredAgent } from '../../../dist/sim/measure/index.js';
 import { citizenOf, paperSignatory, START_MS } from '../../engine/helpers.js';
 
 export type CollectorScenario = ConstructorParameters<typeof Collector>[0];

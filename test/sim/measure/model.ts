@@ -3,7 +3,8 @@
  * the rows of its votes and the records of its network, with loops over pairs.
  */
 import type { Event, EventData, EventType, Network } from 'folkmoot';
-import type { MeasuredAgent, Row } from 'folkmoot/sim';
+import type { Row } from 'folkmoot/sim';
+import type { MeasuredAgent } from '../../../dist/sim/measure/index.js';
 import { START_MS } from '../../engine/helpers.js';
 import { timeOf } from './fixture.js';
 

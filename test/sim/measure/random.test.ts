@@ -1,8 +1,8 @@
 /** The collector against a slow recomputation, over random lives of a real network. */
 import fc from 'fast-check';
 import { createVerifier, type Event, type GenesisOptions, Network, virtualClock } from 'folkmoot';
-import type { DecisionNote, TableRows } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import type { DecisionNote, TableRows } from '../../../dist/sim/measure/index.js';
 import {
   type Attempt,
   attempts,

@@ -2,16 +2,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import {
-  tables as dictionary,
-  type MeasureName,
-  openTables,
-  prepareOutput,
-  type SimResult,
-  sweepTables,
-  writeResult,
-} from 'folkmoot/sim';
+import { tables as dictionary, type MeasureName, type SimResult, sweepTables } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import { openTables, prepareOutput, writeResult } from '../../../dist/sim/measure/index.js';
 import { foundTown, START_MS } from '../../engine/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { agentsIn, type CollectorScenario, eventsOf, scenarioWith, timeOf } from './fixture.js';
@@ -33,7 +26,7 @@ const result = (finished: Finished): SimResult =>
 
 /** A kept run of four voters; names would break a careless table. */
 async function kept(folder: string, change: (scenario: CollectorScenario) => void = () => {}) {
-  const { Collector } = await import('folkmoot/sim');
+  const { Collector } = await import('../../../dist/sim/measure/index.js');
   const town = await foundTown();
   const voters = await town.joinMany(3, ['validator', 'producer'], { name: 'a,"b" é' });
   const scenario = scenarioWith(['east', 'west'], 1_000);

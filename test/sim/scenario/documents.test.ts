@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import {
   loadScenario,
-  Scenario,
   scenarioJsonSchema,
   scenarioReference,
   shippedScenarios,
 } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import { Scenario } from '../../../dist/sim/scenario/schema/scenario.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const advice = 'it is out of date: npm run docs';

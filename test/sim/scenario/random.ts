@@ -1,7 +1,7 @@
 /** Random valid scenarios, drawn from the schema's own bounds. */
 import fc from 'fast-check';
-import { Scenario } from 'folkmoot/sim';
 import type { TSchema } from 'typebox';
+import { Scenario } from '../../../dist/sim/scenario/schema/scenario.js';
 
 interface Node {
   type?: string;

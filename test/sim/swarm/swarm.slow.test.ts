@@ -1,9 +1,9 @@
 /** Swarms: scenarios drawn by number, judged, and shrunk when the network has a bug. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { draw, expectsProgress } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { draw, expectsProgress } from '../../../dist/sim/swarm/index.js';
 import { folkmoot } from '../../support/cli.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -1,15 +1,8 @@
 /** Designs of sweeps: which cells they have, whatever the factors are. */
 import fc from 'fast-check';
-import {
-  cellsOf,
-  checkDesign,
-  completeScenario,
-  countCells,
-  type Scenario,
-  ScenarioError,
-  seedOf,
-} from 'folkmoot/sim';
+import { completeScenario, type Scenario, ScenarioError } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
+import { cellsOf, checkDesign, countCells, seedOf } from '../../../dist/sim/sweep/index.js';
 
 type Sweep = NonNullable<Scenario['sweep']>;
 

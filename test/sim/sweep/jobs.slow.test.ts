@@ -1,6 +1,7 @@
 /** Jobs: many runs on threads of their own, whatever becomes of a thread. */
-import { type Job, type Outcome, runJobs, simulate } from 'folkmoot/sim';
+import { simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
+import { type Job, type Outcome, runJobs } from '../../../dist/sim/run/jobs/index.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { scripted, small } from './scenarios.js';
 

@@ -1,7 +1,7 @@
 /** Means, deviations and intervals against values that are known. */
 import fc from 'fast-check';
-import { Sample } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import { Sample } from '../../../dist/sim/sweep/index.js';
 
 function statisticsOf(values: readonly number[]) {
   const sample = new Sample();

@@ -1,8 +1,9 @@
 /** `folkmoot sweep`: its tables, its folder, and what it says when a run fails. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { measures, Sample } from 'folkmoot/sim';
+import { measures } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { Sample } from '../../../dist/sim/sweep/index.js';
 import { type Ended, expectOneLine, folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf, suiteFolder } from '../../support/runs.js';

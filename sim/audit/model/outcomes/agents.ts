@@ -1,5 +1,5 @@
 /** What would become of a registration or a status update. */
-import type { RegisterCommand, StatusCommand } from '../../../../engine/index.js';
+import type { RegisterCommand, StatusCommand } from '../../../../engine/internal.js';
 import { registrationAnswer, statusAnswer } from '../events.js';
 import { type Agent, duplicate, refused, type State, type Verdict } from '../state/state.js';
 

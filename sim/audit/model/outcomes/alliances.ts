@@ -3,7 +3,7 @@ import type {
   AllianceLeaveCommand,
   AllianceProposeCommand,
   AllianceRespondCommand,
-} from '../../../../engine/index.js';
+} from '../../../../engine/internal.js';
 import { isOver } from '../alliances.js';
 import { answerBefore } from '../state/requests.js';
 import { type Agent, duplicate, refused, type State, type Verdict } from '../state/state.js';

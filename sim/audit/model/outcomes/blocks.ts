@@ -1,5 +1,5 @@
 /** What would become of a proposal or a vote. */
-import type { ProposeCommand, VoteCommand } from '../../../../engine/index.js';
+import type { ProposeCommand, VoteCommand } from '../../../../engine/internal.js';
 import { proposalAnswer, voteAnswer } from '../events.js';
 import { electorateNow } from '../state/electorate.js';
 import {

@@ -1,5 +1,5 @@
 /** What would become of a meme, or of a word about a block. */
-import type { DiscussCommand, MemeCommand } from '../../../../engine/index.js';
+import type { DiscussCommand, MemeCommand } from '../../../../engine/internal.js';
 import { memeAnswer } from '../events.js';
 import { answerBefore } from '../state/requests.js';
 import { type Agent, duplicate, refused, type State, type Verdict } from '../state/state.js';

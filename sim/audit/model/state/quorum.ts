@@ -1,5 +1,5 @@
 /** When a tally decides, by each policy. */
-import type { BlockStatus, Genesis } from '../../../../engine/index.js';
+import type { BlockStatus, Genesis } from '../../../../engine/internal.js';
 import type { Block } from './state.js';
 
 type End = Exclude<BlockStatus, 'voting' | 'orphaned'>;

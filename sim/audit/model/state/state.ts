@@ -7,7 +7,7 @@ import type {
   MemeCommand,
   ProposeCommand,
   Status,
-} from '../../../../engine/index.js';
+} from '../../../../engine/internal.js';
 import { Deadlines } from './deadlines.js';
 
 /** Scores start at a half of the whole. */

@@ -1,5 +1,5 @@
 /** How each agent voted on each block: one byte an agent, kept for ever. */
-import type { Decision } from '../../../../engine/index.js';
+import type { Decision } from '../../../../engine/internal.js';
 import type { Agent, Block } from './state.js';
 
 const APPROVED = 1;

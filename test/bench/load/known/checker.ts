@@ -45,7 +45,7 @@ export class Checker {
 
   /** The engine is loaded here: a server that checks nothing starts without it. */
   static async open(record: Record, networkId: string): Promise<Checker> {
-    const { verifyWithLibsodium } = await import('folkmoot');
+    const { verifyWithLibsodium } = await import('folkmoot/testing');
     return new Checker(verifyWithLibsodium!, record, networkId);
   }
 

@@ -1,6 +1,7 @@
 /** What is signed ahead is what the protocol wants signed: texts, hashes, signatures. */
-import { verifyReference } from 'folkmoot';
+
 import { blockHash, proposalInput, sha256Hex, transactionInput, voteInput } from 'folkmoot/signing';
+import { verifyReference } from 'folkmoot/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { Ballots } from '../../../../dist/bench/load/prepare/ballots.js';
 import { type Block, BlocksAhead } from '../../../../dist/bench/load/prepare/blocks.js';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type LoadOptions, type LoadResult, runLoad } from '../../../../dist/bench/load/index.js';
 import { LoadResult as schema } from '../../../../dist/bench/load/result.js';
-import { Value } from '../../../../dist/engine/index.js';
+import { Value } from '../../../../dist/engine/internal.js';
 
 const state = JSON.stringify({
   success: true,

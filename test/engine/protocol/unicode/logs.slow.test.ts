@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import {
   composeMeme,
   composeStatus,
-  lowerCase,
   openLmdbStore,
   printLine,
   SCHEMA_VERSION,
@@ -13,6 +12,7 @@ import {
   tables,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
+import { lowerCase } from '../../../../dist/engine/internal.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { main } from '../../../support/paths.js';
 import { answerOf, foundTown, type Town, word } from '../../helpers.js';

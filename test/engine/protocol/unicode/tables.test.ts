@@ -2,12 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isTag, lowerCase, UNICODE_VERSION } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
+import { isTag, lowerCase, UNICODE_VERSION } from '../../../../dist/engine/internal.js';
 
 const writer = fileURLToPath(new URL('../../../../tools/unicode-tables.mjs', import.meta.url));
 const written = new URL('../../../../engine/protocol/unicode/tables.ts', import.meta.url);
-const own = fileURLToPath(new URL('../../../../dist/engine/index.js', import.meta.url));
+const own = fileURLToPath(new URL('../../../../dist/engine/internal.js', import.meta.url));
 const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 const run = (node: string, ...args: string[]) =>
   execFileSync(node, args, { encoding: 'utf8', maxBuffer: 2 ** 24 });

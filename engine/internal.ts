@@ -1,0 +1,62 @@
+/**
+ * The list of the engine for our own floors: all that is public, and what only they may use. It is
+ * no entry of the package, so that any of it can change.
+ */
+export { badTimestampHeader, keyProblem, signatureProblem } from './admit/credentials.js';
+export { type Admission, admit, admitNow } from './admit/index.js';
+export {
+  Engine,
+  emptyReader,
+  type Input,
+  type Position,
+  type Reader,
+  type Step,
+} from './core/index.js';
+export {
+  createPoolVerifier,
+  type PoolVerifier,
+  verifyReference,
+  verifyWithLibsodium,
+} from './crypto/index.js';
+export * from './index.js';
+export { firstKept } from './node/archiver.js';
+export { type EncodedStep, encodeStep } from './node/encode.js';
+export {
+  type Static,
+  type TProperties,
+  type TSchema,
+  Type,
+  Value,
+} from './protocol/bundled/typebox.js';
+export { type JsonResult, parseJson } from './protocol/json.js';
+export { Digests, decodeEntry, frame, type StoredEntry, splitStored } from './protocol/log.js';
+export * from './protocol/schema/index.js';
+// Of these only the types are public: here the schemas, too.
+export {
+  AgentList,
+  AgentView,
+  AllianceStatus,
+  BlockStatus,
+  BlockView,
+  Capability,
+  Decision,
+  Genesis,
+  MemeType,
+  NetworkState,
+  Policy,
+  ReputationView,
+  Role,
+  Sentiment,
+  Status,
+  Weights,
+} from './protocol/schema/index.js';
+export { splitLines } from './replay/split-lines.js';
+export { type CrashPoint, crashPoint, crashPoints } from './store/crash.js';
+export {
+  ArchiveError,
+  checkStorePages,
+  createMemoryStore,
+  keysUnder,
+  lockFolder,
+  makeFolder,
+} from './store/index.js';
