@@ -1,8 +1,8 @@
 /** Measures cases round by round; what was measured in several rounds comes out as medians. */
 import type { Case, Round, Size } from './case.js';
 import { machine } from './machine.js';
-import { median } from './measure.js';
-import { rawVerifications } from './raw.js';
+import { median } from './raw/measure.js';
+import { rawVerifications } from './raw/raw.js';
 import type { BenchResult, Row } from './result.js';
 
 export interface BenchOptions {

@@ -7,6 +7,7 @@ import { known, offences, sources, under } from './sources.js';
 const floors: Record<string, string> = {
   '': 'engine api report sim testing bench cli test',
   engine: 'protocol crypto store core admit node replay index.ts',
+  bench: 'raw load fixtures servers clients cases',
   'bench/load':
     'server send prepare record agents chain workloads run figures saturate report files index.ts',
   cli: 'output options commands main.ts',

@@ -12,7 +12,7 @@ import {
 import { defineCase, type Round } from '../../case.js';
 import { composers } from '../../fixtures/bodies.js';
 import { NETWORK_ID, signatories } from '../../fixtures/chain.js';
-import { rateOver } from '../../measure.js';
+import { rateOver } from '../../raw/measure.js';
 import type { Row } from '../../result.js';
 
 const HASH = 'ab'.repeat(32);

@@ -9,7 +9,7 @@ import {
 import { defineCase, type Round } from '../../case.js';
 import { encodePast, historyOf } from '../../fixtures/history.js';
 import { Town } from '../../fixtures/town.js';
-import { rateOver } from '../../measure.js';
+import { rateOver } from '../../raw/measure.js';
 import type { Row } from '../../result.js';
 
 interface Configuration {

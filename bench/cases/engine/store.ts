@@ -10,7 +10,7 @@ import {
 } from '../../fixtures/history.js';
 import { withFolder } from '../../fixtures/network.js';
 import { Town } from '../../fixtures/town.js';
-import { timed } from '../../measure.js';
+import { timed } from '../../raw/measure.js';
 import type { Row } from '../../result.js';
 
 interface Configuration {

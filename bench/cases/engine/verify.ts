@@ -6,9 +6,9 @@ import {
   type VerifyJob,
 } from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
-import { jobSource } from '../../fixtures/jobs.js';
-import { rateOf, timed } from '../../measure.js';
-import { verifyOrThrow } from '../../raw.js';
+import { jobSource } from '../../raw/jobs.js';
+import { rateOf, timed } from '../../raw/measure.js';
+import { verifyOrThrow } from '../../raw/raw.js';
 import type { Row } from '../../result.js';
 
 interface Configuration {

@@ -8,7 +8,7 @@ import { type EncodedEvent, formatInstant } from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
 import { START_MS } from '../../fixtures/chain.js';
 import { withNetwork } from '../../fixtures/network.js';
-import { type Rate, rateOf } from '../../measure.js';
+import { type Rate, rateOf } from '../../raw/measure.js';
 import type { Row } from '../../result.js';
 
 interface Configuration {

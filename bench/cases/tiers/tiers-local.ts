@@ -3,7 +3,7 @@ import type { Network, Signatory, SignedRequest } from '../../../engine/internal
 import { chain, registerAll, requestsOf, signatories } from '../../fixtures/chain.js';
 import { type Setting, withNetwork } from '../../fixtures/network.js';
 import { expectAccepted, passAll } from '../../fixtures/pass.js';
-import { timed } from '../../measure.js';
+import { timed } from '../../raw/measure.js';
 import type { Row } from '../../result.js';
 
 export interface Measured {

@@ -4,7 +4,7 @@
  * the pool; on disk. Then a server of its own, over HTTP, and with subscribers beside.
  */
 import { defineCase, type Round } from '../../case.js';
-import { rawVerificationsOf } from '../../raw.js';
+import { rawVerificationsOf } from '../../raw/raw.js';
 import type { Row } from '../../result.js';
 import { type OverHttp, overHttp, SUBSCRIBERS } from './tiers-http.js';
 import { engineOnly, type Measured, signed } from './tiers-local.js';

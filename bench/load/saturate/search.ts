@@ -1,6 +1,6 @@
 /** Probes of a server, one after the other, and what was seen of it so far. */
 import { setImmediate } from 'node:timers/promises';
-import { rawSpeed } from '../../raw.js';
+import { rawSpeed } from '../../raw/raw.js';
 import { LoadError } from '../error.js';
 import type { LoadOptions } from '../options.js';
 import type { LoadResult, Probe } from '../result.js';

@@ -91,7 +91,7 @@ async function resultOf(
   hooks: SaturateHooks,
 ): Promise<LoadResult> {
   const { runLoad, saturate } = await import('../../../bench/load/index.js');
-  const { rawSpeed } = await import('../../../bench/raw.js');
+  const { rawSpeed } = await import('../../../bench/raw/raw.js');
   if (!wanted) return runLoad(options, { ...hooks, r: rawSpeed() });
   const { met, slo } = await import('../../../bench/load/figures/conditions.js');
   const objectives = slo(texts).map((condition) => ({

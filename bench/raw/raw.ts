@@ -1,7 +1,7 @@
 /** R: what one core's libsodium verifies in a plain loop. All other figures are ratios to it. */
 import { Worker } from 'node:worker_threads';
-import { type VerifyJob, verifyWithLibsodium } from '../engine/internal.js';
-import { jobSource } from './fixtures/jobs.js';
+import { type VerifyJob, verifyWithLibsodium } from '../../engine/internal.js';
+import { jobSource } from './jobs.js';
 import { rateOf } from './measure.js';
 
 /** Verifications a second of 250-byte messages, on this thread; each message once. */
