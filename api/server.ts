@@ -17,7 +17,7 @@ export interface ServerOptions {
   host?: string;
   /** 0 picks a free one. */
   port?: number;
-  /** Default: uWebSockets.js where its binary loads, else node:http. */
+  /** Default: uWebSockets.js where it is installed and its binary loads, else node:http. */
   transport?: 'uws' | 'node';
   /** Default: `spec`. */
   limits?: Profile;
@@ -49,6 +49,8 @@ export interface Server {
   url: string;
   /** What carries it. */
   transport: 'uws' | 'node';
+  /** Why the faster transport does not serve, where nobody chose; else undefined. */
+  fallback?: string;
   /** Stops accepting, answers what is in flight, closes. The network stays the caller's. */
   close(): Promise<void>;
 }
@@ -56,7 +58,7 @@ export interface Server {
 /**
  * Serves a network over HTTP and WebSocket; it listens when this resolves.
  *
- * @throws {Error} when the port cannot be had, the transport that was asked for does not load, or
+ * @throws {Error} when the port cannot be had, the transport that was asked for is missing, or
  * one of `hosts` or `cors` is none.
  *
  * @example
@@ -86,7 +88,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     hosts = [],
     exchange = {},
   } = options;
-  const transport = await chooseTransport(options.transport);
+  const { transport, fallback } = await chooseTransport(options.transport);
   const app: App = createApplication({
     network,
     profile,
@@ -107,6 +109,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return {
     url: `http://${shown}:${listening.port}`,
     transport: transport.name,
+    ...(fallback === undefined ? {} : { fallback }),
     async close() {
       app.ready = false;
       const closed = listening.close();
@@ -116,10 +119,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-async function chooseTransport(wanted: 'uws' | 'node' | undefined): Promise<Transport> {
-  if (wanted === 'node') return nodeTransport;
+interface Chosen {
+  transport: Transport;
+  fallback?: string;
+}
+
+async function chooseTransport(wanted: 'uws' | 'node' | undefined): Promise<Chosen> {
+  if (wanted === 'node') return { transport: nodeTransport };
   const uws = await uwsTransport();
-  if (uws) return uws;
-  if (wanted === 'uws') throw new Error('uWebSockets.js does not load on this Node or platform');
-  return nodeTransport;
+  if (!('missing' in uws)) return { transport: uws };
+  if (wanted === 'uws') throw new Error(uws.missing);
+  return { transport: nodeTransport, fallback: uws.missing };
 }

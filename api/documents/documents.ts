@@ -34,7 +34,7 @@ const makers: Record<DocumentRoute, () => Promise<[type: string, body: string | 
   asyncapi: async () => [json, JSON.stringify(asyncapiDocument())],
   docs: async () => ['text/html; charset=utf-8', referencePage],
   docs_theme: async () => [script, themeScript],
-  docs_viewer: async () => [script, await readFile(require.resolve('rapidoc'))],
+  docs_viewer: async () => [script, await readFile(require.resolve('#docs-viewer'))],
 };
 
 const made = new Map<DocumentRoute, HttpResponse>();

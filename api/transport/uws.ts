@@ -9,15 +9,25 @@ import { sockets } from './uws-sockets.js';
 
 type Uws = typeof import('uWebSockets.js');
 
-/** The transport, or null where its binary does not load (musl, Node 24 and later). */
-export async function uwsTransport(): Promise<Transport | null> {
+/** The transport, or why there is none: it is not installed, or its binary does not load. */
+export async function uwsTransport(): Promise<Transport | { missing: string }> {
   let uws: Uws;
   try {
     uws = await import('uWebSockets.js');
-  } catch {
-    return null;
+  } catch (error) {
+    return { missing: reasonOf(error) };
   }
   return { name: 'uws', listen: (application, address) => listen(uws, application, address) };
+}
+
+/** There are no binaries for musl, nor for Node 24 and later. */
+function reasonOf(error: unknown): string {
+  const { code } = error as { code?: string };
+  if (code === 'ERR_MODULE_NOT_FOUND') {
+    return 'uWebSockets.js is not installed (npm install uWebSockets.js@npm:uws-pack@20.0.8)';
+  }
+  const { platform, arch, version } = process;
+  return `uWebSockets.js does not load on ${platform} ${arch} with Node ${version}`;
 }
 
 async function listen(

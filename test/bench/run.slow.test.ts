@@ -1,8 +1,8 @@
 /** What becomes of rows: medians over rounds, tiers, batches added up, goals told. */
 import { expect, test } from 'vitest';
 import { type Case, defineCase } from '../../dist/bench/case.js';
-import { rateOf, rateOver } from '../../dist/bench/raw/measure.js';
 import { printResult } from '../../dist/bench/print.js';
+import { rateOf, rateOver } from '../../dist/bench/raw/measure.js';
 import { bench } from '../../dist/bench/run.js';
 
 /** Gives 3, 1 and 2 in three rounds, with whatever else is said. */

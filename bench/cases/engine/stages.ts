@@ -14,9 +14,9 @@ import {
   type Past,
   storeBefore,
 } from '../../fixtures/history.js';
-import { jobSource } from '../../raw/jobs.js';
 import { withFolder } from '../../fixtures/network.js';
 import { Town } from '../../fixtures/town.js';
+import { jobSource } from '../../raw/jobs.js';
 import { type Rate, rateOf, rateOver, timed } from '../../raw/measure.js';
 import { verifyOrThrow } from '../../raw/raw.js';
 import type { Row } from '../../result.js';

@@ -1,24 +1,17 @@
 /** `folkmoot serve`: a live network over HTTP and WebSocket. */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
 import type { Logger } from 'pino';
-import type { Profile, Server, ServerOptions } from '../../../api/index.js';
+import type { Server, ServerOptions } from '../../../api/index.js';
 import type { ArchiveOptions, Network } from '../../../engine/internal.js';
-import {
-  type Policy,
-  policies,
-  type Weights,
-  weightings,
-} from '../../../engine/protocol/schema/genesis.js';
 import { keysOf } from '../../options/client.js';
 import { limitsFile } from '../../options/limits-file.js';
-import { integer } from '../../options/options.js';
 import { fail, ListenError, UsageError } from '../../output/exit.js';
 import { printJson } from '../../output/output.js';
 import { packageVersion } from '../../output/version.js';
 import { exchangeLog, logBlocks, openLog, tellListening } from './log.js';
+import { addServeOptions, type ServeFlags } from './options.js';
 import {
   addScenarioOptions,
-  type ServeScenarioFlags,
   scenarioHelp,
   servedGenesis,
   servedScenario,
@@ -26,121 +19,9 @@ import {
 } from './scenario.js';
 import { Stopping } from './stopping.js';
 
-interface Flags extends ServeScenarioFlags {
-  host: string;
-  port: number;
-  data: string;
-  networkId?: string;
-  policy?: Policy;
-  weights?: Weights;
-  votingPeriodMs?: number;
-  minValidators?: number;
-  limits: Profile;
-  limitsFile?: string;
-  transport?: 'uws' | 'node';
-  cors: string[];
-  hosts: string[];
-  responseKey?: string;
-  trustedProxies: string[];
-  logLevel: string;
-  archiveAfter?: number;
-}
-
-const option = (flags: string, name: string, text: string) =>
-  new Option(flags, text).env(`FOLKMOOT_${name}`);
-
-/** Values with commas between; the option may also be given several times. */
-function list(text: string, before: string[] | undefined): string[] {
-  return [...(before ?? []), ...text.split(',').map((value) => value.trim())];
-}
-
 export function serveCommand(): Command {
-  const periods = { least: 1, most: 86_400_000 };
-  const command = new Command('serve')
-    .description('serve a live network over HTTP and WebSocket')
-    .addOption(option('--host <address>', 'HOST', 'where to listen').default('127.0.0.1'))
-    .addOption(
-      option('--port <n>', 'PORT', 'port; 0 picks a free one')
-        .argParser(integer({ least: 0, most: 65_535 }))
-        .default(8080),
-    )
-    .addOption(option('--data <dir>', 'DATA', 'where the network is kept').default('folkmoot-data'))
-    .addOption(
-      option(
-        '--network-id <id>',
-        'NETWORK_ID',
-        'name of the network; a new one is drawn by chance, a folder keeps its own',
-      ).argParser(networkId),
-    )
-    .addOption(
-      option('--policy <name>', 'POLICY', 'how votes decide; fixed at the start').choices(policies),
-    )
-    .addOption(option('--weights <name>', 'WEIGHTS', 'what a vote weighs').choices(weightings))
-    .addOption(
-      option(
-        '--voting-period-ms <ms>',
-        'VOTING_PERIOD_MS',
-        'how long a block is in voting',
-      ).argParser(integer(periods)),
-    )
-    .addOption(
-      option('--min-validators <n>', 'MIN_VALIDATORS', 'electors that a block needs').argParser(
-        integer({ least: 1, most: 1_000_000 }),
-      ),
-    )
-    .addOption(
-      option('--limits <profile>', 'LIMITS', 'rate limits; bench is 10,000 times spec')
-        .choices(['spec', 'bench', 'off'])
-        .default('spec'),
-    )
-    .addOption(
-      option('--limits-file <file>', 'LIMITS_FILE', 'JSON with your own figures for some limits'),
-    )
-    .addOption(
-      option('--transport <name>', 'TRANSPORT', 'default: uws where it loads, else node').choices([
-        'uws',
-        'node',
-      ]),
-    )
-    .addOption(
-      option('--response-key <file>', 'RESPONSE_KEY', 'sign answers with the key in this file'),
-    )
-    .addOption(
-      option('--cors <origins>', 'CORS', 'let pages of these origins in, with commas between')
-        .argParser(list)
-        .default([], 'none'),
-    )
-    .addOption(
-      option('--hosts <names>', 'HOSTS', 'names it is served under, with commas between')
-        .argParser(list)
-        .default([], 'localhost, this machine, any address'),
-    )
-    .addOption(
-      option(
-        '--trusted-proxies <list>',
-        'TRUSTED_PROXIES',
-        'addresses whose X-Forwarded-For counts',
-      )
-        .argParser((text) => text.split(',').map((address) => address.trim()))
-        .default([], 'none'),
-    )
-    .addOption(
-      option(
-        '--archive-after <n>',
-        'ARCHIVE_AFTER',
-        'move all but about the last n entries into compressed files; default: keep all',
-      ).argParser(integer({ least: 1_000, most: 2 ** 53 - 1 })),
-    )
-    .addOption(
-      option(
-        '--log-level <level>',
-        'LOG_LEVEL',
-        'how much is logged; debug: requests, refusals, blocks; trace: their times too',
-      )
-        .choices(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-        .default('info'),
-    );
-  return addScenarioOptions(command)
+  const command = new Command('serve').description('serve a live network over HTTP and WebSocket');
+  return addScenarioOptions(addServeOptions(command))
     .addHelpText(
       'after',
       `
@@ -155,13 +36,13 @@ Examples:
   $ folkmoot serve --scenario town.yaml --speed 2
   $ folkmoot serve --limits bench            several agents on one machine share an address`,
     )
-    .action((flags: Flags) => run(flags, new Stopping()));
+    .action((flags: ServeFlags) => run(flags, new Stopping()));
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** Serves until it is asked to stop, which may be while it starts. */
-async function run(flags: Flags, stopping: Stopping): Promise<void> {
+async function run(flags: ServeFlags, stopping: Stopping): Promise<void> {
   await checkDoor(flags);
   const log = await openLog(flags.logLevel);
   stopping.asked.then((signal) => log.info({ signal }, 'stopping'));
@@ -181,7 +62,7 @@ async function run(flags: Flags, stopping: Stopping): Promise<void> {
 }
 
 /** Opens one thing after the other; nothing more once it is asked to stop. */
-async function start(flags: Flags, stopping: Stopping, log: Logger): Promise<void> {
+async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promise<void> {
   const engine = await import('../../../engine/internal.js');
   const wanted = await servedScenario(flags);
   const genesis = await servedGenesis(flags.data, genesisOf(flags), wanted);
@@ -212,13 +93,16 @@ async function start(flags: Flags, stopping: Stopping, log: Logger): Promise<voi
 }
 
 /** The line on standard output, and what a person at a terminal reads. */
-function tell(flags: Flags, network: Network, { url, transport }: Server, log: Logger): void {
+function tell(
+  flags: ServeFlags,
+  network: Network,
+  { url, transport, fallback }: Server,
+  log: Logger,
+): void {
   if (!loopback.has(flags.host)) {
     log.warn({ host: flags.host }, 'listening beyond loopback: TLS belongs in front');
   }
-  if (transport === 'node' && flags.transport !== 'node') {
-    log.info('uWebSockets.js does not load here: node:http serves');
-  }
+  if (fallback !== undefined) log.info(`node:http serves: ${fallback}`);
   const { network_id } = network.genesis;
   const ws_url = `${url.replace('http', 'ws')}/ws/v1`;
   const line = { event: 'listening', url, ws_url, network_id };
@@ -226,7 +110,7 @@ function tell(flags: Flags, network: Network, { url, transport }: Server, log: L
   tellListening(log, { ...line, transport, folder: flags.data, limits: flags.limits });
 }
 
-function archiveOptions({ archiveAfter }: Flags, log: Logger): ArchiveOptions {
+function archiveOptions({ archiveAfter }: ServeFlags, log: Logger): ArchiveOptions {
   return {
     ...(archiveAfter === undefined ? {} : { archiveAfter }),
     onArchived: (moved) => log.info(moved, 'archived'),
@@ -235,7 +119,7 @@ function archiveOptions({ archiveAfter }: Flags, log: Logger): ArchiveOptions {
 }
 
 /** What is no name or no origin is refused before anything is opened. */
-async function checkDoor({ hosts, cors }: Flags): Promise<void> {
+async function checkDoor({ hosts, cors }: ServeFlags): Promise<void> {
   const { browserOrigin, servedName } = await import('../../../api/index.js');
   for (const [option, values, check] of [
     ['--hosts', hosts, servedName],
@@ -251,12 +135,7 @@ async function checkDoor({ hosts, cors }: Flags): Promise<void> {
   }
 }
 
-function networkId(text: string): string {
-  if (/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(text)) return text;
-  throw new InvalidArgumentError('expected 1 to 64 letters, digits, ., _ or -');
-}
-
-function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }: Flags) {
+function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }: ServeFlags) {
   return {
     ...(networkId === undefined ? {} : { network_id: networkId }),
     ...(policy === undefined ? {} : { policy }),
@@ -266,7 +145,7 @@ function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }
   };
 }
 
-async function listen(flags: Flags, network: Network, log: Logger): Promise<Server> {
+async function listen(flags: ServeFlags, network: Network, log: Logger): Promise<Server> {
   const { startServer } = await import('../../../api/index.js');
   const options: ServerOptions = {
     network,
@@ -291,7 +170,7 @@ async function listen(flags: Flags, network: Network, log: Logger): Promise<Serv
 }
 
 /** Keys as `folkmoot keygen --out` writes them. */
-async function responseKeys({ responseKey: file }: Flags) {
+async function responseKeys({ responseKey: file }: ServeFlags) {
   if (file === undefined) return {};
   const { keyPairFromSeed } = await import('../../../engine/internal.js');
   const { privateKey } = await keysOf(file, '--response-key');

@@ -1,0 +1,162 @@
+/** What somebody gets who installs the package: few files, few packages, and all of it works. */
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { root } from '../support/paths.js';
+import { brought, install } from './project.js';
+
+const project = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+let files: string[] = [];
+beforeAll(() => {
+  files = install(project);
+}, 300_000);
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+test('install: what is for development only is not shipped', () => {
+  const shipped = (prefix: string) => files.filter((path) => path.startsWith(prefix));
+  expect(shipped('dist/bench/').filter((path) => !/^dist\/bench\/(load|raw)\//.test(path))).toEqual(
+    [],
+  );
+  expect(files.filter((path) => /\.map$|^(test|tools|node_modules)\/|\.test\./.test(path))).toEqual(
+    [],
+  );
+  expect(files).toEqual(expect.arrayContaining(['LICENSE', 'dist/vendor/LICENSES.txt']));
+});
+
+test('install: at most 150 packages, no telemetry, install scripts of two native ones', () => {
+  const names = [...brought().keys()].map((path) => path.replace(/^.*node_modules\//, ''));
+  expect(names.length).toBeGreaterThan(50);
+  // With the package itself.
+  expect(names.length + 1).toBeLessThanOrEqual(150);
+  expect(names.filter((name) => /scarf|swagger|tree-sitter|core-js|rapidoc/.test(name))).toEqual(
+    [],
+  );
+  expect(names).not.toContain('uWebSockets.js');
+  const scripts = [...brought()].filter(([, { hasInstallScript }]) => hasInstallScript);
+  // Both only look whether a binary came with them, and work where they may not.
+  expect(scripts.map(([path]) => path)).toEqual([
+    'node_modules/lmdb',
+    'node_modules/msgpackr-extract',
+  ]);
+  const { scripts: own } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  expect(Object.keys(own)).not.toContain('preinstall');
+  expect(Object.keys(own)).not.toContain('install');
+  expect(Object.keys(own)).not.toContain('postinstall');
+});
+
+test('install: no package asks for a newer Node than the package itself', () => {
+  const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).engines.node as string;
+  const wrong = [...brought()].filter(([, { engines }]) => {
+    const last = engines?.node?.split('||').at(-1)?.trim();
+    return last !== undefined && !(last.startsWith('>=') && since(last) <= since(own));
+  });
+  expect(wrong).toEqual([]);
+});
+
+/** `>=20.19` as a number that orders. */
+const since = (range: string): number => {
+  const [major = 0, minor = 0] = range.match(/\d+/g)!.map(Number);
+  return major * 1_000 + minor;
+};
+
+const program = readFileSync(new URL('./consumer/program.ts', import.meta.url), 'utf8');
+const required = readFileSync(new URL('./consumer/required.cts', import.meta.url), 'utf8');
+
+test.each([
+  ['nodenext', 'nodenext'],
+  ['esnext', 'bundler'],
+])(
+  'install: types check in an empty strict project, module %s, resolution %s',
+  (module, moduleResolution) => {
+    writeFileSync(join(project, 'program.mts'), program);
+    if (module === 'nodenext') writeFileSync(join(project, 'required.cts'), required);
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: 'es2023',
+      strict: true,
+      skipLibCheck: false,
+      types: ['node'],
+      outDir: 'out',
+    };
+    const files = ['program.mts', ...(module === 'nodenext' ? ['required.cts'] : [])];
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+    expect(typed()).toBe('');
+  },
+  300_000,
+);
+
+/** What the compiler complains about; the program is left in `out`. */
+function typed(): string {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  try {
+    return execFileSync(process.execPath, [tsc], { cwd: project, encoding: 'utf8' });
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}
+
+const run = promisify(execFile);
+const here = { cwd: project, timeout: 120_000 };
+/** Nodes as `test:full` lists them; this one always. */
+const listed = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
+const nodes = [process.execPath, ...listed];
+
+test.each(nodes)('install: a program and one in CommonJS run as compiled, by %s', async (node) => {
+  const program = JSON.parse((await run(node, ['out/program.mjs'], here)).stdout);
+  const pages = [200, 200];
+  expect(program).toEqual({ height: 1, pages, verdict: 'pass', transport: 'node' });
+  const required = await run(node, ['out/required.cjs'], here);
+  expect(JSON.parse(required.stdout)).toEqual(['function', 64, 'function', 'function']);
+});
+
+const npx = ['--no-install', 'folkmoot'];
+
+test.skipIf(process.platform === 'win32')('install: npx folkmoot sim', async () => {
+  const wanted = ['sim', '--agents', '12', '--blocks', '2', '--json'];
+  const { stdout } = await run('npx', [...npx, ...wanted], here);
+  expect(JSON.parse(stdout)).toMatchObject({ verdict: 'pass' });
+});
+
+test.skipIf(process.platform === 'win32')(
+  'install: npx folkmoot serve says which transport serves and why; load measures it',
+  async () => {
+    const serve = ['serve', '--port', '0', '--limits', 'off', '--data', 'moot'];
+    const child = spawn('npx', [...npx, ...serve], { cwd: project });
+    const ended = once(child, 'exit');
+    onTestFinished(async () => {
+      child.kill('SIGTERM');
+      await ended;
+    });
+    let log = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
+    const failed = ended.then(() => Promise.reject(new Error(log)));
+    failed.catch(() => {});
+    const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), failed]);
+    const { url } = JSON.parse(line as string) as { url: string };
+    await expect.poll(() => log).toContain('node:http serves: uWebSockets.js is not installed');
+    const load = ['load', '--url', url, '--workload', 'reads', '--rate', '20'];
+    const asked = [...npx, ...load, '--duration', '2s', '--warmup', '0s', '--json'];
+    // On a busy machine it may be a run that proves nothing: exit code 14, with a result.
+    const { stdout } = await run('npx', asked, here).catch((error) => {
+      expect(error.code).toBe(14);
+      return error as { stdout: string };
+    });
+    expect(JSON.parse(stdout).asked.workload).toBe('reads');
+  },
+);
+
+test('install: --transport uws where it is not installed says how to get it', async () => {
+  const main = 'node_modules/folkmoot/dist/cli/main.js';
+  const serve = ['serve', '--port', '0', '--transport', 'uws', '--data', 'other'];
+  const ended = await run(process.execPath, [main, ...serve], here).catch((error) => error);
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toMatch(/^folkmoot: uWebSockets.js is not installed \(npm install .*\)\n$/);
+});

@@ -1,0 +1,54 @@
+/**
+ * The end of the build: in dist/, what programs of others become part of, and their licences. Who
+ * installs the package needs none of these packages, only what stands here.
+ */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const bundled = join(root, 'dist/engine/protocol/bundled');
+const vendor = join(root, 'dist/vendor');
+
+// TypeBox's 700 modules and ajv's 60 take longer to load than a small simulation to run.
+const { metafile } = await build({
+  entryPoints: ['typebox.js', 'ajv.js'].map((name) => join(bundled, name)),
+  bundle: true,
+  format: 'esm',
+  platform: 'neutral',
+  mainFields: ['module', 'main'],
+  logLevel: 'warning',
+  outdir: bundled,
+  allowOverwrite: true,
+  absWorkingDir: root,
+  metafile: true,
+});
+
+// The page at /docs is drawn by one file of RapiDoc; the package depends on a hundred and more.
+const viewer = join(root, 'node_modules/rapidoc');
+mkdirSync(vendor, { recursive: true });
+copyFileSync(join(viewer, 'dist/rapidoc-min.js'), join(vendor, 'rapidoc-min.js'));
+
+const folders = new Set(
+  Object.keys(metafile.inputs)
+    .map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
+    .filter((folder) => folder !== undefined)
+    .map((folder) => join(root, folder)),
+);
+const licences = [...folders, viewer].flatMap(licencesOf);
+licences.push(join(viewer, 'dist/rapidoc-min.js.LICENSE.txt'));
+writeFileSync(join(vendor, 'LICENSES.txt'), licences.map(titled).join('\n'));
+
+/** @throws for a package without one: it may not be shipped. */
+function licencesOf(folder) {
+  const names = readdirSync(folder).filter((name) => /^licen[cs]e/i.test(name));
+  if (names.length === 0) throw new Error(`${folder} has no licence file`);
+  return names.map((name) => join(folder, name));
+}
+
+function titled(file) {
+  const folder = file.startsWith(viewer) ? viewer : dirname(file);
+  const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return `==== ${name} ${version}\n\n${readFileSync(file, 'utf8').trim()}\n`;
+}
