@@ -13,7 +13,7 @@ const figure = {
   unit: Type.Optional(Type.String(about('of value'))),
   of_r: optional('per_s as a share of R'),
   of_previous: optional('per_s as a share of the tier before'),
-  ratio: optional('of two rates that the name tells; in rounds, the median of their ratios'),
+  ratio: optional('of the two rates in the name; in rounds, the median of their ratios'),
   wanted: optional('what the ratio should reach'),
   allowed: optional('what the value should not exceed'),
   cpu_us: optional('CPU time of each, microseconds, of all threads that did it'),

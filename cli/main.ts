@@ -73,7 +73,7 @@ function usageError(text: string): string {
   return `${escaped(error)}${suggestion}\n`;
 }
 
-/** What the program settled holds at every depth: a mistake there is usage too. */
+/** What the program set holds at every depth: a mistake there is usage too. */
 function inherit(command: Command, from: Command): Command {
   command.copyInheritedSettings(from);
   for (const inner of command.commands) inherit(inner, command);

@@ -27,8 +27,8 @@ export async function getRate(
   const client = new Worker(new URL('./get-thread.js', import.meta.url), { workerData: order });
   const count = async () => {
     client.postMessage('count');
-    const [told] = (await once(client, 'message')) as [GetCount];
-    return { ...told, cpu: await server.cpuSeconds() };
+    const [count] = (await once(client, 'message')) as [GetCount];
+    return { ...count, cpu: await server.cpuSeconds() };
   };
   try {
     await pause(WARM_UP_MS);

@@ -1,4 +1,4 @@
-/** Many subscribers of one server, in a thread: opened, told what to expect, closed. */
+/** Many subscribers of one server, in a thread: opened, given what to expect, closed. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Signatory } from '../../engine/internal.js';
@@ -46,9 +46,9 @@ export async function subscribe(
   await once(thread, 'message');
   return {
     async delivered(deliveries) {
-      const told = once(thread, 'message');
+      const reported = once(thread, 'message');
       thread.postMessage({ deliveries } satisfies Expecting);
-      await told;
+      await reported;
     },
     async close() {
       await thread.terminate();

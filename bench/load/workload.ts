@@ -16,11 +16,11 @@ export interface Call {
   body: string | Uint8Array | null;
   /** Whether an answer of success has what the interface promises: else it is a lie. */
   holds(data: unknown): boolean;
-  /** Told once what became of it, after it was recorded. */
-  settled(fate: Fate): void;
+  /** DeliveryRecord once what became of it, after it was recorded. */
+  completed(outcome: CallOutcome): void;
 }
 
-export type Fate =
+export type CallOutcome =
   | { kind: 'accepted'; status: number; data: unknown }
   | { kind: 'refused'; status: number; code: string; reason: string }
   | { kind: 'lie' | 'timed_out' | 'broken' | 'unfinished' };

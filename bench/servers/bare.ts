@@ -19,9 +19,9 @@ export async function withBare<T>(
   const first = await answered();
   const usage = async (question: BareQuestion) => {
     child.send(question);
-    const told = await answered();
-    if (!('cpuSeconds' in told)) throw new Error('the bare server did not tell its usage');
-    return told;
+    const answer = await answered();
+    if (!('cpuSeconds' in answer)) throw new Error('the bare server did not report its usage');
+    return answer;
   };
   await usage({ body });
   try {

@@ -50,9 +50,9 @@ const examplesOf = (examples: readonly string[]) =>
   `\nExamples:\n${examples.map((one) => `  $ folkmoot agent ${one}`).join('\n')}`;
 
 /** What is done with a client, after the key was read; what it gives is printed. */
-async function act({ url, key }: KeyFlags, deed: (client: AgentClient) => Promise<unknown>) {
+async function act({ url, key }: KeyFlags, action: (client: AgentClient) => Promise<unknown>) {
   const { AgentClient } = await import('../../api/client/index.js');
-  await answer(deed(new AgentClient({ url, keys: await keysOf(key) })));
+  await answer(action(new AgentClient({ url, keys: await keysOf(key) })));
 }
 
 function addSelf(add: Add): void {
@@ -177,7 +177,7 @@ function allyCommand(): Command {
   return ally;
 }
 
-const usual = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
+const defaultTopics = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
 
 interface WatchFlags extends KeyFlags {
   topics: string[];
@@ -192,7 +192,7 @@ function addWatch(add: Add): void {
     'watch',
     'watch --topics proposals,outcomes --since 0 --count 10',
   )
-    .option('--topics <list>', 'what to listen to', list, usual)
+    .option('--topics <list>', 'what to listen to', list, defaultTopics)
     .option('--since <seq>', 'begin after this event, not now', integer({ least: 0, most }))
     .option('--count <n>', 'end after so many', integer({ least: 1, most }))
     .action((flags: WatchFlags) => act(flags, (client) => watch(client, flags)));

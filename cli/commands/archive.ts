@@ -152,9 +152,9 @@ async function foretell(folder: string, { before: wanted, json }: Flags): Promis
     noteKept(wanted, before);
     const first = store.archive!.end.entry + 1;
     const any = first < before;
-    const told = { first: any ? first : null, last: any ? before - 1 : null };
+    const archived = { first: any ? first : null, last: any ? before - 1 : null };
     const text = any ? `would move entries ${first} to ${before - 1}` : 'nothing to move';
-    if (json) printJson(told);
+    if (json) printJson(archived);
     else print(text);
   } finally {
     await store.close();

@@ -91,6 +91,6 @@ function replayApart(folder: string): Partial<Checked> {
   if (match) return { whole: true, entries, digest };
   const { seq, what, which } = divergence!;
   const where = `${what}${which === undefined ? '' : ` (${which})`} of entry ${seq}`;
-  const advice = 'folkmoot replay tells more; restore the folder from a copy';
+  const advice = 'folkmoot replay shows more; restore the folder from a copy';
   return { entries, digest, problem: `${folder}: damaged: ${where} is not what it was; ${advice}` };
 }

@@ -73,7 +73,7 @@ async function run(flags: Flags): Promise<void> {
   const kept = result.failure && (await keep(result.failure, flags));
   if (flags.json) printJson(shown(result, kept));
   else print(...readable(result, seeds));
-  if (result.failure) tell(result.failure, kept!);
+  if (result.failure) printFailure(result.failure, kept!);
   else if (interrupt.signal.aborted) interrupt.end();
 }
 
@@ -131,7 +131,7 @@ const codes = {
   crash: exitCodes.crash,
 } as const;
 
-function tell({ number, kind, message }: SwarmFailure, { file, command }: Kept): void {
+function printFailure({ number, kind, message }: SwarmFailure, { file, command }: Kept): void {
   say(
     `folkmoot: scenario ${number} failed, ${kind}: ${message}`,
     `made small in ${file}; to run it: ${command}`,

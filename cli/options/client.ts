@@ -44,7 +44,7 @@ export const list = (text: string) => text.split(',').filter((one) => one !== ''
 /** Collects an option that may stand more than once. */
 export const repeated = (text: string, before: string[] = []) => [...before, text];
 
-/** The keys of a file; what is wrong with it is told without what is in it. */
+/** The keys of a file; what is wrong with it is said without what is in it. */
 export async function keysOf(file: string, option = '--key'): Promise<AgentKeys> {
   const { loadKeys } = await import('../../api/client/index.js');
   const text = readSecret(file, option);

@@ -15,7 +15,7 @@ export interface ScenarioFlags {
 
 export interface WantedScenario {
   scenario: Scenario;
-  /** Where script modules are found; the usual town has none. */
+  /** Where script modules are found; the default scenario has none. */
   folder?: string;
 }
 

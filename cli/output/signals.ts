@@ -5,7 +5,7 @@ const LOOK_MS = 250;
 
 /**
  * npx and npm run a command through a shell, to which they pass a signal on; that shell may die of
- * it and tell nobody. So under npm, and only there, a parent that is gone is a SIGTERM.
+ * it silently. So under npm, and only there, a parent that is gone is a SIGTERM.
  */
 export function onParentGone(call: () => void): void {
   if (process.env.npm_execpath === undefined || process.platform === 'win32') return;

@@ -8,7 +8,7 @@ import {
 } from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
 import { encodePast, historyOf } from '../../fixtures/history.js';
-import { Town } from '../../fixtures/town.js';
+import { Population } from '../../fixtures/population.js';
 import { rateOver } from '../../raw/measure.js';
 import type { Row } from '../../result.js';
 
@@ -20,7 +20,7 @@ interface Configuration {
 const VALIDATORS = 1_000;
 
 async function run({ blocks, seconds }: Configuration, { seed }: Round): Promise<Row[]> {
-  const past = await historyOf(await Town.of(VALIDATORS, seed), blocks);
+  const past = await historyOf(await Population.of(VALIDATORS, seed), blocks);
   const votes = past.filter(({ request }) => request.kind === 'vote');
   const digests = new Digests();
   const stored = votes.map((one) => encodePast(one, digests).entry.bytes);

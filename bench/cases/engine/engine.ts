@@ -5,7 +5,7 @@
  */
 import { defineCase, type Round } from '../../case.js';
 import { cpuUsOf, kinds } from '../../fixtures/commands.js';
-import { Town } from '../../fixtures/town.js';
+import { Population } from '../../fixtures/population.js';
 import type { Row } from '../../result.js';
 
 interface Configuration {
@@ -18,7 +18,7 @@ async function run({ populations, commands }: Configuration, { seed }: Round): P
   const rows: Row[] = [];
   for (const kind of kinds()) {
     const cost = async (validators: number, count = commands) =>
-      cpuUsOf(kind, await Town.of(validators, seed), count);
+      cpuUsOf(kind, await Population.of(validators, seed), count);
     // Compiled by then: the first population would pay for the others.
     await cost(populations[0]!, 4 * commands);
     let first: number | null = null;

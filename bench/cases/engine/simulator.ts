@@ -30,7 +30,7 @@ async function run(asked: Configuration, { r }: Round): Promise<Row[]> {
 }
 
 /** Nine of ten agents vote, with complete social life on a small world. */
-function town(agents: number, blocks: number) {
+function population(agents: number, blocks: number) {
   const validators = Math.floor((agents * 9) / 10);
   return usualScenario(agents, {
     agents: [
@@ -45,7 +45,7 @@ function town(agents: number, blocks: number) {
 /** Votes a second of a whole run: agents, engine, digests, measures, auditor; state in memory. */
 async function simulatedRate(agents: number, blocks: number): Promise<number> {
   const started = performance.now();
-  const { measures } = await simulate(town(agents, blocks), { store: 'memory' });
+  const { measures } = await simulate(population(agents, blocks), { store: 'memory' });
   return ((measures.votes ?? 0) * 1000) / (performance.now() - started);
 }
 

@@ -15,7 +15,7 @@ import {
   storeBefore,
 } from '../../fixtures/history.js';
 import { withFolder } from '../../fixtures/network.js';
-import { Town } from '../../fixtures/town.js';
+import { Population } from '../../fixtures/population.js';
 import { jobSource } from '../../raw/jobs.js';
 import { type Rate, rateOf, rateOver, timed } from '../../raw/measure.js';
 import { verifyOrThrow } from '../../raw/raw.js';
@@ -33,7 +33,7 @@ const BATCH = 128;
 type Body = Record<string, unknown>;
 
 async function run({ blocks, seconds }: Configuration, { seed }: Round): Promise<Row[]> {
-  const past = await historyOf(await Town.of(VALIDATORS, seed), blocks);
+  const past = await historyOf(await Population.of(VALIDATORS, seed), blocks);
   const votes = past.filter(({ request }) => request.kind === 'vote');
   const requests = votes.map(({ request }) => request);
   const bodies = requests.map(({ body }) => JSON.parse(Buffer.from(body).toString()) as Body);
@@ -55,10 +55,10 @@ async function run({ blocks, seconds }: Configuration, { seed }: Round): Promise
   }));
 }
 
-/** In a town of its own, where nothing holds on to what was done; once before, to be compiled. */
+/** In a population of its own, where nothing keeps what was done; once before, to be compiled. */
 async function applyUs(count: number, seed: string): Promise<number> {
-  await cpuUsOf('vote', await Town.of(VALIDATORS, seed), count);
-  return cpuUsOf('vote', await Town.of(VALIDATORS, seed), count);
+  await cpuUsOf('vote', await Population.of(VALIDATORS, seed), count);
+  return cpuUsOf('vote', await Population.of(VALIDATORS, seed), count);
 }
 
 function encodingRate(votes: readonly Past[], seconds: number): Rate {

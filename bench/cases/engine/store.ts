@@ -9,7 +9,7 @@ import {
   storeBefore,
 } from '../../fixtures/history.js';
 import { withFolder } from '../../fixtures/network.js';
-import { Town } from '../../fixtures/town.js';
+import { Population } from '../../fixtures/population.js';
 import { timed } from '../../raw/measure.js';
 import type { Row } from '../../result.js';
 
@@ -24,7 +24,7 @@ const SIZES = [1, 16, 64, 256, 1_024];
 
 async function run({ blocks, commits }: Configuration, { seed }: Round): Promise<Row[]> {
   const digests = new Digests();
-  const past = await historyOf(await Town.of(VALIDATORS, seed), blocks);
+  const past = await historyOf(await Population.of(VALIDATORS, seed), blocks);
   const encoded = past.map((one) => encodePast(one, digests));
   const rows: Row[] = [];
   for (const size of SIZES) rows.push(...(await committed(encoded, size, commits)));

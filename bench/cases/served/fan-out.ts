@@ -1,7 +1,7 @@
 /**
  * One event at a time to 1,000 subscribers over real sockets: from the request that causes it to
  * the last delivery, beside a bare uWebSockets.js `publish` of the same bytes. Here each event is
- * a signed request, verified and durable before it is told; there it is an unsigned one.
+ * a signed request, verified and durable before it is published; there it is an unsigned one.
  */
 import { composeStatus, type Signatory } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
@@ -74,7 +74,7 @@ function statusUpdates(server: FolkmootServer, by: Signatory): () => Promise<unk
   let at = Date.now();
   return () => {
     at = Math.max(Date.now(), at + 1);
-    const fields = { status: 'active', reason: 'to be told to many' } as const;
+    const fields = { status: 'active', reason: 'to be published to many' } as const;
     const timestamp = new Date(at).toISOString();
     return server.send(composeStatus(by, timestamp, agentId(by.publicKey), fields));
   };
@@ -105,15 +105,15 @@ async function fanOut(
   asked: Configuration,
   cause: () => Promise<unknown>,
 ): Promise<FannedOut> {
-  const tell = async (events: number) => {
-    for (let told = 0; told < events; told += 1) {
+  const publish = async (events: number) => {
+    for (let sent = 0; sent < events; sent += 1) {
       await Promise.all([subscribers.delivered(asked.subscribers), cause()]);
     }
   };
-  await tell(WARM_UP_EVENTS);
+  await publish(WARM_UP_EVENTS);
   const cpu = await server.cpuSeconds();
   const start = performance.now();
-  await tell(asked.events);
+  await publish(asked.events);
   const seconds = (performance.now() - start) / 1000;
   const deliveries = asked.events * asked.subscribers;
   const cpuUs = (1e6 * ((await server.cpuSeconds()) - cpu)) / deliveries;

@@ -28,10 +28,10 @@ async function run({ subscribers, seconds }: Configuration, _: Round): Promise<R
 
 function events(count: number, seconds: number): Promise<Rate> {
   return withNetwork({ verifier: 'off', store: 'memory' }, async (network) => {
-    // The feed listens to what the network commits; here it is told directly.
-    let tell: (events: readonly EncodedEvent[]) => void = () => {};
+    // The feed listens to what the network commits; here it is called directly.
+    let publish: (events: readonly EncodedEvent[]) => void = () => {};
     network.onEvents = (listener) => {
-      tell = listener;
+      publish = listener;
       return () => {};
     };
     const feed = new Feed(network);
@@ -40,10 +40,10 @@ function events(count: number, seconds: number): Promise<Rate> {
       delivered += 1;
     });
     for (let added = 0; added < count; added += 1) feed.add(subscriberOf(socket));
-    let told = 0;
+    let seq = 0;
     const rate = rateOf(
-      (wanted) => Array.from({ length: wanted }, () => voteEvent(++told)),
-      (event) => tell([event]),
+      (wanted) => Array.from({ length: wanted }, () => voteEvent(++seq)),
+      (event) => publish([event]),
       seconds,
     );
     if (delivered !== count * feed.head) {

@@ -13,8 +13,8 @@ const PATH = '/api/v1/network/state';
 
 async function run({ seconds }: Configuration, { r }: Round): Promise<Row[]> {
   const { folkmoot, body } = await withFolkmoot(async (server) => {
-    const told = await (await fetch(server.url + PATH)).text();
-    return { folkmoot: await getRate(server, PATH, seconds), body: told };
+    const body = await (await fetch(server.url + PATH)).text();
+    return { folkmoot: await getRate(server, PATH, seconds), body };
   });
   const bare = await withBare(body, (server) => getRate(server, PATH, seconds));
   const row = (name: string, { perSecond, cpuUs }: typeof bare): Row => ({

@@ -15,7 +15,7 @@ import type { Row } from '../../result.js';
 import { type FolkmootServer, withFolkmoot } from '../../servers/folkmoot.js';
 import { type Loaded, load } from '../../servers/load.js';
 
-/** Of every vote: each vote is told to all of them. */
+/** Of every vote: each vote is published to all of them. */
 export const SUBSCRIBERS = 10;
 /** With fewer, most of the time is spent waiting for the disk. */
 const CONCURRENCY = 512;
@@ -31,18 +31,18 @@ export interface OverHttp {
  * A server that has just begun spends most of its time on compiling: both tiers are measured on one
  * that has worked for a while.
  */
-const WARM_UP_MS = { plain: 3_000, told: 500 };
+const WARM_UP_MS = { plain: 3_000, published: 500 };
 
 /** Without and with subscribers, on one server. */
 export function overHttp(
   seconds: number,
   { seed }: Round,
-): Promise<{ plain: OverHttp; told: OverHttp }> {
+): Promise<{ plain: OverHttp; published: OverHttp }> {
   return withFolkmoot(async (server) => {
     const plain = await votes(server, seconds, seed, WARM_UP_MS.plain);
     const subscribers = await subscribed(server, seed);
     try {
-      return { plain, told: await votes(server, seconds, seed, WARM_UP_MS.told) };
+      return { plain, published: await votes(server, seconds, seed, WARM_UP_MS.published) };
     } finally {
       await subscribers.close();
     }

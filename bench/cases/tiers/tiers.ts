@@ -28,9 +28,9 @@ async function run(asked: Configuration, round: Round): Promise<Row[]> {
   const large = await engineOnly(10_000, asked.largeBlocks, seed);
   const verifying = await signed('memory', VALIDATORS, asked.blocks, seed);
   const storing = await signed('lmdb', VALIDATORS, asked.blocks, seed);
-  const { plain, told } = await overHttp(asked.seconds, round);
+  const { plain, published } = await overHttp(asked.seconds, round);
   const http = measured(plain);
-  const both = measured(told);
+  const both = measured(published);
   return [
     { name: 'libsodium alone, 1 core: R', per_s: r, of_r: 1, cpu_us: 1e6 / r },
     { name: `libsodium alone, ${THREADS} threads: the limit`, per_s: limit, of_r: limit / r },

@@ -42,7 +42,7 @@ const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
 const DISMISSAL_MS = 4_000;
 
 /** Those that are registered are in `agents`. @throws {LoadError} when one is refused. */
-export async function enlist(
+export async function register(
   keys: readonly string[],
   agents: Agent[],
   enlisting: Enlisting,
@@ -71,7 +71,7 @@ export async function enlist(
 }
 
 /** Sets them inactive: as many as get through in a few seconds. */
-export async function dismiss(agents: readonly Agent[], means: Means): Promise<void> {
+export async function deregister(agents: readonly Agent[], means: Means): Promise<void> {
   const signal = AbortSignal.timeout(DISMISSAL_MS);
   setMaxListeners(0, signal);
   try {

@@ -4,7 +4,7 @@ import { isRecord } from '../json.js';
 import { signEach } from '../prepare/requests.js';
 import { aheadMs, type Supply } from '../prepare/supply.js';
 import type { Call } from '../workload.js';
-import type { Crew } from './crew.js';
+import type { AgentPool } from './agent-pool.js';
 
 interface Meme {
   agent: number;
@@ -19,16 +19,16 @@ const CAPTION = 'a load run';
 const TAG = 'load';
 
 export class Memes {
-  readonly #crew: Crew;
+  readonly #pool: AgentPool;
   readonly #perS: number;
   readonly #supply: Supply<Meme>;
   #made = 0;
 
-  constructor(crew: Crew, { perS, onReady }: { perS: number; onReady(): void }) {
-    this.#crew = crew;
+  constructor(pool: AgentPool, { perS, onReady }: { perS: number; onReady(): void }) {
+    this.#pool = pool;
     this.#perS = perS;
     const make = (count: number, position: number) => this.#make(count, position);
-    this.#supply = crew.supply({ make, perS, onReady });
+    this.#supply = pool.supply({ make, perS, onReady });
   }
 
   prepare(): Promise<void> {
@@ -43,14 +43,14 @@ export class Memes {
   next(): Call | null {
     if (!this.ready) return null;
     const { agent, headers, body, signedAtMs } = this.#supply.take();
-    this.#crew.record.used(agent, signedAtMs);
+    this.#pool.record.used(agent, signedAtMs);
     const target = '/api/v1/social/memes';
     const call = { operation: 'meme', method: 'POST', target, headers, body } as const;
-    return { ...call, holds: memeHolds, settled: () => {} };
+    return { ...call, holds: memeHolds, completed: () => {} };
   }
 
   async #make(count: number, position: number): Promise<Meme[]> {
-    const { agents, now, run, signers } = this.#crew;
+    const { agents, now, run, signers } = this.#pool;
     const first = this.#made;
     this.#made += count;
     const nowMs = now();

@@ -6,37 +6,37 @@
 import { isRecord } from '../json.js';
 import { type Signed, signRequests } from '../prepare/requests.js';
 import { aheadMs, type Supply } from '../prepare/supply.js';
-import type { Call, Fate } from '../workload.js';
+import type { Call, CallOutcome } from '../workload.js';
+import type { AgentPool } from './agent-pool.js';
 import { type Agent, statusChange } from './agents.js';
-import type { Crew } from './crew.js';
 
 export interface StatusPlan {
   agents: readonly Agent[];
   perS: number;
   onReady(): void;
   /** Of the update with this number, from 0. */
-  onSettled(number: number, fate: Fate): void;
+  onCompleted(number: number, outcome: CallOutcome): void;
 }
 
 type Update = Signed & { number: number };
 
 export class Statuses {
-  readonly #crew: Crew;
+  readonly #pool: AgentPool;
   readonly #plan: StatusPlan;
   readonly #supply: Supply<Update>;
   readonly #busy = new Set<number>();
   #made = 0;
 
-  constructor(crew: Crew, plan: StatusPlan) {
-    this.#crew = crew;
+  constructor(pool: AgentPool, plan: StatusPlan) {
+    this.#pool = pool;
     this.#plan = plan;
     const make = (count: number, position: number) => this.#make(count, position);
-    this.#supply = crew.supply({ make, perS: plan.perS, onReady: plan.onReady });
+    this.#supply = pool.supply({ make, perS: plan.perS, onReady: plan.onReady });
   }
 
   /** What the reason of each update begins with; its number follows. */
   get mark(): string {
-    return `load ${this.#crew.run} `;
+    return `load ${this.#pool.run} `;
   }
 
   prepare(): Promise<void> {
@@ -54,7 +54,7 @@ export class Statuses {
     if (!this.ready) return null;
     const update = this.#supply.take();
     const { agent, number, target, headers, body, signedAtMs } = update;
-    this.#crew.record.used(agent, signedAtMs);
+    this.#pool.record.used(agent, signedAtMs);
     this.#busy.add(agent);
     const call: Call = {
       operation: 'status',
@@ -63,9 +63,9 @@ export class Statuses {
       headers,
       body,
       holds: statusHolds,
-      settled: (fate) => {
+      completed: (outcome) => {
         this.#busy.delete(agent);
-        this.#plan.onSettled(number, fate);
+        this.#plan.onCompleted(number, outcome);
         this.#plan.onReady();
       },
     };
@@ -73,7 +73,7 @@ export class Statuses {
   }
 
   async #make(count: number, position: number): Promise<Update[]> {
-    const { now, stamp, signers } = this.#crew;
+    const { now, stamp, signers } = this.#pool;
     const { agents, perS } = this.#plan;
     const first = this.#made;
     this.#made += count;

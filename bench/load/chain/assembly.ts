@@ -1,6 +1,6 @@
 /** Brings a run's validators together: who they are, whether they can decide, and their chain. */
 import { authInput } from '../../../engine/protocol/signing.js';
-import { type Crew, secondsOf } from '../agents/crew.js';
+import { type AgentPool, secondsOf } from '../agents/agent-pool.js';
 import { LoadError } from '../error.js';
 import { BlocksAhead } from '../prepare/blocks.js';
 import { signEach } from '../prepare/requests.js';
@@ -23,24 +23,24 @@ export interface AssemblyPlan {
 const PRODUCERS = 8;
 /** Their keys need not be registered; far from those of the agents. */
 const senders = { first: 1_000_000_000, count: 1_024 };
-/** The usual voting period; a block that takes longer expires. */
+/** The default voting period; a block that takes longer expires. */
 const VOTING_S = 30;
-/** For a server that does not tell its head to be heard proposing. */
+/** For a server that does not show its head, to be seen proposing. */
 const HEAD_MS = 10_000;
 
-/** Their chain, which ends with the crew. @throws {LoadError} when they could decide no block. */
-export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Chain> {
-  const { context, progress, signers, record, asker } = crew;
+/** Their chain, which ends with the pool. @throws {LoadError} when they could decide no block. */
+export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
+  const { context, progress, signers, record, asker } = pool;
   const count = context.options.agents;
   const producers = Math.min(PRODUCERS, count);
-  if (plan.batch > 0 && crew.surroundings.networkId === null) throw new LoadError(noNetwork);
-  const keys = await crew.keys(count);
-  const validators = await electorateWith(crew, keys);
-  await crew.enlist(keys, (ordinal) =>
+  if (plan.batch > 0 && pool.surroundings.networkId === null) throw new LoadError(noNetwork);
+  const keys = await pool.keys(count);
+  const validators = await electorateWith(pool, keys);
+  await pool.register(keys, (ordinal) =>
     ordinal < producers ? ['validator', 'producer'] : ['validator'],
   );
-  const ears: { hear: (text: Buffer) => void } = { hear: () => {} };
-  await listen(crew, (text) => ears.hear(text));
+  const listener: { receive: (text: Buffer) => void } = { receive: () => {} };
+  await listen(pool, (text) => listener.receive(text));
   const needed = neededOf(validators);
   const blocksPerS = plan.blocksPerS(needed);
   if (blocksPerS < 1 / VOTING_S) progress(tooSlow(1 / blocksPerS));
@@ -54,17 +54,17 @@ export async function assemble(crew: Crew, plan: AssemblyPlan): Promise<Chain> {
     needed,
     expected: Math.ceil(blocksPerS * secondsOf(context)),
     blockMs: 1_000 / blocksPerS,
-    now: crew.now,
+    now: pool.now,
     onReady: () => chain?.advance(),
-    onFailed: crew.signingFailed,
+    onFailed: pool.signingFailed,
   });
-  crew.atEnd(() => blocks.close());
-  const head = await headOf(crew, ears);
+  pool.atEnd(() => blocks.close());
+  const head = await headOf(pool, listener);
   progress(await prepared(blocks, head.hash));
-  const means = { context, asker, agents: crew.agents, blocks, record };
+  const means = { context, asker, agents: pool.agents, blocks, record };
   chain = new Chain({ ...means, head, validators, senders, arrivals: plan.arrivals });
-  crew.atEnd(() => chain?.close());
-  ears.hear = (text) => chain?.hear(text);
+  pool.atEnd(() => chain?.close());
+  listener.receive = (text) => chain?.receive(text);
   return chain;
 }
 
@@ -73,11 +73,11 @@ const tooSlow = (seconds: number) =>
   `${VOTING_S} s: for blocks that are decided, ask for a higher rate or fewer agents`;
 
 const noNetwork =
-  'the server tells its network_id neither in GET /api/v1/network/state nor in /api/v1/meta: ' +
+  'the server shows its network_id neither in GET /api/v1/network/state nor in /api/v1/meta: ' +
   'transactions cannot be signed without it; the workloads votes, reads and subscribers need none';
 
 /** Active validators when all of ours are. @throws {LoadError} when ours cannot decide alone. */
-async function electorateWith({ asker }: Crew, keys: readonly string[]): Promise<number> {
+async function electorateWith({ asker }: AgentPool, keys: readonly string[]): Promise<number> {
   const ours = new Set(keys);
   const others = (await validatorKeys(asker)).filter((key) => !ours.has(key)).length;
   const needed = neededOf(others + keys.length);
@@ -90,32 +90,32 @@ async function electorateWith({ asker }: Crew, keys: readonly string[]): Promise
 }
 
 /** Opt-in topics spare it other agents' votes, where the server has them. */
-async function listen(crew: Crew, hear: (text: Buffer) => void): Promise<void> {
-  const { context, now, signers } = crew;
+async function listen(pool: AgentPool, receive: (text: Buffer) => void): Promise<void> {
+  const { context, now, signers } = pool;
   const { url } = context.options;
-  const { ordinal: agent, publicKey } = crew.agents[0]!;
+  const { ordinal: agent, publicKey } = pool.agents[0]!;
   const timestamp = new Date(now()).toISOString();
   const input = authInput(publicKey, timestamp);
   const [signature] = await signEach(signers, [{ agent, input }]);
   const auth = JSON.stringify({ type: 'auth', public_key: publicKey, timestamp, signature });
   const onClosed = (code: number) =>
     context.fail(`the event stream was closed with ${code}: finality cannot be seen without it`);
-  const stream = await Stream.open({ url, auth, hear, onClosed });
-  crew.atEnd(() => stream.close());
+  const stream = await Stream.open({ url, auth, receive, onClosed });
+  pool.atEnd(() => stream.close());
   const known = await stream.subscribe(['network', 'outcomes', 'proposals']);
   if (known !== 'acknowledged') await stream.expect(['network', 'blocks']);
 }
 
 /** From the server, or from what the others propose upon. */
 async function headOf(
-  { asker }: Crew,
-  ears: { hear: (text: Buffer) => void },
+  { asker }: AgentPool,
+  listener: { receive: (text: Buffer) => void },
 ): Promise<{ hash: string; height: number }> {
   const { hash, height } = await lookAtHead(asker);
   if (hash !== null) return { hash, height };
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new LoadError(noHead)), HEAD_MS);
-    ears.hear = (text) => {
+    listener.receive = (text) => {
       const event = readChainEvent(text);
       if (event?.kind !== 'proposal') return;
       clearTimeout(timer);
@@ -125,7 +125,7 @@ async function headOf(
 }
 
 const noHead =
-  'the server tells the hash of its head neither in GET /api/v1/network/state nor in ' +
+  'the server shows the hash of its head neither in GET /api/v1/network/state nor in ' +
   '/api/v1/blocks, and nobody proposed a block: expected one of them, or a fresh network';
 
 /** Signs ahead, and says what. */

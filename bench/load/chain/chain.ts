@@ -8,7 +8,7 @@ import { type BlocksAhead, withSpares } from '../prepare/blocks.js';
 import type { SignedRecord } from '../prepare/signed-record.js';
 import type { Asker } from '../server/ask.js';
 import { lookAtHead, validatorKeys } from '../server/state.js';
-import type { Call, Fate, RunContext } from '../workload.js';
+import type { Call, CallOutcome, RunContext } from '../workload.js';
 import { type ChainEvent, readChainEvent } from './events.js';
 import { Finality } from './finality.js';
 import { neededOf, proposalHolds, undecided, Voting } from './voting.js';
@@ -42,7 +42,7 @@ export class Chain {
   #validators: number;
   /** Blocks of others, by height. */
   readonly #others = new Map<number, string>();
-  /** The stream tells which block is final, not only how high the chain is. */
+  /** The stream says which block is final, not only how high the chain is. */
   #hashesTold = false;
   /** A proposal came too early once: from then on the stream is waited for. */
   #patient = false;
@@ -85,9 +85,9 @@ export class Chain {
   }
 
   /** Takes an event as it came. */
-  hear(text: Buffer): void {
+  receive(text: Buffer): void {
     const event = readChainEvent(text);
-    if (event) this.#heard(event, this.#plan.context.now());
+    if (event) this.#received(event, this.#plan.context.now());
   }
 
   /**
@@ -148,38 +148,42 @@ export class Chain {
       headers: agents[producer]!.headers,
       body,
       holds: (data) => proposalHolds(data, block.parent),
-      settled: (fate) => this.#proposed(voting, fate),
+      completed: (outcome) => this.#proposed(voting, outcome),
     };
   }
 
-  #proposed(voting: Voting, fate: Fate): void {
+  #proposed(voting: Voting, outcome: CallOutcome): void {
     const { context } = this.#plan;
     this.#progressMs = context.now();
-    if (fate.kind === 'unfinished') return;
-    if (fate.kind === 'accepted') {
+    if (outcome.kind === 'unfinished') return;
+    if (outcome.kind === 'accepted') {
       const { block, intendedMs } = voting.plan;
       const { transactions } = block;
       if (transactions > 0) context.transactionsAccepted(transactions, intendedMs);
-      const told = fate.data as { block_hash?: unknown; height?: unknown; electorate?: unknown };
+      const answer = outcome.data as {
+        block_hash?: unknown;
+        height?: unknown;
+        electorate?: unknown;
+      };
       // Another answer leaves it to the event.
-      if (typeof told.block_hash === 'string') this.#opens(voting, told.block_hash, told);
+      if (typeof answer.block_hash === 'string') this.#opens(voting, answer.block_hash, answer);
       return;
     }
-    const stale = fate.kind === 'refused' && fate.reason === 'STALE_PARENT';
+    const stale = outcome.kind === 'refused' && outcome.reason === 'STALE_PARENT';
     if (stale && !this.#confirmed) this.#patient = true;
     if (voting.hash === null) this.#lost(voting);
   }
 
   /** The block is there: votes can be sent. */
-  #opens(voting: Voting, hash: string, told: { height?: unknown; electorate?: unknown }): void {
+  #opens(voting: Voting, hash: string, answer: { height?: unknown; electorate?: unknown }): void {
     if (voting !== this.#open || voting.hash !== null) return;
     const { agents, blocks, context } = this.#plan;
     const { block } = voting.plan;
-    const electorate = Number.isInteger(told.electorate) ? Number(told.electorate) : null;
+    const electorate = Number.isInteger(answer.electorate) ? Number(answer.electorate) : null;
     voting.needed = neededOf(electorate ?? this.#validators);
     if (voting.needed > agents.length) return context.fail(tooMany(agents.length, voting.needed));
     voting.hash = hash;
-    voting.height = Number.isInteger(told.height) ? Number(told.height) : this.#head.height + 1;
+    voting.height = Number.isInteger(answer.height) ? Number(answer.height) : this.#head.height + 1;
     if (hash !== block.hash) {
       blocks.foretellsNothing();
       voting.ballots = blocks.ballotsFor(block, hash);
@@ -202,7 +206,7 @@ export class Chain {
     else if (how === 'failed') this.advance();
   }
 
-  #heard(event: ChainEvent, atMs: number): void {
+  #received(event: ChainEvent, atMs: number): void {
     if (event.kind === 'final') {
       this.#hashesTold = true;
       this.#final(event.hash, event.height, atMs);
@@ -214,7 +218,7 @@ export class Chain {
     } else this.#heardOfProposal(event);
   }
 
-  /** The server tells that this block is the head, or was. */
+  /** The server says that this block is the head, or was. */
   #final(hash: string, height: number, atMs: number): void {
     this.#finality.final(hash, atMs);
     if (hash === this.#head.hash) {
@@ -271,7 +275,7 @@ export class Chain {
         this.#confirmed = true;
       }
     } catch {
-      // The server does not answer; the run's own requests tell why. It is asked again.
+      // The server does not answer; the run's own requests show why. It is asked again.
     }
     this.#looking = null;
     this.#progressMs = this.#plan.context.now();

@@ -5,7 +5,7 @@ export type ChainEvent =
   | { kind: 'final'; hash: string; height: number }
   /** Rejected, expired or orphaned. */
   | { kind: 'closed'; hash: string }
-  /** Something at this height is final; the server does not tell what. */
+  /** Something at this height is final; the server does not say what. */
   | { kind: 'height'; height: number }
   | { kind: 'proposal'; hash: string; parent: string; height: number; producer: string };
 

@@ -1,6 +1,6 @@
 /**
  * Which blocks of a run are final, and since when. What counts was seen in the event stream: an
- * outcome, the head's hash, or, where a server tells neither, that its height reached that of a
+ * outcome, the head's hash, or, where a server shows neither, that its height reached that of a
  * block for which as many approvals were accepted as it needs.
  */
 
@@ -16,7 +16,7 @@ export interface Undecided {
 export class Finality {
   readonly #waiting = new Map<string, Undecided>();
   readonly #finalized: (block: Undecided, atMs: number) => void;
-  /** Of the heights that the stream told of: the highest, and when. */
+  /** Of the heights that the stream reported: the highest, and when. */
   #reached = { height: 0, atMs: 0 };
 
   constructor(finalized: (block: Undecided, atMs: number) => void) {
@@ -31,7 +31,7 @@ export class Finality {
     this.#waiting.set(block.hash, block);
   }
 
-  /** All approvals that it needs were accepted; the stream may have told before. */
+  /** All approvals that it needs were accepted; the stream may have reported it before. */
   approved(hash: string): void {
     const block = this.#waiting.get(hash);
     if (!block) return;

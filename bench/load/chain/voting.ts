@@ -7,7 +7,7 @@ import { isRecord } from '../json.js';
 import type { Ballots } from '../prepare/ballots.js';
 import type { Block } from '../prepare/blocks.js';
 import type { SignedRecord } from '../prepare/signed-record.js';
-import type { Call, Fate } from '../workload.js';
+import type { Call, CallOutcome } from '../workload.js';
 import type { Undecided } from './finality.js';
 
 export interface VotingPlan {
@@ -71,23 +71,23 @@ export class Voting {
     return this.wants && this.#handed < this.ballots.signed;
   }
 
-  settled(fate: Fate): void {
-    if (fate.kind === 'unfinished') return;
-    const how = this.#judged(fate);
+  completed(outcome: CallOutcome): void {
+    if (outcome.kind === 'unfinished') return;
+    const how = this.#judged(outcome);
     if (this.#over) return;
     this.#over = how === 'decided' || how === 'lost';
     this.plan.changed(this, how);
   }
 
-  #judged(fate: Fate): 'decided' | 'lost' | 'failed' | 'accepted' {
-    if (fate.kind === 'accepted') {
+  #judged(outcome: CallOutcome): 'decided' | 'lost' | 'failed' | 'accepted' {
+    if (outcome.kind === 'accepted') {
       this.#accepted += 1;
-      const { block_status } = fate.data as { block_status?: unknown };
+      const { block_status } = outcome.data as { block_status?: unknown };
       const decided = block_status === 'finalized' || this.#accepted >= this.needed;
       return decided ? 'decided' : 'accepted';
     }
     this.#failed += 1;
-    if (fate.kind === 'refused' && ended.has(fate.reason)) return 'lost';
+    if (outcome.kind === 'refused' && ended.has(outcome.reason)) return 'lost';
     return this.plan.agents.length - this.#failed < this.needed ? 'lost' : 'failed';
   }
 }
@@ -138,7 +138,7 @@ class VoteCall implements Call {
     );
   }
 
-  settled(fate: Fate): void {
-    this.#voting.settled(fate);
+  completed(outcome: CallOutcome): void {
+    this.#voting.completed(outcome);
   }
 }

@@ -20,16 +20,16 @@ export interface Meaning {
   meaning: string;
 }
 
-/** What every figure means, in the order of the file. What is there twice is told once. */
+/** What every figure means, in the order of the file. What is there twice is explained once. */
 export function meanings(): Meaning[] {
-  const told = new Set<unknown>();
+  const explained = new Set<unknown>();
   const visit = (path: string, schema: Tree): Meaning[] => {
     const inner = schema.anyOf ? (schema.anyOf as Tree[])[0]! : schema;
     const text = schema.description ?? inner.description;
     const own = path !== '' && text !== undefined ? [{ path, meaning: String(text) }] : [];
     if (inner.items) return [...own, ...visit(`${path}[]`, inner.items as Tree)];
-    if (!inner.properties || told.has(inner.properties)) return own;
-    told.add(inner.properties);
+    if (!inner.properties || explained.has(inner.properties)) return own;
+    explained.add(inner.properties);
     const members = Object.entries(inner.properties as Record<string, Tree>);
     const prefix = path === '' ? '' : `${path}.`;
     return [...own, ...members.flatMap(([name, one]) => visit(`${prefix}${name}`, one))];

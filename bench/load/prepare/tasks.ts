@@ -5,7 +5,7 @@ export interface WorkerSetting {
   seed: string;
   /** In the data of every transaction. */
   run: string;
-  /** Empty when the server does not tell it. */
+  /** Empty when the server does not show it. */
   networkId: string;
 }
 

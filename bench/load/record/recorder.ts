@@ -5,7 +5,7 @@
 
 import type { LoadResult, Percentiles, Second } from '../result.js';
 import type { Exchange } from '../send/connection.js';
-import type { Fate, RunContext } from '../workload.js';
+import type { CallOutcome, RunContext } from '../workload.js';
 import { type Histogram, newHistogram, percentile, percentiles, record } from './histogram.js';
 import { Seconds } from './seconds.js';
 import { Tally } from './tally.js';
@@ -70,19 +70,19 @@ export class Recorder {
     this.#seconds.count('sent', exchange.sentMs);
   }
 
-  settled(exchange: Exchange, fate: Fate, atMs: number): void {
+  completed(exchange: Exchange, outcome: CallOutcome, atMs: number): void {
     const { intendedMs, sentMs, scheduled } = exchange;
     if (!this.measures(intendedMs)) return;
     const tally = this.#tally(exchange);
     const responseMs = atMs - intendedMs;
-    if (fate.kind === 'accepted') tally.accepted(responseMs, atMs - sentMs);
-    else tally.failed(fate);
+    if (outcome.kind === 'accepted') tally.accepted(responseMs, atMs - sentMs);
+    else tally.failed(outcome);
     if (!scheduled) return;
-    if (fate.kind === 'accepted') {
+    if (outcome.kind === 'accepted') {
       record(this.#halves[this.#half(intendedMs)], responseMs);
       this.#seconds.count('accepted', atMs);
       this.#seconds.response(responseMs, atMs);
-    } else if (fate.kind !== 'unfinished') {
+    } else if (outcome.kind !== 'unfinished') {
       this.#seconds.count('failed', atMs);
     }
   }

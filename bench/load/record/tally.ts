@@ -1,6 +1,6 @@
 /** What became of the requests of one kind. */
 import type { Operation } from '../result.js';
-import type { Fate } from '../workload.js';
+import type { CallOutcome } from '../workload.js';
 import { newHistogram, percentiles, record } from './histogram.js';
 
 /** Codes and reasons are the server's words: it may have no end of them. */
@@ -35,9 +35,9 @@ export class Tally {
     record(this.#service, serviceMs);
   }
 
-  failed(fate: Exclude<Fate, { kind: 'accepted' }>): void {
-    if (fate.kind === 'refused') this.#refuse(fate);
-    else this.#counts[countedAs[fate.kind]] += 1;
+  failed(outcome: Exclude<CallOutcome, { kind: 'accepted' }>): void {
+    if (outcome.kind === 'refused') this.#refuse(outcome);
+    else this.#counts[countedAs[outcome.kind]] += 1;
   }
 
   result(): Operation {
@@ -51,7 +51,7 @@ export class Tally {
     };
   }
 
-  #refuse({ status, code, reason }: Fate & { kind: 'refused' }): void {
+  #refuse({ status, code, reason }: CallOutcome & { kind: 'refused' }): void {
     const full = this.#refused.size >= KINDS_OF_REFUSAL;
     const named = full ? { status, code: '-', reason: '-' } : { status, code, reason };
     const key = Object.values(named).join(' ');

@@ -21,9 +21,9 @@ ${listing('the command that loads the server again', commandLine('load', ...opti
 ${listing('the command that compares', compare)}`;
 }
 
-/** Whatever is not usual. */
+/** Whatever is not the default. */
 function options({ asked, server, saturation }: LoadResult): string[] {
-  const usual = workloadDefaults[asked.workload];
+  const defaults = workloadDefaults[asked.workload];
   const given = (name: string, value: number, standard: number, unit = '') =>
     value === standard ? [] : [name, `${value}${unit}`];
   return [
@@ -39,8 +39,8 @@ function options({ asked, server, saturation }: LoadResult): string[] {
     '--duration',
     `${asked.duration_s}s`,
     ...given('--warmup', asked.warmup_s, loadDefaults.warmupMs / 1_000, 's'),
-    ...given('--agents', asked.agents, usual.agents),
-    ...given('--batch', asked.batch, usual.batch),
+    ...given('--agents', asked.agents, defaults.agents),
+    ...given('--batch', asked.batch, defaults.batch),
     ...given('--timeout', asked.timeout_ms, loadDefaults.timeoutMs, 'ms'),
     ...given('--finality-timeout', asked.finality_timeout_ms, loadDefaults.finalityTimeoutMs, 'ms'),
     ...given('--connections', asked.connections, loadDefaults.connections),

@@ -21,7 +21,7 @@ export function latencyTable(result: LoadResult): Html | null {
     return [operation === null ? name : `${operation}, ${name}`, shown(count), ...all.map(whole)];
   });
   const few = times.some(({ percentiles: { p999 } }) => p999 === null);
-  const note = few ? '; a p99.9 is told of 1,000 samples or more' : '';
+  const note = few ? '; p99.9 is shown from 1,000 samples on' : '';
   return table(`Times by percentile${note}`, columns, rows);
 }
 
@@ -100,12 +100,12 @@ export function probesTable(saturation: NonNullable<LoadResult['saturation']>): 
       ),
     ]),
   );
-  const told = brackets.map(({ holds, fails, unstable }, index) => {
+  const found = brackets.map(({ holds, fails, unstable }, index) => {
     const end = fails === null ? 'no rate was found that fails' : `${shown(fails)}/s fails`;
     const moved = unstable ? '; the speed of the machine moved by more than 10 % meanwhile' : '';
     return html`<p>Bracket ${index + 1}: ${shown(holds)}/s holds, ${end}${moved}.</p>\n`;
   });
-  return html`${told}<p>${
+  return html`${found}<p>${
     overlap ? 'All brackets share a rate.' : 'The brackets share no rate.'
   } The other figures of this report are of the last probe that held.</p>
 ${table('All probes', columns, rows)}`;

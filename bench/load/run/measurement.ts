@@ -6,7 +6,7 @@ import { closedLoop, openLoop } from '../send/arrivals.js';
 import type { Exchange } from '../send/connection.js';
 import { Schedule } from '../send/schedule.js';
 import { Sender } from '../send/sender.js';
-import type { Fate, RunContext, Workload } from '../workload.js';
+import type { CallOutcome, RunContext, Workload } from '../workload.js';
 
 const now = () => performance.now();
 
@@ -17,7 +17,7 @@ export class Measurement {
   readonly #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
   #recorder: Recorder;
   #schedule: Schedule | null = null;
-  #settled: () => void = () => {};
+  #completed: () => void = () => {};
   #underWay = 0;
   #loopAtStart: ReturnType<typeof performance.eventLoopUtilization> | null = null;
   #startedAt = new Date();
@@ -32,7 +32,7 @@ export class Measurement {
       timeoutMs: options.timeoutMs,
       now,
       sent: (exchange) => this.#sent(exchange),
-      settled: (exchange, fate, atMs) => this.#answered(exchange, fate, atMs),
+      completed: (exchange, outcome, atMs) => this.#answered(exchange, outcome, atMs),
       free: () => this.#schedule?.pump(),
       gone,
     });
@@ -127,7 +127,7 @@ export class Measurement {
       perS === null
         ? closedLoop(this.#options.concurrency ?? 1, begunMs, endMs)
         : openLoop(perS, begunMs, endMs);
-    this.#settled = () => arrivals.settled();
+    this.#completed = () => arrivals.completed();
     return new Schedule({
       arrivals,
       measureMs,
@@ -152,11 +152,11 @@ export class Measurement {
     this.#recorder.sent(exchange);
   }
 
-  #answered(exchange: Exchange, fate: Fate, atMs: number): void {
+  #answered(exchange: Exchange, outcome: CallOutcome, atMs: number): void {
     if (exchange.scheduled) {
       this.#underWay -= 1;
-      this.#settled();
+      this.#completed();
     }
-    this.#recorder.settled(exchange, fate, atMs);
+    this.#recorder.completed(exchange, outcome, atMs);
   }
 }

@@ -6,7 +6,7 @@ import type { LoadResult } from '../result.js';
 import type { Target } from '../server/target.js';
 import { verdictOf } from './verdict.js';
 
-export interface Finding {
+export interface Findings {
   options: LoadOptions;
   target: Target;
   recorder: Recorder;
@@ -23,41 +23,41 @@ export interface Finding {
   r: number | null;
 }
 
-export function resultOf(finding: Finding): LoadResult {
-  const { options, target, recorder, signed } = finding;
-  const measuredS = finding.measuredMs / 1000;
+export function resultOf(findings: Findings): LoadResult {
+  const { options, target, recorder, signed } = findings;
+  const measuredS = findings.measuredMs / 1000;
   const { arrivals, delivery, lag, sentPerS, ...recorded } = recorder.result(
     measuredS,
-    finding.stoppedMs,
+    findings.stoppedMs,
   );
   const targetPerS = arrivalsPerS(options);
-  const halves = finding.ended === 'complete' ? recorder.halves : null;
+  const halves = findings.ended === 'complete' ? recorder.halves : null;
   const { verdict, reasons } = verdictOf({
-    ended: finding.ended,
+    ended: findings.ended,
     targetPerS,
     sentPerS,
     acceptedPerS: arrivals.accepted_per_s,
     lagP90: lag.p90,
     lagP99: lag.p99,
     responseP99: recorder.responseAt(99),
-    utilization: finding.utilization,
+    utilization: findings.utilization,
     transactions: recorded.transactions,
-    delivery: { subscribers: finding.subscribers, ...delivery },
+    delivery: { subscribers: findings.subscribers, ...delivery },
     halves,
   });
   return {
     format: 'folkmoot-load-1',
-    started: finding.startedAt.toISOString(),
+    started: findings.startedAt.toISOString(),
     machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
     node: process.version,
-    commit: finding.commit,
+    commit: findings.commit,
     seed: options.seed,
-    r: finding.r,
+    r: findings.r,
     server: target.server,
     asked: askedOf(options),
     verdict,
-    reasons: [...finding.notes, ...reasons],
-    ended: finding.ended,
+    reasons: [...findings.notes, ...reasons],
+    ended: findings.ended,
     measured_s: measuredS,
     arrivals: {
       ...arrivals,
@@ -65,10 +65,10 @@ export function resultOf(finding: Finding): LoadResult {
       halves: halves ?? [],
     },
     ...recorded,
-    delivery: { subscribers: finding.subscribers, ...delivery },
+    delivery: { subscribers: findings.subscribers, ...delivery },
     generator: {
       lag,
-      utilization: finding.utilization,
+      utilization: findings.utilization,
       prepared_ahead: signed.preparedAhead,
       keys: signed.keys,
       messages: signed.messages,

@@ -1,4 +1,4 @@
-/** Whether the server's rate limits let a run through: told before anything is sent. */
+/** Whether the server's rate limits let a run through: checked before anything is sent. */
 import { LoadError } from '../error.js';
 import { arrivalsPerS, type LoadOptions } from '../options.js';
 import type { Target } from '../server/target.js';

@@ -90,22 +90,22 @@ class Run {
   }
 
   async measure(): Promise<void> {
-    const telling = setInterval(() => this.#tell('measured'), 1000);
+    const reporting = setInterval(() => this.#report('measured'), 1000);
     try {
       await this.#measurement.run(this.#workload);
     } finally {
-      clearInterval(telling);
+      clearInterval(reporting);
     }
   }
 
   /** Waits for answers and finality, as long as deadlines allow. */
   async drain(): Promise<void> {
-    const telling = setInterval(() => this.#tell('draining'), 1000);
+    const reporting = setInterval(() => this.#report('draining'), 1000);
     const hard = AbortSignal.timeout(this.#drainMs());
     const stop = this.#ended === 'complete' ? AbortSignal.any([this.#end.signal, hard]) : hard;
     const drained = [this.#workload.drain(stop), this.#measurement.answered(stop)];
     if (this.#ended !== 'failed') await Promise.race([Promise.all(drained), aborted(stop)]);
-    clearInterval(telling);
+    clearInterval(reporting);
     this.#measurement.abandon();
   }
 
@@ -164,7 +164,7 @@ class Run {
     return Math.max(this.#options.timeoutMs, this.#options.finalityTimeoutMs) + GRACE_MS;
   }
 
-  #tell(phase: 'measured' | 'draining'): void {
+  #report(phase: 'measured' | 'draining'): void {
     const elapsedMs = performance.now() - this.#measurement.startMs;
     const { last: second } = this.#measurement.recorder;
     const shown = phase === 'measured' && elapsedMs < 0 ? 'warm-up' : phase;

@@ -1,4 +1,4 @@
-/** What a run at a rate tells of that rate: whether it holds. */
+/** What a run at a rate shows of that rate: whether it holds. */
 import { figureOf } from '../figures/figures.js';
 import type { LoadResult, Probe } from '../result.js';
 import { worsening } from '../run/verdict.js';

@@ -1,8 +1,8 @@
 /** What an answer means: accepted only with what the interface says is in it. */
 import { isRecord, parsed } from '../json.js';
-import type { Call, Fate } from '../workload.js';
+import type { Call, CallOutcome } from '../workload.js';
 
-export function fateOf(call: Call, status: number, body: Buffer): Fate {
+export function fateOf(call: Call, status: number, body: Buffer): CallOutcome {
   const { success, data, error } = parsed(body.toString());
   if (status >= 200 && status < 300) {
     const holds = success === true && holdsWhatItMust(call, data);

@@ -5,7 +5,7 @@
 import { Fifo } from './fifo.js';
 
 export interface Arrivals {
-  /** What fell due by now is in line from now on; `due` is told when each was meant. */
+  /** What fell due by now is in line from now on; `due` gets when each was meant. */
   advance(nowMs: number, due: (intendedMs: number) => void): void;
   /** The intended time of the first that may be sent, or null when none may. */
   first(nowMs: number): number | null;
@@ -14,7 +14,7 @@ export interface Arrivals {
   /** The first in line is sent. */
   take(): void;
   /** One that was sent is answered, or given up. */
-  settled(): void;
+  completed(): void;
   /** The next time something falls due. */
   nextMs(): number;
   /** Those in line that were meant for before are dropped. */
@@ -40,7 +40,7 @@ export function openLoop(ratePerS: number, startMs: number, endMs: number): Arri
     first: () => line.peek() ?? null,
     waiting: () => line.size > 0,
     take: () => void line.shift(),
-    settled() {},
+    completed() {},
     nextMs,
     dropBefore(timeMs) {
       while ((line.peek() ?? timeMs) < timeMs) line.shift();
@@ -68,7 +68,7 @@ export function closedLoop(concurrency: number, startMs: number, endMs: number):
     take() {
       underWay += 1;
     },
-    settled() {
+    completed() {
       underWay -= 1;
     },
     nextMs: watch.nextMs,

@@ -1,6 +1,6 @@
 /**
  * One HTTP connection: one request at a time, its answer read whole. It is never retried, and once
- * given up never used again: what still comes out of it is not heard.
+ * given up never used again: what still comes out of it is ignored.
  */
 import { Client, type Dispatcher } from 'undici';
 import type { Call } from '../workload.js';

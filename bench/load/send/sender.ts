@@ -3,7 +3,7 @@
  * What is sent beside the schedule goes first: blocks that wait for votes would stop all else.
  */
 
-import type { Call, Fate } from '../workload.js';
+import type { Call, CallOutcome } from '../workload.js';
 import { fateOf } from './answer.js';
 import { Connection, type Ending, type Exchange } from './connection.js';
 import { Fifo } from './fifo.js';
@@ -14,7 +14,7 @@ export interface SenderOptions {
   timeoutMs: number;
   now: () => number;
   sent(exchange: Exchange): void;
-  settled(exchange: Exchange, fate: Fate, atMs: number): void;
+  completed(exchange: Exchange, outcome: CallOutcome, atMs: number): void;
   /** A connection is free, and nothing beside the schedule wants it. */
   free(): void;
   /** For so long nobody has listened. */
@@ -28,7 +28,7 @@ const REST_MS = 100;
 /** A server that is started anew may be away for less. */
 const GONE_MS = 2_000;
 
-const timedOut: Fate = { kind: 'timed_out' };
+const timedOut: CallOutcome = { kind: 'timed_out' };
 
 export class Sender {
   readonly #options: SenderOptions;
@@ -71,7 +71,7 @@ export class Sender {
   abandon(): void {
     const waiting = this.#beside.drain();
     for (const connection of [...this.#busy]) this.#giveUp(connection, { kind: 'unfinished' });
-    for (const { call } of waiting) call.settled({ kind: 'unfinished' });
+    for (const { call } of waiting) call.completed({ kind: 'unfinished' });
   }
 
   close(): void {
@@ -94,7 +94,7 @@ export class Sender {
     if (typeof ending === 'string') {
       connection.giveUp();
       this.#broke(ending === 'nobody');
-      this.#settle(exchange, { kind: 'broken' });
+      this.#complete(exchange, { kind: 'broken' });
     } else {
       this.#brokenInRow = 0;
       this.#awaySinceMs = null;
@@ -102,14 +102,14 @@ export class Sender {
       // Between two sweeps a late answer may come in: late it is all the same.
       const late = this.#options.now() - exchange.sentMs >= this.#options.timeoutMs;
       const { call } = exchange;
-      this.#settle(exchange, late ? timedOut : fateOf(call, ending.status, ending.body));
+      this.#complete(exchange, late ? timedOut : fateOf(call, ending.status, ending.body));
     }
     this.#refill();
   }
 
-  #settle(exchange: Exchange, fate: Fate): void {
-    this.#options.settled(exchange, fate, this.#options.now());
-    exchange.call.settled(fate);
+  #complete(exchange: Exchange, outcome: CallOutcome): void {
+    this.#options.completed(exchange, outcome, this.#options.now());
+    exchange.call.completed(outcome);
   }
 
   #broke(away: boolean): void {
@@ -121,11 +121,11 @@ export class Sender {
     if (awayMs > GONE_MS) this.#options.gone(awayMs);
   }
 
-  #giveUp(connection: Connection, fate: Fate): void {
+  #giveUp(connection: Connection, outcome: CallOutcome): void {
     const { exchange } = connection;
     connection.giveUp();
     this.#busy.delete(connection);
-    if (exchange) this.#settle(exchange, fate);
+    if (exchange) this.#complete(exchange, outcome);
   }
 
   /** Gives up what is late, and lets rested places be used again. */

@@ -4,13 +4,13 @@ import { isRecord } from '../json.js';
 import type { Asker } from './ask.js';
 
 export interface Head {
-  /** Null when the server does not tell it. */
+  /** Null when the server does not show it. */
   hash: string | null;
   height: number;
 }
 
 export interface Surroundings {
-  /** In what transactions are signed for; null when the server does not tell it. */
+  /** In what transactions are signed for; null when the server does not show it. */
   networkId: string | null;
   /** By how much the server's clock is ahead of this machine's. */
   offsetMs: number;

@@ -12,7 +12,7 @@ export interface StreamOptions {
   /** The `auth` message, signed. */
   auth: string;
   /** Takes each event as it came, once. */
-  hear(text: Buffer): void;
+  receive(text: Buffer): void;
   /** The connection ended without `close` being called. */
   onClosed(code: number): void;
 }
@@ -39,7 +39,7 @@ export class Stream {
       handshakeTimeout: OPEN_MS,
     });
     this.#socket.on('message', (text: Buffer) => {
-      if (this.#waiting === null || !this.#isAnswer(text)) options.hear(text);
+      if (this.#waiting === null || !this.#isAnswer(text)) options.receive(text);
     });
   }
 

@@ -8,7 +8,7 @@ export interface Target {
   server: LoadResult['server'];
   /** By operation, per minute; empty where it is not known. */
   perMinute: Record<string, number>;
-  /** Whether those are in force; an older server tells them before its profile's factor. */
+  /** Whether those are in force; an older server shows them before its profile's factor. */
   inForce?: boolean;
 }
 

@@ -8,7 +8,7 @@ interface Update {
   intendedMs: number;
   /** What became of it is known. */
   settled: boolean;
-  /** It was accepted, or somebody heard of it: all shall. */
+  /** It was accepted, or somebody received it: all shall. */
   due: boolean;
   /** Connected when it was sent. */
   expected: number;
@@ -25,10 +25,10 @@ interface Subscriber {
   left: number;
 }
 
-type Told = Pick<RunContext, 'now' | 'delivered' | 'deliveries'>;
+type DeliveryRecord = Pick<RunContext, 'now' | 'delivered' | 'deliveries'>;
 
 export class Deliveries {
-  readonly #told: Told;
+  readonly #record: DeliveryRecord;
   readonly #subscribers: Subscriber[];
   readonly #updates = new Map<number, Update>();
   /** Numbers of updates below were sent. */
@@ -36,15 +36,15 @@ export class Deliveries {
   /** Of the last one sent: what goes wrong later, when nothing is sent any more, is of its time. */
   #intendedMs: number;
 
-  constructor(subscribers: number, told: Told) {
-    this.#told = told;
-    this.#intendedMs = told.now();
+  constructor(subscribers: number, record: DeliveryRecord) {
+    this.#record = record;
+    this.#intendedMs = record.now();
     this.#subscribers = Array.from({ length: subscribers }, () => {
       return { connected: true, seq: 0, left: 0 };
     });
   }
 
-  /** Whether somebody connected has still to hear of something. */
+  /** Whether somebody connected has still to receive something. */
   get waits(): boolean {
     return [...this.#updates.values()].some(({ settled, due }) => !settled || due);
   }
@@ -63,8 +63,8 @@ export class Deliveries {
     this.#sent = Math.max(this.#sent, number + 1);
   }
 
-  /** Nobody needs to hear of what was not accepted; if anybody does, all shall. */
-  settled(number: number, accepted: boolean): void {
+  /** Nobody needs to receive of what was not accepted; if anybody does, all shall. */
+  completed(number: number, accepted: boolean): void {
     const update = this.#updates.get(number);
     if (!update) return;
     update.settled = true;
@@ -76,18 +76,18 @@ export class Deliveries {
   received(subscriber: number, number: number | null, seq: number | null): void {
     const inOrder = seq === null || this.#numbered(subscriber, seq);
     if (number === null || number >= this.#sent) return;
-    const nowMs = this.#told.now();
+    const nowMs = this.#record.now();
     const update = this.#updates.get(number);
     if (!update || isMarked(update, subscriber)) {
-      // Numbers that do not go up were told of already.
-      if (inOrder) this.#told.deliveries({ holes: 1 }, update?.intendedMs ?? this.#intendedMs);
+      // Numbers that do not go up were reported already.
+      if (inOrder) this.#record.deliveries({ holes: 1 }, update?.intendedMs ?? this.#intendedMs);
       return;
     }
     // It was left out before, and comes now: too late, and yet not missing.
     if (!inOrder) this.#subscribers[subscriber]!.left -= 1;
     this.#expect(update);
     mark(update, subscriber);
-    this.#told.delivered(nowMs - update.intendedMs, update.intendedMs);
+    this.#record.delivered(nowMs - update.intendedMs, update.intendedMs);
     update.missing -= 1;
     this.#forget(number, update);
   }
@@ -95,7 +95,7 @@ export class Deliveries {
   /** The server closed a connection: what it did not get is announced to be missing. */
   disconnected(subscriber: number): void {
     this.#subscribers[subscriber]!.connected = false;
-    this.#told.deliveries({ disconnects: 1 }, this.#intendedMs);
+    this.#record.deliveries({ disconnects: 1 }, this.#intendedMs);
     for (const [number, update] of this.#updates) {
       if (isMarked(update, subscriber)) continue;
       mark(update, subscriber);
@@ -109,7 +109,7 @@ export class Deliveries {
     const missing = new Uint32Array(this.#subscribers.length);
     for (const update of this.#updates.values()) {
       if (!update.due) continue;
-      this.#told.deliveries({ holes: update.missing }, update.intendedMs);
+      this.#record.deliveries({ holes: update.missing }, update.intendedMs);
       this.#subscribers.forEach((_, index) => {
         if (!isMarked(update, index)) missing[index]! += 1;
       });
@@ -117,14 +117,14 @@ export class Deliveries {
     this.#updates.clear();
     this.#subscribers.forEach(({ left }, index) => {
       const more = left - missing[index]!;
-      if (more > 0) this.#told.deliveries({ holes: more }, this.#intendedMs);
+      if (more > 0) this.#record.deliveries({ holes: more }, this.#intendedMs);
     });
   }
 
   #expect(update: Update): void {
     if (update.due) return;
     update.due = true;
-    this.#told.deliveries({ expected: update.expected }, update.intendedMs);
+    this.#record.deliveries({ expected: update.expected }, update.intendedMs);
   }
 
   /** What everybody has is over. */
@@ -137,7 +137,7 @@ export class Deliveries {
     const subscriber = this.#subscribers[index]!;
     const expected = subscriber.seq === 0 ? seq : subscriber.seq + 1;
     if (seq > expected) subscriber.left += seq - expected;
-    else if (seq < expected) this.#told.deliveries({ holes: 1 }, this.#intendedMs);
+    else if (seq < expected) this.#record.deliveries({ holes: 1 }, this.#intendedMs);
     subscriber.seq = Math.max(subscriber.seq, seq);
     return seq >= expected;
   }

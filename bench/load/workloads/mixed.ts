@@ -3,7 +3,7 @@
  * operation that cannot be sent now gets its turn later, so that the shares hold over the run.
  */
 
-import { Crew } from '../agents/crew.js';
+import { AgentPool } from '../agents/agent-pool.js';
 import { Memes } from '../agents/memes.js';
 import { Statuses } from '../agents/statuses.js';
 import { assemble } from '../chain/assembly.js';
@@ -31,32 +31,36 @@ type Means = Record<Kind, (intendedMs: number) => Call | null>;
 
 export function mixed({ rate, batch }: LoadOptions): Workload {
   const perS = (kind: Kind) => ((rate ?? GUESS_PER_S) * weights[kind]) / 100;
-  let crew: Crew | null = null;
+  let pool: AgentPool | null = null;
   let chain: Chain | null = null;
   let draw: ((intendedMs: number) => Call | null) | null = null;
   return {
     async prepare(context, progress) {
-      crew = new Crew(context, progress);
-      await crew.gather();
+      pool = new AgentPool(context, progress);
+      await pool.gather();
       const blocksPerS = (needed: number) => perS('vote') / needed;
-      chain = await assemble(crew, { arrivals: 'votes', batch, blocksPerS });
-      draw = shares(await meansOf(crew, chain, perS));
-      crew.ready();
+      chain = await assemble(pool, { arrivals: 'votes', batch, blocksPerS });
+      draw = shares(await meansOf(pool, chain, perS));
+      pool.ready();
       return { subscribers: 0 };
     },
     next: (intendedMs) => draw!(intendedMs),
     drain: async (signal) => chain?.drain(signal),
-    close: async () => crew?.close(),
-    signed: () => crew!.record.signed,
+    close: async () => pool?.close(),
+    signed: () => pool!.record.signed,
   };
 }
 
-async function meansOf(crew: Crew, chain: Chain, perS: (kind: Kind) => number): Promise<Means> {
-  const { agents, context } = crew;
+async function meansOf(
+  pool: AgentPool,
+  chain: Chain,
+  perS: (kind: Kind) => number,
+): Promise<Means> {
+  const { agents, context } = pool;
   const onReady = () => context.wake();
-  const onSettled = () => {};
-  const statuses = new Statuses(crew, { agents, perS: perS('status'), onReady, onSettled });
-  const memes = new Memes(crew, { perS: perS('meme'), onReady });
+  const onCompleted = () => {};
+  const statuses = new Statuses(pool, { agents, perS: perS('status'), onReady, onCompleted });
+  const memes = new Memes(pool, { perS: perS('meme'), onReady });
   await Promise.all([statuses.prepare(), memes.prepare()]);
   return {
     vote: (intendedMs) => chain.next(intendedMs),
@@ -110,6 +114,6 @@ function read(target: string, holds: (data: Record<string, unknown>) => boolean)
     headers: {},
     body: null,
     holds: (data) => isRecord(data) && holds(data),
-    settled: () => {},
+    completed: () => {},
   };
 }

@@ -1,5 +1,5 @@
 /** Reads alone: state, the list of agents, reputations of those who are in it. Needs no agent. */
-import type { Call, Fate, RunContext, Workload } from '../workload.js';
+import type { Call, CallOutcome, RunContext, Workload } from '../workload.js';
 
 interface ReadKind {
   /** How many of each round are of it. */
@@ -56,17 +56,18 @@ export function reads(): Workload {
 function ask(context: RunContext): Promise<unknown> {
   return new Promise((resolve) => {
     const { target, holds } = kinds[1]!;
-    const settled = (fate: Fate) => resolve(fate.kind === 'accepted' ? fate.data : null);
-    context.send(read(target([], 0), holds, settled));
+    const completed = (outcome: CallOutcome) =>
+      resolve(outcome.kind === 'accepted' ? outcome.data : null);
+    context.send(read(target([], 0), holds, completed));
   });
 }
 
 function read(
   target: string,
   holds: (data: unknown) => boolean,
-  settled: (fate: Fate) => void,
+  completed: (outcome: CallOutcome) => void,
 ): Call {
-  return { operation: 'read', method: 'GET', target, headers: {}, body: null, holds, settled };
+  return { operation: 'read', method: 'GET', target, headers: {}, body: null, holds, completed };
 }
 
 /** Ids of the agents in a list, each once; null when it is none. */

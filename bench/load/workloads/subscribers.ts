@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { authInput } from '../../../engine/protocol/signing.js';
-import { Crew } from '../agents/crew.js';
+import { AgentPool } from '../agents/agent-pool.js';
 import { Statuses } from '../agents/statuses.js';
 import type { LoadOptions } from '../options.js';
 import { signEach } from '../prepare/requests.js';
@@ -24,26 +24,26 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
   const perS = rate ?? GUESS_PER_S;
   // Each of them has one update under way at a time.
   const updaters = Math.max(8, concurrency ?? 0, Math.min(256, Math.ceil(perS / 5)));
-  let crew: Crew | null = null;
+  let pool: AgentPool | null = null;
   let statuses: Statuses | null = null;
   let deliveries: Deliveries | null = null;
   return {
     async prepare(context, progress) {
-      crew = new Crew(context, progress);
-      await crew.gather();
+      pool = new AgentPool(context, progress);
+      await pool.gather();
       // Producers: validators who never vote would be in others' way.
-      await crew.enlist(await crew.keys(agents + updaters), () => ['producer']);
-      statuses = new Statuses(crew, {
-        agents: crew.agents.slice(agents),
+      await pool.register(await pool.keys(agents + updaters), () => ['producer']);
+      statuses = new Statuses(pool, {
+        agents: pool.agents.slice(agents),
         perS,
         onReady: () => context.wake(),
-        onSettled: (number, { kind }) => deliveries?.settled(number, kind === 'accepted'),
+        onCompleted: (number, { kind }) => deliveries?.completed(number, kind === 'accepted'),
       });
       deliveries = new Deliveries(agents, context);
-      await follow(crew, { count: agents, mark: statuses.mark, deliveries });
+      await follow(pool, { count: agents, mark: statuses.mark, deliveries });
       progress(`${agents} subscribers are connected`);
       await statuses.prepare();
-      crew.ready();
+      pool.ready();
       return { subscribers: agents };
     },
     next(intendedMs) {
@@ -52,9 +52,9 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
       deliveries!.sent(update.number, intendedMs);
       return update.call;
     },
-    drain: (signal) => complete(crew!.context, deliveries!, signal),
-    close: async () => crew?.close(),
-    signed: () => crew!.record.signed,
+    drain: (signal) => complete(pool!.context, deliveries!, signal),
+    close: async () => pool?.close(),
+    signed: () => pool!.record.signed,
   };
 }
 
@@ -78,26 +78,26 @@ interface Following {
 }
 
 /** Opens a connection for each of the first agents. @throws {LoadError} when one is refused. */
-async function follow(crew: Crew, { count, mark, deliveries }: Following): Promise<void> {
-  const auths = await authsOf(crew, count);
-  const { url } = crew.context.options;
+async function follow(pool: AgentPool, { count, mark, deliveries }: Following): Promise<void> {
+  const auths = await authsOf(pool, count);
+  const { url } = pool.context.options;
   const read = readerOf(mark);
   await eachOf(auths, AT_A_TIME, async (auth, index) => {
-    let hear = (_: Buffer) => {};
+    let receive = (_: Buffer) => {};
     const onClosed = () => deliveries.disconnected(index);
-    const stream = await Stream.open({ url, auth, hear: (text) => hear(text), onClosed });
-    crew.atEnd(() => stream.cut());
+    const stream = await Stream.open({ url, auth, receive: (text) => receive(text), onClosed });
+    pool.atEnd(() => stream.cut());
     await stream.expect(topics);
     // With it a subscriber gets all there is, and can tell by the numbers when one is left out.
     const numbered = (await stream.subscribe(['outcomes'])) === 'acknowledged';
-    hear = (text) => {
+    receive = (text) => {
       const { number, seq } = read(text);
       deliveries.received(index, number, numbered ? seq : null);
     };
   });
 }
 
-async function authsOf({ agents, now, signers }: Crew, count: number): Promise<string[]> {
+async function authsOf({ agents, now, signers }: AgentPool, count: number): Promise<string[]> {
   const timestamp = new Date(now()).toISOString();
   const some = agents.slice(0, count);
   const signatures = await signEach(

@@ -20,7 +20,7 @@ const what: Record<WorkloadName, string> = {
   transactions: 'transactions, proposed and voted for until they are final',
   mixed: 'reads, votes, memes and status changes',
   reads: 'reads of the state, the agents and their reputations',
-  subscribers: 'status changes, of which all agents are told',
+  subscribers: 'status changes, which all agents receive',
 };
 
 const help = () => `
@@ -71,7 +71,7 @@ async function run(flags: LoadFlags): Promise<void> {
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const interrupt = interruption();
   const hooks = {
-    // Of a search, only its probes are told.
+    // Of a search, only its probes are shown.
     ...(flags.saturate ? { onProbe: showProbe } : showLoad(options)),
     signal: interrupt.signal,
     commit: commitHash() ?? 'unknown',

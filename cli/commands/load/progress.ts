@@ -32,10 +32,10 @@ export function showProbe(
   { rate, holds, p99, verdict, reasons, r_before, r_after }: Probe,
   bracket: number,
 ) {
-  const fate = holds ? `held, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
+  const outcome = holds ? `held, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
   const speed =
     r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
-  say(`bracket ${bracket + 1}: ${rounded(rate)} a second ${fate}${speed}`);
+  say(`bracket ${bracket + 1}: ${rounded(rate)} a second ${outcome}${speed}`);
 }
 
 const rounded = (value: number) => Math.round(value).toLocaleString('en-US');

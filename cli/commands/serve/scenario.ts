@@ -74,7 +74,7 @@ export async function servedGenesis(
 const letters = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
- * Fifty bits of chance: what is signed for one network must not hold on another that somebody
+ * Fifty random bits: what is signed for one network must not hold on another that somebody
  * started without a name.
  */
 function drawnId(): string {
@@ -83,7 +83,7 @@ function drawnId(): string {
 }
 
 /**
- * Null where no network was begun, or none that can be read: opening it tells what is wrong.
+ * Null where no network was begun, or none that can be read: opening it says what is wrong.
  * @throws {StoreError} `UNREADABLE`: the next try may find a network, of a name nobody asked for.
  */
 async function storedGenesis(path: string): Promise<Genesis | null> {

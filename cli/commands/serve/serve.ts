@@ -84,7 +84,7 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
   const server = await listen(flags, network, log);
   stopping.opened(() => server.close());
   if (await stopping.isAsked()) return;
-  tell(flags, network, server, log);
+  announce(flags, network, server, log);
   logBlocks(log, network).catch((error) => log.error(error, 'blocks are not logged any more'));
   if (wanted === null) return;
   const agents = startScenario(network, wanted, flags, log);
@@ -93,7 +93,7 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
 }
 
 /** The line on standard output, and what a person at a terminal reads. */
-function tell(
+function announce(
   flags: ServeFlags,
   network: Network,
   { url, transport, fallback }: Server,

@@ -16,7 +16,7 @@ export class Stopping {
     this.#resolve = resolve;
   });
 
-  /** Signals are heard from here on: before anything is opened, or told. */
+  /** Signals are handled from here on: before anything is opened, or printed. */
   constructor() {
     const handle = (signal: NodeJS.Signals) => {
       if (this.#by !== null) process.exit(1);

@@ -29,7 +29,7 @@ interface Finished {
 /**
  * Runs `folkmoot sim` with these arguments twice and sets the exit code: 12 when the runs differ,
  * else that of the run.
- * @param given what stands after `sim`; where runs are kept and who verifies is settled here.
+ * @param given what stands after `sim`; where runs are kept and who verifies is decided here.
  */
 export async function checkDeterminism(given: readonly string[]): Promise<void> {
   const { args, json } = passedOn(given);

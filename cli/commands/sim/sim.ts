@@ -25,12 +25,12 @@ export interface SimFlags extends ScenarioFlags {
 export function simCommand(): Command {
   const command = new Command('sim')
     .description('run scripted agents through consensus, in virtual time or on a server')
-    .argument('[file]', 'a scenario, YAML or JSON; without it a mixed town');
+    .argument('[file]', 'a scenario, YAML or JSON; without it a mixed population');
   for (const option of scenarioOptions()) command.addOption(option);
   return command
     .addOption(new Option('--policy <name>', 'how votes decide').choices(policies))
     .addOption(new Option('--weights <name>', 'what a vote weighs').choices(weightings))
-    .option('--agents <n>', 'size of the town', integer({ least: 1, most: 200_000 }))
+    .option('--agents <n>', 'size of the population', integer({ least: 1, most: 200_000 }))
     .option('--blocks <n>', 'how many blocks must close', integer({ least: 1, most: 1_000_000 }))
     .addOption(
       new Option('--verifier <name>', 'who checks signatures; off still signs, and skips the check')
@@ -115,7 +115,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
       ? await live.simulateRemote(scenario, { ...kept, url: url!, speed: flags.speed ?? 1 }, hooks)
       : await simulate(scenario, options, hooks);
     progress.stop();
-    await tell(result, flags);
+    await printResult(result, flags);
   } catch (error) {
     progress.stop();
     if (!(error instanceof Interrupted)) throw error;
@@ -130,7 +130,7 @@ function whatIsLeft(seq: number, { url, out }: SimFlags): string {
   return `entries 0 to ${seq} are durable; ${kept}`;
 }
 
-async function tell(result: SimResult, { json, out }: SimFlags): Promise<void> {
+async function printResult(result: SimResult, { json, out }: SimFlags): Promise<void> {
   if (json) printJson(result);
   else print(...(await import('./summary.js')).summary(result));
   if (out !== undefined) {

@@ -38,7 +38,7 @@ test('dictionary: every member that holds a value has a meaning, and they say so
   const known = new Map(meanings().map(({ path, meaning }) => [path, meaning]));
   const leaves: string[] = [];
   const visit = (path: string, value: unknown): void => {
-    // Told once, with the first of them.
+    // Explained once, with the first of them.
     if (/(?:response|service|latency|lag)$/.test(path) && known.has(path)) return;
     if (Array.isArray(value) && typeof value[0] === 'object') return visit(`${path}[]`, value[0]);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {

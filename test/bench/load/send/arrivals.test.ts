@@ -95,12 +95,12 @@ test('closed loop: so many at a time, each when one before it is settled', async
   expect(sent).toEqual([0, 0, 0]);
   vi.advanceTimersByTime(250);
   expect(sent).toHaveLength(3);
-  arrivals.settled();
+  arrivals.completed();
   schedule.pump();
   expect(sent).toEqual([0, 0, 0, 250]);
   vi.advanceTimersByTime(800);
   await ended;
-  arrivals.settled();
+  arrivals.completed();
   schedule.pump();
   expect(sent).toHaveLength(4);
 });

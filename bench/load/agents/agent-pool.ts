@@ -10,12 +10,12 @@ import { Supply, type SupplyPlan } from '../prepare/supply.js';
 import { Asker } from '../server/ask.js';
 import { lookAround, type Surroundings } from '../server/state.js';
 import type { RunContext } from '../workload.js';
-import { type Agent, dismiss, enlist } from './agents.js';
+import { type Agent, deregister, register } from './agents.js';
 
 /** Beside those of the run. */
 const CONNECTIONS = 64;
 
-export class Crew {
+export class AgentPool {
   readonly context: RunContext;
   readonly progress: (line: string) => void;
   readonly asker: Asker;
@@ -69,11 +69,11 @@ export class Crew {
   }
 
   /** @throws {LoadError} when one is refused. */
-  async enlist(
+  async register(
     keys: readonly string[],
     capabilitiesOf: (ordinal: number) => ('validator' | 'producer')[],
   ): Promise<void> {
-    await enlist(keys, this.agents, { ...this.#means, capabilitiesOf });
+    await register(keys, this.agents, { ...this.#means, capabilitiesOf });
   }
 
   /** Requests signed ahead, from now until the run is over. */
@@ -115,7 +115,7 @@ export class Crew {
   async close(): Promise<void> {
     this.#closed = true;
     for (const end of this.#ends) end();
-    if (this.#found && !this.context.options.keepAgents) await dismiss(this.agents, this.#means);
+    if (this.#found && !this.context.options.keepAgents) await deregister(this.agents, this.#means);
     await Promise.all([this.#found?.signers.close(), this.asker.close()]);
   }
 
