@@ -1,32 +1,23 @@
-/**
- * A CSV file, by RFC 4180 with LF line ends, whole or not at all: rows go to a part file in blocks,
- * which takes its name at the end.
- */
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+/** A CSV file, by RFC 4180 with LF line ends, whole or not at all. Rows are written in blocks. */
 import { stringify } from 'csv-stringify/sync';
-import { StoreError } from '../engine/internal.js';
+import { WholeFile } from './whole-file.js';
 
 /** Rows that wait for one write: a write costs as much as formatting some ten rows. */
 const BLOCK = 1_000;
 
 type Cell = string | number | null;
 
-export class CsvFile<R extends Record<string, Cell>> {
-  readonly #folder: string;
-  readonly #name: string;
+/** A row is a member a column, or as many cells in the order of the columns. */
+export class CsvFile<R extends Record<string, Cell> | readonly Cell[]> {
   readonly #columns: string[];
-  readonly #file: number;
-  #open = true;
+  readonly #file: WholeFile;
   #waiting: R[] = [];
 
   /** @throws {StoreError} `UNREADABLE`, as all of them, when it cannot be written. */
   constructor(folder: string, name: string, columns: readonly string[]) {
-    this.#folder = folder;
-    this.#name = name;
     this.#columns = [...columns];
-    this.#file = this.#try(() => openSync(this.#part, 'w'));
-    this.#write(`${columns.join(',')}\n`);
+    this.#file = new WholeFile(folder, name);
+    this.#file.write(stringify([this.#columns]));
   }
 
   add(row: R): void {
@@ -38,55 +29,26 @@ export class CsvFile<R extends Record<string, Cell>> {
   finishWith(rows: Iterable<R>): void {
     try {
       for (const row of rows) this.add(row);
+      this.finish();
     } catch (error) {
       this.abandon();
       throw error;
     }
-    this.finish();
   }
 
   finish(): void {
     this.#flush();
-    this.#try(() => {
-      this.#close();
-      renameSync(this.#part, join(this.#folder, this.#name));
-    });
+    this.#file.finish();
   }
 
   /** Leaves nothing behind; after `finish` there is nothing to leave. */
   abandon(): void {
-    this.#close();
-    rmSync(this.#part, { force: true });
-  }
-
-  #close(): void {
-    if (this.#open) closeSync(this.#file);
-    this.#open = false;
-  }
-
-  get #part(): string {
-    return join(this.#folder, `.${this.#name}.part`);
+    this.#file.abandon();
   }
 
   #flush(): void {
     if (this.#waiting.length === 0) return;
-    this.#write(stringify(this.#waiting, { columns: this.#columns }));
+    this.#file.write(stringify(this.#waiting, { columns: this.#columns }));
     this.#waiting = [];
-  }
-
-  #write(text: string): void {
-    const bytes = Buffer.from(text);
-    this.#try(() => {
-      for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done);
-    });
-  }
-
-  #try<T>(what: () => T): T {
-    try {
-      return what();
-    } catch (cause) {
-      const why = (cause as Error).message;
-      throw new StoreError('UNREADABLE', `${this.#name} cannot be written: ${why}`, { cause });
-    }
   }
 }

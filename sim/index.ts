@@ -47,7 +47,7 @@ export {
   type RemoteOptions,
   simulateRemote,
 } from './run/live/index.js';
-export type { Broken, SimResult, Verdict } from './run/result.js';
+export type { SimResult, Verdict } from './run/result.js';
 export { Interrupted, type SimHooks, type SimOptions, simulate } from './run/simulate.js';
 export { usualScenario } from './scenario/default.js';
 export { ScenarioError } from './scenario/problem.js';
@@ -80,3 +80,4 @@ export {
   sweep,
 } from './sweep/index.js';
 export { RemoteError } from './world/gateway/gateway.js';
+export type { RuleViolation } from './world/virtual/watch.js';

@@ -56,6 +56,32 @@ export class Streams {
   }
 }
 
+/** The numbers from 0 to below `count`, each once, in an order of the stream's (Fisher, Yates). */
+export function shuffled(count: number, stream: Stream): Uint32Array {
+  const order = Uint32Array.from({ length: count }, (_, index) => index);
+  for (let last = count - 1; last > 0; last -= 1) swap(order, last, stream.int(last + 1));
+  return order;
+}
+
+/**
+ * Some of several, each at most once: the first steps of a shuffle, from the front. (From the end,
+ * as `shuffled` goes, the same draws would give others.)
+ */
+export function sampled<T>(from: readonly T[], count: number, stream: Stream): T[] {
+  const pool = [...from];
+  const size = Math.min(count, pool.length);
+  for (let index = 0; index < size; index += 1) {
+    swap(pool, index, index + stream.int(pool.length - index));
+  }
+  return pool.slice(0, size);
+}
+
+function swap<T>(list: { [index: number]: T }, a: number, b: number): void {
+  const moved = list[a]!;
+  list[a] = list[b]!;
+  list[b] = moved;
+}
+
 /** A 32-bit hash of a few integers (the finalizer of MurmurHash3): chance without state. */
 export function mix(...values: readonly number[]): number {
   let hash = 0x9e3779b9;

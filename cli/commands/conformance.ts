@@ -2,9 +2,9 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { Command } from 'commander';
 import type { Comparison } from '../../sim/index.js';
-import { showCount } from '../output/count-progress.js';
 import { exitCodes, UsageError } from '../output/exit.js';
 import { print, printJson } from '../output/output.js';
+import { showCount } from '../output/progress.js';
 
 interface Flags {
   out?: string;

@@ -49,7 +49,7 @@ Examples:
 async function run(flags: Flags): Promise<void> {
   const { seeds, first, jobs, minutes } = flags;
   const { swarm } = await import('../../sim/swarm/index.js');
-  const { showCount } = await import('../output/count-progress.js');
+  const { showCount } = await import('../output/progress.js');
   say(`folkmoot swarm: ${first} to ${first + seeds - 1}, ${jobs} at a time`);
   const interrupt = interruption();
   const progress = showCount(seeds, 'scenarios');

@@ -64,7 +64,7 @@ async function run(file: string, flags: Flags): Promise<void> {
   const each = `${cells} cells, ${sweep.replicates} runs each`;
   say(`folkmoot sweep ${file}: ${each}, ${flags.jobs} at a time, in ${out}`);
   const interrupt = interruption();
-  const { showCount } = await import('../output/count-progress.js');
+  const { showCount } = await import('../output/progress.js');
   const progress = showCount(runs, 'runs');
   let result: SweepResult;
   try {

@@ -1,42 +1,84 @@
-/** How far a run is, on standard error: a bar on a terminal, a line a tenth elsewhere. */
+/** How far something is, on standard error: a bar on a terminal, a line each tenth elsewhere. */
 import { Presets, SingleBar } from 'cli-progress';
 import type { Progress } from '../../sim/index.js';
-import { BAR } from './count-progress.js';
 import { canRedraw, say } from './output.js';
 
-export interface ProgressDisplay {
-  update(progress: Progress): void;
+export interface ProgressDisplay<T> {
+  update(at: T): void;
   stop(): void;
 }
 
-export function showProgress(): ProgressDisplay {
-  return canRedraw() ? bar() : lines();
+interface Shown<T> {
+  /** `done` of the last update. */
+  total: number;
+  done(at: T): number;
+  /** What stands beside the bar, as cli-progress formats it, and its own fields. */
+  beside: string;
+  fields(at: T): object;
+  /** Shown before anything is done; left out, nothing is. */
+  first?: T;
+  /** In place of the bar; null for none. */
+  line(at: T, tenth: number): string | null;
 }
 
-function bar(): ProgressDisplay {
-  const format = ' {bar} {percentage}% | {closed} blocks | {votes} votes | {duration_formatted}';
-  const shown = new SingleBar(
-    { format, stream: process.stderr, barsize: BAR },
+/** Of a run: what its blocks and votes are. */
+export function showProgress(): ProgressDisplay<Progress> {
+  return show<Progress>({
+    total: 1,
+    done: ({ done }) => done,
+    beside: '{percentage}% | {closed} blocks | {votes} votes | {duration_formatted}',
+    fields: ({ closed, votes }) => ({ closed, votes }),
+    first: { done: 0, closed: 0, votes: 0, virtualMs: 0, seq: 0, digest: '' },
+    line: ({ closed, votes, seq, digest }, tenth) => {
+      if (tenth === 0) return null;
+      // After a crash the log holds at least that. A run on a server has no digest: the log is
+      // not its own.
+      const durable = digest === '' ? '' : `, durable to entry ${seq} digest ${digest}`;
+      return `${tenth}0 %: ${closed} blocks, ${votes} votes${durable}`;
+    },
+  });
+}
+
+/** Of many things: how many are done. @param what is counted, in the plural. */
+export function showCount(total: number, what: string): ProgressDisplay<number> {
+  return show<number>({
+    total,
+    done: (count) => count,
+    beside: `{value}/{total} ${what} | {eta_formatted} left`,
+    fields: () => ({}),
+    line: (count) => `${count}/${total} ${what}`,
+  });
+}
+
+const show = <T>(shown: Shown<T>): ProgressDisplay<T> => (canRedraw() ? bar(shown) : lines(shown));
+
+/** Columns of the bar itself: what stands beside it needs the rest of a narrow terminal. */
+const BAR = 24;
+
+function bar<T>({ total, done, beside, fields, first }: Shown<T>): ProgressDisplay<T> {
+  const drawn = new SingleBar(
+    { format: ` {bar} ${beside}`, stream: process.stderr, etaBuffer: 50, barsize: BAR },
     Presets.shades_classic,
   );
-  shown.start(1, 0, { closed: 0, votes: 0 });
-  return {
-    update: ({ done, closed, votes }) => shown.update(done, { closed, votes }),
-    stop: () => shown.stop(),
+  let started = false;
+  const update = (at: T) => {
+    if (started) drawn.update(done(at), fields(at));
+    else drawn.start(total, done(at), fields(at));
+    started = true;
   };
+  if (first !== undefined) update(first);
+  return { update, stop: () => drawn.stop() };
 }
 
-/** Each line names what is durable by then: after a crash the log holds at least that. */
-function lines(): ProgressDisplay {
-  let tenths = 0;
+function lines<T>({ total, done, line }: Shown<T>): ProgressDisplay<T> {
+  let tenths = -1;
   return {
-    update({ done, closed, votes, seq, digest }) {
-      const reached = Math.floor(10 * done);
+    update(at) {
+      const reached = Math.floor((10 * done(at)) / total);
       if (reached === tenths) return;
       tenths = reached;
-      // A run on a server has no digest: the log is not its own.
-      const durable = digest === '' ? '' : `, durable to entry ${seq} digest ${digest}`;
-      say(`${reached}0 %: ${closed} blocks, ${votes} votes${durable}`);
+      const text = line(at, reached);
+      if (text !== null) say(text);
     },
     stop() {},
   };

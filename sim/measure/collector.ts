@@ -3,14 +3,9 @@
  * vote the same however many there were; keeps agents and blocks, never votes.
  */
 import type { CommandKind, Decision, Event, EventData } from '../../engine/internal.js';
+import type { ContentNote, DecisionNote } from '../agents/port/notes.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import type {
-  ContentNote,
-  DecisionNote,
-  Observer,
-  RefusedWhy,
-  Traffic,
-} from '../world/observer.js';
+import type { Observer, RefusedWhy, Traffic } from '../world/observer.js';
 import { Activity } from './collect/activity.js';
 import { Agreement } from './collect/agreement.js';
 import { Alliances } from './collect/alliances.js';

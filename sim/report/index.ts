@@ -1,5 +1,5 @@
 /** Reports: one HTML file out of what a run or a sweep has left in its folder. */
-import { writeText } from '../run/output.js';
+import { writeWhole } from '../../report/whole-file.js';
 
 /**
  * Writes report.html of a kept run. Drawing is loaded when it is needed: most runs draw nothing.
@@ -7,7 +7,7 @@ import { writeText } from '../run/output.js';
  */
 export async function writeRunReport(folder: string): Promise<void> {
   const { runReport } = await import('./run.js');
-  await writeText(folder, 'report.html', await runReport(folder));
+  writeWhole(folder, 'report.html', await runReport(folder));
 }
 
 /**
@@ -16,5 +16,5 @@ export async function writeRunReport(folder: string): Promise<void> {
  */
 export async function writeSweepReport(folder: string): Promise<void> {
   const { sweepReport } = await import('./sweep.js');
-  await writeText(folder, 'report.html', await sweepReport(folder));
+  writeWhole(folder, 'report.html', await sweepReport(folder));
 }

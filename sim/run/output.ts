@@ -2,10 +2,10 @@
  * What a kept run leaves in its folder: network/, scenario.json, summary.json and the tables. Every
  * file is whole or not there; summary.json comes last, so a folder that has it is complete.
  */
-import { readdir, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { crashPoint, makeFolder, StoreError } from '../../engine/internal.js';
+import { crashPoint } from '../../engine/internal.js';
 import { CsvFile } from '../../report/csv-file.js';
+import { prepareFolder } from '../../report/folder.js';
+import { writeWhole } from '../../report/whole-file.js';
 import { type Row, type TableName, tables } from '../measure/dictionary.js';
 import type { Finished } from '../measure/finish.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -35,26 +35,9 @@ export interface Tables {
 
 /**
  * Makes the folder. One that holds a run already is refused: a run begins at genesis.
- * @param names what will be written.
  * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
  */
-export async function prepareOutput(
-  folder: string,
-  names: readonly string[] = kept,
-): Promise<void> {
-  try {
-    makeFolder(folder);
-    const there = await readdir(folder);
-    if (!names.some((name) => there.includes(name))) return;
-  } catch (cause) {
-    const why = (cause as Error).message;
-    throw new StoreError('UNREADABLE', `the output folder cannot be used: ${why}`, { cause });
-  }
-  throw new StoreError(
-    'OTHER_NETWORK',
-    `${folder} holds a run already; expected a new or empty folder`,
-  );
-}
+export const prepareOutput = (folder: string): Promise<void> => prepareFolder(folder, kept);
 
 /** @throws {StoreError} `UNREADABLE`, as its functions, when votes.csv cannot be written. */
 export function openTables(folder: string, scenario: Pick<Scenario, 'measure'>): Tables {
@@ -78,26 +61,11 @@ export async function writeResult(
   open(folder, 'agents.csv').finishWith(rows['agents.csv']);
   open(folder, 'groups.csv').finishWith(rows['groups.csv']);
   open(folder, 'series.csv').finishWith(rows['series.csv']);
-  await writeText(folder, 'scenario.json', `${JSON.stringify(result.scenario, null, 2)}\n`);
-  await writeText(folder, 'summary.json', `${JSON.stringify(result, null, 2)}\n`);
+  writeWhole(folder, 'scenario.json', `${JSON.stringify(result.scenario, null, 2)}\n`);
+  writeWhole(folder, 'summary.json', `${JSON.stringify(result, null, 2)}\n`);
 }
 
 /** Columns in the order of the dictionary. */
 function open<T extends TableName>(folder: string, name: T): CsvFile<Row<T>> {
   return new CsvFile(folder, name, Object.keys(tables[name]));
-}
-
-/**
- * Whole or not at all: a reader never sees half a file.
- * @throws {StoreError} `UNREADABLE`
- */
-export async function writeText(folder: string, name: string, text: string): Promise<void> {
-  const temporary = join(folder, `.${name}.part`);
-  try {
-    await writeFile(temporary, text);
-    await rename(temporary, join(folder, name));
-  } catch (cause) {
-    const why = (cause as Error).message;
-    throw new StoreError('UNREADABLE', `${name} cannot be written: ${why}`, { cause });
-  }
 }

@@ -3,18 +3,10 @@ import type { VerifierKind } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
 import type { Measures } from '../measure/dictionary.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import type { RuleViolation } from '../world/virtual/watch.js';
 
 /** `safety`: the auditor saw the network break one of its own rules. */
 export type Verdict = 'pass' | 'no_progress' | 'safety';
-
-/** A rule that was broken, as the auditor says it. */
-export interface Broken {
-  at: number;
-  rule: string;
-  actor: string;
-  expected: string;
-  found: string;
-}
 
 /** summary.json of a kept run. */
 export interface SimResult extends Partial<Provenance> {
@@ -28,7 +20,7 @@ export interface SimResult extends Partial<Provenance> {
   speed?: number;
   verifier: VerifierKind | 'server';
   verdict: Verdict;
-  broken: Broken | null;
+  broken: RuleViolation | null;
   /** Both are '' for a run on a server: its log is there, and others write to it too. */
   digest: string;
   log_digest: string;

@@ -15,19 +15,16 @@ import {
 import { agentId } from '../../engine/protocol/signing.js';
 import type { Provenance } from '../../report/provenance.js';
 import { Auditor } from '../audit/index.js';
-import { Collector } from '../measure/collector.js';
-import { mix, Streams } from '../rng.js';
+import { Collector } from '../measure/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { Faults } from '../world/links/faults.js';
-import { graphOf } from '../world/links/graph.js';
-import { Links } from '../world/links/links.js';
 import { Quotas } from '../world/virtual/quotas.js';
 import { LocalWorld } from '../world/virtual/world.js';
-import { begin, castOf, measured } from './cast.js';
+import { assemble } from './assemble.js';
 import { Ending, type Progress } from './ending.js';
 import { genesisOf } from './genesis.js';
-import type { Tables } from './output.js';
+import { type Keeper, keeping, prepare } from './keep.js';
 import type { SimResult } from './result.js';
+import { type NetworkFigures, resultOf } from './summary.js';
 
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
 const START_MS = 1_735_689_600_000;
@@ -79,22 +76,19 @@ export async function simulate(
 ): Promise<SimResult> {
   const started = performance.now();
   const { out } = options;
+  const wanted = { scenario, options, hooks, started };
   if (out !== undefined) {
-    const { prepareOutput } = await tableWriter();
-    await prepareOutput(out);
-    return run({ scenario, options, hooks, started, path: join(out, 'network') });
+    await prepare(out);
+    return run({ ...wanted, path: join(out, 'network') });
   }
-  if (options.store === 'memory') return run({ scenario, options, hooks, started, path: null });
+  if (options.store === 'memory') return run({ ...wanted, path: null });
   const folder = await temporaryFolder();
   try {
-    return await run({ scenario, options, hooks, started, path: join(folder, 'network') });
+    return await run({ ...wanted, path: join(folder, 'network') });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
-
-/** Loaded where something is kept. */
-const tableWriter = () => import('./output.js');
 
 /** @throws {StoreError} `UNREADABLE` */
 async function temporaryFolder(): Promise<string> {
@@ -133,7 +127,8 @@ async function run(wanted: Wanted): Promise<SimResult> {
       },
     });
     try {
-      return await runOn(network, { ...wanted, clock, verifier, kind });
+      const seed = options.seed ?? scenario.seed;
+      return await runOn(network, { ...wanted, seed, clock, verifier, kind });
     } finally {
       // A commit that failed has been told already, as the cause.
       await network.close().catch(() => {});
@@ -146,33 +141,42 @@ async function run(wanted: Wanted): Promise<SimResult> {
 }
 
 interface Running extends Wanted {
+  seed: string;
   clock: VirtualClock;
   verifier: Verifier;
   kind: VerifierKind;
 }
 
 async function runOn(network: Network, running: Running): Promise<SimResult> {
-  const { out } = running.options;
-  const tables = out === undefined ? null : (await tableWriter()).openTables(out, running.scenario);
-  try {
-    return await runWith(network, running, tables);
-  } catch (error) {
-    tables?.abandon();
-    throw error;
-  }
+  const { scenario, options, hooks } = running;
+  return keeping(options.out, scenario, async (keeper) => {
+    const assembly = await assembleOn(network, running, keeper);
+    const { world, observer: collector, faults } = assembly;
+    const ending = new Ending(scenario, collector, faults, START_MS);
+    await runToEnd(network, hooks, world, ending);
+    await network.durable;
+    world.finish();
+    const finished = collector.finish(network.read, world.now);
+    const end = {
+      seed: running.seed,
+      scenario,
+      modules: assembly.modules,
+      verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
+      broken: world.broken,
+      refusals: world.refusals,
+      finished,
+      startMs: START_MS,
+      endMs: world.now,
+      wallMs: performance.now() - running.started,
+      made: hooks.made,
+    };
+    const result = resultOf(end, figuresOf(network, running));
+    await keeper.keep(result, finished);
+    return result;
+  });
 }
 
-async function runWith(
-  network: Network,
-  running: Running,
-  tables: Tables | null,
-): Promise<SimResult> {
-  const { scenario, options, hooks } = running;
-  const seed = options.seed ?? scenario.seed;
-  const { agents, modules } = await castOf(scenario, seed, options.folder);
-  const { world, collector, faults } = worldOf(network, running, agents, seed, tables);
-  begin(agents, world, faults, seed);
-  const ending = new Ending(scenario, collector, faults, START_MS);
+async function runToEnd(network: Network, hooks: SimHooks, world: LocalWorld, ending: Ending) {
   while (!ending.reached(world.now) && !world.broken) {
     if (hooks.signal?.aborted) {
       await network.durable;
@@ -182,56 +186,29 @@ async function runWith(
     if (!goes || ending.stalled(world.now)) break;
     if (hooks.onProgress) ending.tell(world.now, network.read.position, hooks.onProgress);
   }
-  await network.durable;
-  world.finish();
-  const finished = collector.finish(network.read, world.now);
-  const result: SimResult = {
-    seed,
-    scenario,
-    modules,
-    verifier: running.kind,
-    verdict: world.broken ? 'safety' : ending.verdict(world.now),
-    broken: world.broken,
-    refused: Object.fromEntries([...world.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
-    measures: finished.measures,
-    ...figures(network, running, collector.counts.votes, world.now),
-    ...(hooks.made ?? {}),
-  };
-  tables?.finish();
-  if (options.out !== undefined) {
-    await (await tableWriter()).writeResult(options.out, result, finished);
-  }
-  return result;
 }
 
-function worldOf(
-  network: Network,
-  { scenario, options, hooks, clock }: Running,
-  agents: Awaited<ReturnType<typeof castOf>>['agents'],
-  seed: string,
-  tables: Tables | null,
-) {
-  const streams = new Streams(seed);
-  const seedNumber = mix(streams.of('world', 'latency').int(2 ** 31));
-  const faults = new Faults(scenario, seed, START_MS);
-  const collector = new Collector(scenario, measured(agents), START_MS, tables?.onRow);
-  const world = new LocalWorld({
+function assembleOn(network: Network, running: Running, { onRow }: Keeper) {
+  const { scenario, options, hooks, clock, seed } = running;
+  const { genesis } = network;
+  return assemble({
     scenario,
-    networkId: network.genesis.network_id,
-    agents,
-    neighbours: graphOf(scenario, streams.of('world', 'graph')),
-    faults,
-    links: new Links(scenario.links, seedNumber, faults),
-    seedNumber,
-    startMs: START_MS,
-    observer: collector,
-    network,
-    clock,
-    quotas: scenario.limits === 'off' ? null : quotasOf(network, scenario.limits, clock),
-    watch: options.audit === false ? null : new Auditor(network.genesis),
-    ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
+    seed,
+    folder: options.folder,
+    networkId: genesis.network_id,
+    seq: 0,
+    startMs: () => START_MS,
+    observerOf: (agents, startMs) => new Collector(scenario, agents, startMs, onRow),
+    worldOf: (society) =>
+      new LocalWorld({
+        ...society,
+        network,
+        clock,
+        quotas: scenario.limits === 'off' ? null : quotasOf(network, scenario.limits, clock),
+        watch: options.audit === false ? null : new Auditor(genesis),
+        ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
+      }),
   });
-  return { world, collector, faults };
 }
 
 function quotasOf(network: Network, profile: 'spec', clock: VirtualClock): Quotas {
@@ -240,19 +217,15 @@ function quotasOf(network: Network, profile: 'spec', clock: VirtualClock): Quota
   return new Quotas(profile, clock.now, reputationOf);
 }
 
-function figures(network: Network, running: Running, votes: number, now: number) {
+function figuresOf(network: Network, running: Running): NetworkFigures {
   const { seq, event_seq, digest, log_digest } = network.read.position;
-  const wallMs = performance.now() - running.started;
   return {
+    verifier: running.kind,
     digest,
     log_digest,
     entries: seq + 1,
     events: event_seq,
     verified: running.verifier.stats.verified,
     commits: network.stats.commits,
-    virtual_ms: now - START_MS,
-    wall_ms: Math.round(wallMs),
-    votes_per_s: Math.round((votes * 1000) / wallMs),
-    peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
   };
 }

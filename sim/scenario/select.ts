@@ -1,6 +1,6 @@
 /** Whom a fault hits: the agents that its selectors name, drawn by the seed where they draw. */
 
-import { Streams } from '../rng.js';
+import { Streams, sampled } from '../rng.js';
 import { groupSizes } from './population.js';
 import type { Selector } from './schema/faults.js';
 import type { Scenario } from './schema/scenario.js';
@@ -19,12 +19,7 @@ export function selected(
     const { count, share } = selector;
     const wanted = count ?? Math.floor(pool.length * (share ?? 1) + 1e-9);
     const stream = streams.of('world', `fault/${fault}/${place}`);
-    // The first steps of a Fisher-Yates shuffle.
-    for (let index = 0; index < Math.min(wanted, pool.length); index += 1) {
-      const other = index + stream.int(pool.length - index);
-      [pool[index], pool[other]] = [pool[other]!, pool[index]!];
-      hit.add(pool[index]!);
-    }
+    for (const member of sampled(pool, wanted, stream)) hit.add(member);
   }
   return [...hit].sort((a, b) => a - b);
 }

@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder, makeFolder, StoreError } from '../../engine/internal.js';
-import { removeParts, syncFolder, writeWhole } from '../../report/files.js';
+import { syncFolder } from '../../report/folder.js';
 import type { Provenance } from '../../report/provenance.js';
+import { removeParts, writeWhole } from '../../report/whole-file.js';
 import { jsonDifference } from '../compare/index.js';
 import type { Plan } from './plan.js';
 import type { RunRecord } from './record.js';
@@ -54,8 +55,9 @@ export class SweepFolder {
     return this.#there[run] === 1;
   }
 
-  async save(record: RunRecord): Promise<void> {
-    await writeWhole(this.#fileOf(record.run), `${JSON.stringify(record, null, 2)}\n`);
+  save(record: RunRecord): void {
+    const name = join('runs', `${record.run}.json`);
+    writeWhole(this.path, name, `${JSON.stringify(record, null, 2)}\n`);
     this.#note(record.run);
   }
 
@@ -89,7 +91,7 @@ export class SweepFolder {
     } else if (existsSync(runs)) {
       throw new SweepError(`${this.path} holds runs of something else; expected a new folder`);
     } else {
-      await writeWhole(file, `${JSON.stringify(head, null, 2)}\n`);
+      writeWhole(this.path, 'sweep.json', `${JSON.stringify(head, null, 2)}\n`);
     }
     makeFolder(runs);
     await syncFolder(this.path);

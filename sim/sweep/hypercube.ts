@@ -3,7 +3,7 @@
  * each stratum is sampled once, in an order of its own (McKay, Beckman and Conover 1979).
  */
 
-import { type Stream, Streams } from '../rng.js';
+import { type Stream, Streams, shuffled } from '../rng.js';
 import type { Factor } from '../scenario/schema/sweep.js';
 
 export type FactorValue = NonNullable<Factor['values']>[number];
@@ -32,17 +32,6 @@ function isEven({ values, from = 0, to = 0, whole = false }: Factor, samples: nu
 
 /** From 0 to below 1. */
 const unit = (chance: Stream): number => chance.int(2 ** 32) / 2 ** 32;
-
-function shuffled(count: number, chance: Stream): Uint32Array {
-  const order = Uint32Array.from({ length: count }, (_, index) => index);
-  for (let last = count - 1; last > 0; last -= 1) {
-    const other = chance.int(last + 1);
-    const moved = order[last]!;
-    order[last] = order[other]!;
-    order[other] = moved;
-  }
-  return order;
-}
 
 /** `place` runs from 0 to below 1 over the factor's range, or over its values in their order. */
 function valueAt({ values, from = 0, to = 0, whole }: Factor, place: number): FactorValue {

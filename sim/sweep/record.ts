@@ -2,8 +2,9 @@
 
 import type { Measures } from '../measure/dictionary.js';
 import { brokenText, type Outcome } from '../run/jobs/index.js';
-import type { Broken, Verdict } from '../run/result.js';
+import type { Verdict } from '../run/result.js';
 import type { Sweep } from '../scenario/schema/sweep.js';
+import type { RuleViolation } from '../world/virtual/watch.js';
 import { columnOf } from './design.js';
 import type { FactorValue } from './hypercube.js';
 import type { SweepTask } from './plan.js';
@@ -19,7 +20,7 @@ export interface RunRecord {
   verdict: Verdict | 'error';
   digest: string | null;
   log_digest: string | null;
-  broken: Broken | null;
+  broken: RuleViolation | null;
   error: { kind: 'scenario' | 'crash'; message: string } | null;
   entries: number | null;
   events: number | null;

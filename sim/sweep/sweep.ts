@@ -71,12 +71,12 @@ async function runMissing(folder: SweepFolder, plan: Plan, options: SweepOptions
       ...(jobs === undefined ? {} : { jobs }),
       ...(wallMs === undefined ? {} : { wallMs }),
       ...(signal === undefined ? {} : { signal }),
-      onDone: async (task, outcome) => {
+      onDone: (task, outcome) => {
         const record = recordOf(plan.sweep, task, outcome);
         const failure = failureOf(record);
         // Not kept: what is resumed later runs it again, and ends there again or goes past it.
         if (failure && onError === 'stop') failures.push(failedRun(plan, task, failure));
-        else await folder.save(record);
+        else folder.save(record);
         options.onProgress?.(folder.count, plan.runs);
       },
     },
@@ -110,7 +110,7 @@ function unfinished(folder: SweepFolder, plan: Plan, failed: FailedRun | null): 
 async function finish(folder: SweepFolder, plan: Plan): Promise<SweepResult> {
   const verdicts = noVerdicts();
   let failed: FailedRun | null = null;
-  await writeTables(folder, plan, (record) => {
+  writeTables(folder, plan, (record) => {
     verdicts[record.verdict] += 1;
     const failure = failureOf(record);
     if (!failure || failed) return;

@@ -1,7 +1,5 @@
 /** runs.csv and summary.csv, made in one pass each over the finished runs, in their order. */
-import { join } from 'node:path';
-import { stringify } from 'csv-stringify/sync';
-import { writeWhole } from '../../report/files.js';
+import { CsvFile } from '../../report/csv-file.js';
 import { type MeasureName, measures, type sweepTables } from '../measure/dictionary.js';
 import { columnOf } from './design.js';
 import type { SweepFolder } from './folder.js';
@@ -20,13 +18,16 @@ const figures = ['n', 'mean', 'sd', 'low', 'high'] as const satisfies Column<'su
 type Cell = string | number | null;
 
 /** @param each is shown every record on the way. */
-export async function writeTables(
+export function writeTables(
   folder: SweepFolder,
   plan: Plan,
   each: (record: RunRecord) => void,
-): Promise<void> {
-  await writeTable(join(folder.path, 'runs.csv'), runRows(folder, plan, each));
-  await writeTable(join(folder.path, 'summary.csv'), summaryRows(folder, plan));
+): void {
+  const varied = plan.sweep.factors.map(columnOf);
+  const runs = [...runLead, ...varied, ...measureNames, ...runEnd];
+  new CsvFile(folder.path, 'runs.csv', runs).finishWith(runRows(folder, plan, each));
+  const summary = ['cell', ...varied, 'measure', ...figures];
+  new CsvFile(folder.path, 'summary.csv', summary).finishWith(summaryRows(folder, plan));
 }
 
 function* runRows(
@@ -35,7 +36,6 @@ function* runRows(
   each: (record: RunRecord) => void,
 ): Generator<Cell[]> {
   const columns = sweep.factors.map(columnOf);
-  yield [...runLead, ...columns, ...measureNames, ...runEnd];
   for (let run = 1; run <= runs; run += 1) {
     const record = folder.read(run);
     each(record);
@@ -49,7 +49,6 @@ function* runRows(
 /** A run that failed says nothing about its cell: what it measured is in runs.csv only. */
 function* summaryRows(folder: SweepFolder, { sweep, runs }: Plan): Generator<Cell[]> {
   const columns = sweep.factors.map(columnOf);
-  yield ['cell', ...columns, 'measure', ...figures];
   for (let first = 1; first <= runs; first += sweep.replicates) {
     const samples = measureNames.map((name) => ({ name, sample: new Sample() }));
     const { cell, values } = folder.read(first);
@@ -67,20 +66,4 @@ function* summaryRows(folder: SweepFolder, { sweep, runs }: Plan): Generator<Cel
       yield [cell, ...shown, name, ...figures.map((figure) => statistics[figure])];
     }
   }
-}
-
-/** Rows that are written together. */
-const CHUNK = 256;
-
-async function writeTable(path: string, rows: Iterable<Cell[]>): Promise<void> {
-  await writeWhole(path, async (file) => {
-    let chunk: Cell[][] = [];
-    for (const row of rows) {
-      chunk.push(row);
-      if (chunk.length < CHUNK) continue;
-      await file.write(stringify(chunk));
-      chunk = [];
-    }
-    await file.write(stringify(chunk));
-  });
 }

@@ -4,7 +4,6 @@
  * and its deadlines stay what they are.
  */
 import type { CommandKind, Event, EventData } from '../../engine/internal.js';
-import { settle } from '../agents/handle.js';
 import { soundness } from '../agents/port/content.js';
 import type { Answer, Door } from './gateway/gateway.js';
 import type { SocietyOptions } from './society/options.js';
@@ -121,12 +120,12 @@ export class LiveWorld extends Society {
     const known =
       'data' in answer || ('refusal' in answer && answer.refusal.reason === 'AGENT_EXISTS');
     if (agent.joined || !known) return;
-    settle(agent, this, this.now);
+    this.#options.behaviour.registered(agent, this, this.now);
     const status = 'data' in answer && 'status' in answer.data ? answer.data.status : 'active';
     if (status === 'active') return;
     // It was away when that run ended.
     agent.onBreak = true;
-    this.wake(from, this.now, { what: 'return' });
+    this.schedule(from, this.now, { type: 'return' });
   }
 
   /** Until the network ends, or the first event after the world has. */

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import { measures as dictionary, type SimResult } from 'folkmoot/sim';
-import { Collector, openTables, prepareOutput, writeResult } from '../../dist/sim/measure/index.js';
+import { Collector } from '../../dist/sim/measure/index.js';
+import { openTables, prepareOutput, writeResult } from '../../dist/sim/run/output.js';
 import { foundTown, START_MS } from '../engine/helpers.js';
 import { agentsIn, eventsOf, timeOf } from '../sim/measure/fixture.js';
 

@@ -10,6 +10,11 @@ const floors: Record<string, string> = {
   bench: 'raw load fixtures servers clients cases',
   'bench/load':
     'server send prepare record agents chain workloads run figures saturate report files index.ts',
+  sim:
+    'rng.ts scenario agents world audit measure run ' +
+    'compare conformance report sweep swarm index.ts',
+  'sim/agents': 'keys.ts port actions strategies script create.ts behaviour.ts',
+  'sim/world': 'observer.ts links gateway society virtual live.ts',
   cli: 'output options commands main.ts',
 };
 
@@ -80,7 +85,7 @@ function circle(graph: ReadonlyMap<string, Iterable<string>>): string[] {
 const FILES = 12;
 
 /** Not in order yet. */
-const unfinished = ['api', 'sim'];
+const unfinished = ['api'];
 
 test(`folders: at most ${FILES} files beside each other`, () => {
   const found = rooms

@@ -1,6 +1,7 @@
 /** What a load run leaves in its folder: its result, tables, histograms and a report to look at. */
 import { CsvFile } from '../../../report/csv-file.js';
-import { prepareOutput, writeText } from '../../../sim/run/output.js';
+import { prepareFolder } from '../../../report/folder.js';
+import { writeWhole } from '../../../report/whole-file.js';
 import type { Table } from '../figures/tables.js';
 import type { LoadResult } from '../result.js';
 import { checked } from './read.js';
@@ -22,7 +23,7 @@ const names = [
  * refused.
  * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
  */
-export const prepareLoad = (folder: string): Promise<void> => prepareOutput(folder, names);
+export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, names);
 
 /**
  * Writes all files of a run; each is whole or not there.
@@ -37,7 +38,7 @@ export async function writeLoad(result: LoadResult, folder: string): Promise<voi
   for (const [name, { columns, rows }] of Object.entries<Table>(tablesOf(result))) {
     new CsvFile(folder, name, columns).finishWith(rows);
   }
-  await writeText(folder, 'histograms.hlog', histogramLog(result));
-  await writeText(folder, 'report.html', loadReport(result));
-  await writeText(folder, 'result.json', `${JSON.stringify(result, null, 2)}\n`);
+  writeWhole(folder, 'histograms.hlog', histogramLog(result));
+  writeWhole(folder, 'report.html', loadReport(result));
+  writeWhole(folder, 'result.json', `${JSON.stringify(result, null, 2)}\n`);
 }

@@ -3,8 +3,9 @@ import { composeProposal, composeTransaction } from '../../../engine/internal.js
 import { blockHash } from '../../../engine/protocol/signing.js';
 import type { Stream } from '../../rng.js';
 import type { ScriptedAgent } from '../port/agent.js';
-import { memeText, soundness, transactionData } from '../port/content.js';
+import { soundness } from '../port/content.js';
 import type { World } from '../port/world.js';
+import { memeText, transactionData } from './content.js';
 
 export interface Making {
   /** Of 1,000 transactions, how many add up; else the personality's care. */

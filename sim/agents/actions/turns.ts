@@ -13,7 +13,7 @@ const SLOT = 0x5107;
 /** Calls the producer for its next turn; whatever call was pending is void. */
 export function takeTurn(agent: ScriptedAgent, world: World, at: number): void {
   agent.turn += 1;
-  world.wake(agent.ordinal, at, { what: 'produce', turn: agent.turn });
+  world.schedule(agent.ordinal, at, { type: 'produce', turn: agent.turn });
 }
 
 export function firstTurnAt(agent: ScriptedAgent, world: World): number {

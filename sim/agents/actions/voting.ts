@@ -7,10 +7,11 @@ import {
 } from '../../../engine/internal.js';
 import type { Stream } from '../../rng.js';
 import { approves, type Opinions } from '../../scenario/schema/personalities.js';
-import type { BlockTalk, HeardMeme } from '../../world/society/knowledge.js';
 import type { ScriptedAgent } from '../port/agent.js';
-import { blockTag, memeText, remark, stanceTag } from '../port/content.js';
+import { blockTag, stanceTag } from '../port/content.js';
+import type { BlockTalk, HeardMeme } from '../port/known.js';
 import type { World } from '../port/world.js';
+import { memeText, remark } from './content.js';
 import { happens } from './social.js';
 
 const THINK_MS = 200;
@@ -33,8 +34,8 @@ export function callToVote(
   afterMs: number,
   round = 0,
 ): void {
-  const wake = { what: 'vote', block: block.hash, round } as const;
-  world.wake(agent.ordinal, world.now + afterMs, wake);
+  const wake = { type: 'vote', block: block.hash, round } as const;
+  world.schedule(agent.ordinal, world.now + afterMs, wake);
 }
 
 /** What an agent thinks of a block, by its personality, with the memes that it heard. */

@@ -2,7 +2,7 @@
 import type { Signatory } from '../../../engine/internal.js';
 import type { Stream } from '../../rng.js';
 import type { Inhabitant } from '../../scenario/population.js';
-import type { BlockTalk } from '../../world/society/knowledge.js';
+import type { BlockTalk } from './known.js';
 import type { World } from './world.js';
 
 /** How an agent acts when it is called. */

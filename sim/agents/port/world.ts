@@ -1,23 +1,23 @@
 /** What a scripted agent can do and know; it never learns which world it lives in. */
 import type { Signatory, SignedRequest } from '../../../engine/internal.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
-import type { ContentNote, DecisionNote } from '../../world/observer.js';
-import type { BlockTalk, HeardMeme, HeardVote, KnownHead } from '../../world/society/knowledge.js';
+import type { BlockTalk, HeardMeme, HeardVote, KnownHead } from './known.js';
+import type { ContentNote, DecisionNote } from './notes.js';
 
 /** Why an agent is called. */
-export type Wake =
-  | { what: 'join' }
-  | { what: 'hear'; block: string }
-  | { what: 'vote'; block: string; round: number }
+export type ScheduledEvent =
+  | { type: 'join' }
+  | { type: 'hear'; block: string }
+  | { type: 'vote'; block: string; round: number }
   /** `turn` is the agent's latest: an older call is void. */
-  | { what: 'produce'; turn: number }
-  | { what: 'mingle' }
-  | { what: 'invited'; alliance: string }
+  | { type: 'produce'; turn: number }
+  | { type: 'mingle' }
+  | { type: 'invited'; alliance: string }
   /** After a crash. */
-  | { what: 'restart' }
+  | { type: 'restart' }
   /** Churn: it goes away, or comes back. */
-  | { what: 'leave' }
-  | { what: 'return' };
+  | { type: 'leave' }
+  | { type: 'return' };
 
 export interface World {
   readonly scenario: Scenario;
@@ -34,7 +34,8 @@ export interface World {
   stamp(agent: number): string;
   /** Hands a request to the network; it arrives later, or is lost. */
   send(from: number, request: SignedRequest): void;
-  wake(agent: number, at: number, wake: Wake): void;
+  /** Calls on the agent at an instant. */
+  schedule(agent: number, at: number, event: ScheduledEvent): void;
   agentId(agent: number): string;
   /** Name of its group; '' for somebody who is not of the scenario. */
   groupOf(agent: number): string;

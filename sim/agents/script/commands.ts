@@ -1,11 +1,11 @@
 /** What a script can have its agent do, and how it is done. */
 import { Decision, type Static, Type, validator } from '../../../engine/internal.js';
 import { allowed, schemaAt } from '../../scenario/schema/describe.js';
-import type { BlockTalk } from '../../world/society/knowledge.js';
 import { produce } from '../actions/produce.js';
 import { answer, comeBack, goAway, invite, leave } from '../actions/social.js';
 import { callToVote, cast, postMeme, speak } from '../actions/voting.js';
 import type { ScriptedAgent } from '../port/agent.js';
+import type { BlockTalk } from '../port/known.js';
 import type { World } from '../port/world.js';
 
 const Text = Type.String({ minLength: 1, maxLength: 1_000 });

@@ -1,7 +1,7 @@
 /** What a script of a user's own sees when its agent is called, and the module's interface. */
 import type { Stream } from '../../rng.js';
-import type { BlockTalk, HeardMeme, HeardVote } from '../../world/society/knowledge.js';
 import type { ScriptedAgent } from '../port/agent.js';
+import type { BlockTalk, HeardMeme, HeardVote } from '../port/known.js';
 import type { World } from '../port/world.js';
 import type { ScriptCommand } from './commands.js';
 

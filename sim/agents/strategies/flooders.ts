@@ -10,7 +10,7 @@ import { town } from './personality.js';
 function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
   produce(agent, world, { carePermille: 0, insists: true });
   const { ordinal, turn } = agent;
-  world.wake(ordinal, world.now + everyMs, { what: 'produce', turn });
+  world.schedule(ordinal, world.now + everyMs, { type: 'produce', turn });
 }
 
 /** Votes for its own group's blocks alone: it finalizes them once all others are out of votes. */

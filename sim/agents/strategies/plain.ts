@@ -1,9 +1,9 @@
 /** Strategies that attack nobody: simple rules in place of a personality's judgement. */
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
-import type { BlockTalk } from '../../world/society/knowledge.js';
 import { produce } from '../actions/produce.js';
 import { callToVote, cast, judge, opposite } from '../actions/voting.js';
 import type { ScriptedAgent, Strategy } from '../port/agent.js';
+import type { BlockTalk } from '../port/known.js';
 import type { World } from '../port/world.js';
 import { town } from './personality.js';
 

@@ -100,5 +100,5 @@ function release(alliance: Alliance, agent: Agent): void {
 
 function setDeadline(state: State, alliance: Alliance, due: number): void {
   alliance.deadline = due;
-  state.deadlines.add({ due, of: 'alliance', id: alliance.id });
+  state.deadlines.push({ due, of: 'alliance', id: alliance.id });
 }

@@ -126,7 +126,7 @@ export function propose(
   producer.open = block;
   state.pendingTransactions += block.transactions;
   state.counts.proposed += 1;
-  state.deadlines.add({ due: block.deadline, of: 'block', id: block.hash });
+  state.deadlines.push({ due: block.deadline, of: 'block', id: block.hash });
   tellProposal(state, told, block);
   return proposalAnswer(block);
 }

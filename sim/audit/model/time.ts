@@ -8,9 +8,9 @@ import type { State, Told } from './state/state.js';
 
 /** When something happens by itself next, or null. */
 export function nextDue(state: State): number | null {
-  for (let next = state.deadlines.first(); next; next = state.deadlines.first()) {
+  for (let next = state.deadlines.peek(); next; next = state.deadlines.peek()) {
     if (stands(state, next)) return next.due;
-    state.deadlines.removeFirst();
+    state.deadlines.pop();
   }
   return null;
 }
@@ -18,8 +18,8 @@ export function nextDue(state: State): number | null {
 /** Fires every deadline before `at`. Those of one instant fire together, in their order. */
 export function passTime(state: State, told: Told, at: number): void {
   for (let due = nextDue(state); due !== null && due < at; due = nextDue(state)) {
-    const next = state.deadlines.first()!;
-    state.deadlines.removeFirst();
+    const next = state.deadlines.peek()!;
+    state.deadlines.pop();
     fire(state, told, next);
   }
 }

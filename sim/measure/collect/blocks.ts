@@ -3,7 +3,7 @@
  * figures, however many voted.
  */
 import type { BlockStatus, Decision, EventData } from '../../../engine/internal.js';
-import type { ContentNote, DecisionNote } from '../../world/observer.js';
+import type { ContentNote, DecisionNote } from '../../agents/port/notes.js';
 import { NOBODY, type Population } from './population.js';
 
 /** Contents of proposals on their way: one that is refused never comes, so the oldest go. */

@@ -1,6 +1,6 @@
 /** Memes: who heard them, who referred to them, and whose vote they turned. */
 import type { Decision } from '../../../engine/internal.js';
-import type { DecisionNote } from '../../world/observer.js';
+import type { DecisionNote } from '../../agents/port/notes.js';
 import { share } from '../statistics.js';
 
 export class Memes {

@@ -1,7 +1,8 @@
 /** One run as it is handed to a thread, and what comes back: plain values only. */
 
 import type { Scenario } from '../../scenario/schema/scenario.js';
-import type { Broken, SimResult } from '../result.js';
+import type { RuleViolation } from '../../world/virtual/watch.js';
+import type { SimResult } from '../result.js';
 
 export interface Job {
   /** With all defaults. */
@@ -24,7 +25,7 @@ export interface Failure {
 export type Outcome = { result: SimResult } | { failure: Failure };
 
 /** One line for a rule that the network broke. */
-export const brokenText = ({ rule, actor, expected, found }: Broken): string =>
+export const brokenText = ({ rule, actor, expected, found }: RuleViolation): string =>
   `rule ${rule}: ${actor}: ${found}; expected ${expected}`.split('\n', 1)[0]!;
 
 /** A script's module may keep state between runs, or hold on to things: it gets a new thread. */

@@ -3,7 +3,7 @@ import type { Network } from '../../../engine/internal.js';
 import type { Observer } from '../../measure/index.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { DirectDoor } from '../../world/gateway/direct.js';
-import { inhabit, type LiveOptions } from './inhabit.js';
+import { assembleLive, type LiveOptions } from './live-run.js';
 
 export interface PopulateOptions extends LiveOptions {
   /** Stops them. */
@@ -41,7 +41,7 @@ export async function populate(
   { signal, onJoined, ...options }: PopulateOptions = {},
 ): Promise<Population> {
   const signed: Scenario = { ...scenario, signatures: 'verified' };
-  const { world } = await inhabit(new DirectDoor(network), signed, options, () => nobody);
+  const { world } = await assembleLive(new DirectDoor(network), signed, options, () => nobody);
   let stopped = false;
   let told = false;
   const goesOn = () => {

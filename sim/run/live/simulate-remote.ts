@@ -1,22 +1,19 @@
 /** One run of a scenario on somebody's server, in wall time, measured as a simulation is. */
 import { ApiError, keysFromSeed, type Meta, UnreachableError } from '../../../api/client/index.js';
 import { secretOf } from '../../agents/keys.js';
-import {
-  Collector,
-  openTables,
-  prepareOutput,
-  type Tables,
-  writeResult,
-} from '../../measure/index.js';
+import { Collector } from '../../measure/index.js';
 import { ScenarioError } from '../../scenario/problem.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { RemoteError } from '../../world/gateway/gateway.js';
 import { RemoteDoor } from '../../world/gateway/remote.js';
-import { measured } from '../cast.js';
+import type { LiveWorld } from '../../world/live.js';
+import type { Assembly } from '../assemble.js';
 import { Ending } from '../ending.js';
+import { type Keeper, keeping, prepare } from '../keep.js';
 import type { SimResult } from '../result.js';
 import { Interrupted, type SimHooks } from '../simulate.js';
-import { type Inhabited, inhabit, type LiveOptions } from './inhabit.js';
+import { resultOf } from '../summary.js';
+import { assembleLive, type LiveOptions } from './live-run.js';
 import { knownBefore, withdraw } from './participants.js';
 import { readsOf } from './reads.js';
 
@@ -52,19 +49,15 @@ export async function simulateRemote(
     const how = `the scenario says signatures: ${scenario.signatures}`;
     throw new ScenarioError(`${how}; a server takes only what is signed: expected verified`);
   }
-  if (out !== undefined) await prepareOutput(out);
+  await prepare(out);
   const keysOf = (agent: number) => keysFromSeed(secretOf(seed, agent));
   const door = await RemoteDoor.open({ url, keysOf });
   try {
     checkLimits(url, door.meta);
     const served = { ...scenario, consensus: consensusOf(door.meta) };
-    const tables = out === undefined ? null : openTables(out, served);
-    try {
-      return await runThrough(door, { scenario: served, options, hooks, tables });
-    } catch (error) {
-      tables?.abandon();
-      throw error;
-    }
+    return await keeping(out, served, (keeper) =>
+      runThrough(door, { scenario: served, options, hooks, keeper }),
+    );
   } finally {
     door.close();
   }
@@ -96,34 +89,34 @@ interface Run {
   scenario: Scenario;
   options: RemoteOptions;
   hooks: RemoteHooks;
-  tables: Tables | null;
+  keeper: Keeper;
 }
 
 async function runThrough(door: RemoteDoor, run: Run): Promise<SimResult> {
   const started = performance.now();
-  const { scenario, options, hooks, tables } = run;
+  const { scenario, options, hooks, keeper } = run;
   const known = await knownBefore(door, options.seed ?? scenario.seed, scenario.population);
   if (known !== null) hooks.onNote?.(known);
-  const inhabited = await inhabit(door, scenario, options, (agents, startMs) => {
-    return new Collector(scenario, measured(agents), startMs, tables?.onRow);
+  const assembly = await assembleLive(door, scenario, options, (agents, startMs) => {
+    return new Collector(scenario, agents, startMs, keeper.onRow);
   });
   try {
-    return await lived(door, run, inhabited, started);
+    return await runToEnd(door, run, assembly, started);
   } finally {
-    const stayed = await withdraw(door, inhabited.agents);
+    const stayed = await withdraw(door, assembly.agents);
     if (stayed > 0) hooks.onNote?.(`${stayed} agents could not be withdrawn from ${door.url}`);
   }
 }
 
-async function lived(
+async function runToEnd(
   door: RemoteDoor,
   run: Run,
-  inhabited: Inhabited<Collector>,
+  { world, observer: collector, faults, modules }: Assembly<LiveWorld, Collector>,
   started: number,
 ): Promise<SimResult> {
-  const { scenario, options, hooks, tables } = run;
-  const { world, observer: collector, faults } = inhabited;
-  const ending = new Ending(hastened(run), collector, faults, world.startMs);
+  const { scenario, options, hooks, keeper } = run;
+  const { startMs } = world;
+  const ending = new Ending(hastened(run), collector, faults, startMs);
   await world.run(() => {
     // The log is the server's: there is no digest to name.
     const position = { seq: door.seq, digest: '' };
@@ -135,41 +128,31 @@ async function lived(
   const verdict = ending.verdict(endMs);
   const wallMs = performance.now() - started;
   const ids = Array.from({ length: scenario.population }, (_, agent) => world.agentId(agent));
-  const { reads, meta } = await readEnd(door, world.startMs, ids);
+  const { reads, meta } = await readEnd(door, startMs, ids);
   const finished = collector.finish(reads, endMs);
-  const result: SimResult = {
-    ...madeHow(run),
-    modules: inhabited.modules,
-    verdict,
-    refused: Object.fromEntries([...world.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
-    measures: finished.measures,
-    entries: meta.seq - door.meta.seq,
-    events: meta.event_seq - door.meta.event_seq,
-    virtual_ms: endMs - world.startMs,
-    wall_ms: Math.round(wallMs),
-    votes_per_s: Math.round((collector.counts.votes * 1000) / wallMs),
-    ...(hooks.made ?? {}),
-  };
-  tables?.finish();
-  if (options.out !== undefined) await writeResult(options.out, result, finished);
+  const { seed = scenario.seed } = options;
+  const { refusals } = world;
+  const about = { seed, scenario, modules, verdict, broken: null, refusals, finished };
+  const result = resultOf(
+    { ...about, startMs, endMs, wallMs, made: hooks.made },
+    figuresOf(door, run, meta),
+  );
+  await keeper.keep(result, finished);
   return result;
 }
 
-/** What a result on a server says whatever happened; what only the server knows is left empty. */
-function madeHow({ scenario, options }: Run) {
-  const { url, seed = scenario.seed, speed = 1 } = options;
+/** What only the server knows is left empty. */
+function figuresOf(door: RemoteDoor, { options: { url, speed = 1 } }: Run, meta: Meta) {
   return {
-    seed,
     url,
     speed,
-    scenario,
     verifier: 'server',
-    broken: null,
     digest: '',
     log_digest: '',
+    entries: meta.seq - door.meta.seq,
+    events: meta.event_seq - door.meta.event_seq,
     verified: 0,
     commits: 0,
-    peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
   } as const;
 }
 

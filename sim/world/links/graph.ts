@@ -1,6 +1,6 @@
 /** Who hears whom: the social graph of a scenario, drawn once from its own stream. */
 
-import type { Stream } from '../../rng.js';
+import { type Stream, shuffled } from '../../rng.js';
 import { groupSizes } from '../../scenario/population.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 
@@ -11,15 +11,16 @@ export function graphOf(scenario: Scenario, stream: Stream): number[][] {
   const { topology, population: size } = scenario;
   const { kind, degree } = topology;
   const rewired = Math.round(topology.rewired * 1000);
+  const everybody = Array.from({ length: size }, (_, agent) => agent);
   if (kind === 'complete') {
-    const everybody = Array.from({ length: size }, (_, agent) => agent);
     return everybody.map(() => everybody);
   }
   const links: Links = Array.from({ length: size }, () => new Set());
   if (kind === 'groups') joinGroups(links, groupSizes(scenario), degree, rewired, stream);
   else {
     // Groups are not neighbourhoods unless the topology says so: seats are drawn.
-    const seats = shuffled(size, scenario.agents.length > 1 ? stream : null);
+    const drawn = scenario.agents.length > 1;
+    const seats = drawn ? [...shuffled(size, stream)] : everybody;
     if (kind === 'scale_free') attach(links, seats, degree / 2, stream);
     else joinRing(links, seats, degree / 2, kind === 'ring' ? 0 : rewired, stream);
   }
@@ -91,13 +92,4 @@ function joinGroups(
     joinRing(links, seats, degree / 2, outsiders === 0 ? 0 : rewiredPermille, stream, outside);
     first += size;
   }
-}
-
-function shuffled(size: number, stream: Stream | null): number[] {
-  const seats = Array.from({ length: size }, (_, seat) => seat);
-  for (let left = size - 1; stream && left > 0; left -= 1) {
-    const other = stream.int(left + 1);
-    [seats[left], seats[other]] = [seats[other]!, seats[left]!];
-  }
-  return seats;
 }

@@ -5,53 +5,15 @@
  */
 import type { Decision, Event } from '../../../engine/internal.js';
 import { blockTag, stanceTag } from '../../agents/port/content.js';
+import type { BlockTalk, HeardMeme, HeardVote, KnownHead } from '../../agents/port/known.js';
+import type { ContentNote } from '../../agents/port/notes.js';
 import type { Links } from '../links/links.js';
-import type { ContentNote } from '../observer.js';
-
-export interface HeardVote {
-  agent: number;
-  decision: Decision;
-  ally: boolean;
-}
-
-export interface HeardMeme {
-  id: string;
-  stance: Decision;
-}
-
-/** What is said about one block. Votes and times by agent; 0 where there is none yet. */
-export interface BlockTalk {
-  readonly hash: string;
-  /** The event that proposed it: names its messages in latency hashes. */
-  readonly seq: number;
-  readonly parent: string;
-  readonly proposedAt: number;
-  /** Ordinal; -1 when it is nobody of the scenario. */
-  readonly producer: number;
-  closedAt: number;
-  /** 0 to 100. */
-  readonly soundness: number;
-  readonly hasMeme: boolean;
-  readonly votedAt: Float64Array;
-  readonly decisions: Uint8Array;
-  readonly memes: Map<string, { stance: Decision; at: number }>;
-  /** Memes that each agent made or was moved by: what its neighbours hear from it. */
-  readonly passedOn: Map<number, string[]>;
-}
 
 /** How long after its end a block is still talked about. */
 const TALK_MS = 10_000;
 const HEADS = 8;
 /** Proposals on their way whose content is remembered. */
 const CONTENTS = 1_024;
-
-export interface KnownHead {
-  hash: string;
-  /** It knows of a block in voting on it. */
-  contested: boolean;
-  /** Of one that is its own. */
-  own: boolean;
-}
 
 export class Knowledge {
   readonly #links: Links;

@@ -1,8 +1,7 @@
 /** Who is called because something happened: voters, producers, the invited, the newly joined. */
 import type { Event } from '../../../engine/internal.js';
-import { openWaitMs, takeTurn } from '../../agents/actions/turns.js';
-import { settle } from '../../agents/handle.js';
 import type { ScriptedAgent } from '../../agents/port/agent.js';
+import type { Behaviour } from '../../agents/port/behaviour.js';
 import type { World } from '../../agents/port/world.js';
 import type { Faults } from '../links/faults.js';
 import type { Links } from '../links/links.js';
@@ -11,6 +10,7 @@ import type { Knowledge } from './knowledge.js';
 
 export interface NewsOptions {
   agents: readonly ScriptedAgent[];
+  behaviour: Behaviour;
   faults: Faults;
   links: Links;
   observer: Observer;
@@ -46,7 +46,7 @@ export class News {
       if (losses > 0) observer.traffic('lost', losses);
       if (onBreak) continue;
       const at = this.#awakeAt(ordinal, this.#knowledge.heardAt(ordinal, talk));
-      this.#world.wake(ordinal, at, { what: 'hear', block: hash });
+      this.#world.schedule(ordinal, at, { type: 'hear', block: hash });
     }
   }
 
@@ -61,12 +61,12 @@ export class News {
     const talk = this.#knowledge.talk(block_hash);
     if (status === 'orphaned' || status === 'voting' || !talk) return;
     if (this.#world.scenario.producers.schedule !== 'open') return;
-    const { agents } = this.#options;
+    const { agents, behaviour } = this.#options;
     for (const ordinal of this.#world.producers) {
       const agent = agents[ordinal]!;
       if (agent.onBreak) continue;
       const heard = this.#knowledge.closeHeardAt(ordinal, talk.seq, at);
-      takeTurn(agent, this.#world, heard + openWaitMs(agent, this.#world));
+      behaviour.blockClosed(agent, this.#world, heard);
     }
   }
 
@@ -81,12 +81,12 @@ export class News {
       const agent = this.#knowledge.ordinalOf(id);
       if (role !== 'invited' || agent < 0) continue;
       const hears = this.#awakeAt(agent, this.#options.links.delivery(seq, agent, at));
-      this.#world.wake(agent, hears, { what: 'invited', alliance: alliance_id });
+      this.#world.schedule(agent, hears, { type: 'invited', alliance: alliance_id });
     }
   }
 
   #welcome(agentId: string, at: number): void {
     const agent = this.#options.agents[this.#knowledge.ordinalOf(agentId)];
-    if (agent) settle(agent, this.#world, at);
+    if (agent) this.#options.behaviour.registered(agent, this.#world, at);
   }
 }

@@ -1,6 +1,7 @@
 /** What a world of scripted agents is made of. */
 import type { SignedRequest } from '../../../engine/internal.js';
 import type { ScriptedAgent } from '../../agents/port/agent.js';
+import type { Behaviour } from '../../agents/port/behaviour.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Faults } from '../links/faults.js';
 import type { Links } from '../links/links.js';
@@ -10,6 +11,8 @@ export interface SocietyOptions {
   scenario: Scenario;
   networkId: string;
   agents: ScriptedAgent[];
+  /** What the agents do when they are called on. */
+  behaviour: Behaviour;
   neighbours: number[][];
   faults: Faults;
   links: Links;

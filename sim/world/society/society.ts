@@ -14,10 +14,10 @@ import {
   type SignedRequest,
 } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
-import { act } from '../../agents/handle.js';
-import type { Wake, World } from '../../agents/port/world.js';
+import type { ContentNote, DecisionNote } from '../../agents/port/notes.js';
+import type { ScheduledEvent, World } from '../../agents/port/world.js';
 import { NETWORK } from '../links/links.js';
-import type { ContentNote, DecisionNote, RefusedWhy } from '../observer.js';
+import type { RefusedWhy } from '../observer.js';
 import { Knowledge } from './knowledge.js';
 import { News } from './news.js';
 import type { SocietyOptions } from './options.js';
@@ -28,11 +28,11 @@ interface Call {
   since: number;
   agent: number;
   number: number;
-  wake: Wake;
+  event: ScheduledEvent;
 }
 
 /** Calls that an agent planned itself; the others come from outside, or tell of a fault's end. */
-const plans = new Set<Wake['what']>(['join', 'vote', 'produce', 'mingle']);
+const plans = new Set<ScheduledEvent['type']>(['join', 'vote', 'produce', 'mingle']);
 
 /** Why a proposal is worth another try. */
 const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
@@ -116,8 +116,8 @@ export class Society implements World {
     }
   }
 
-  wake(agent: number, at: number, wake: Wake): void {
-    this.#calls.push({ at, since: this.now, agent, number: this.#nextNumber(), wake });
+  schedule(agent: number, at: number, event: ScheduledEvent): void {
+    this.#calls.push({ at, since: this.now, agent, number: this.#nextNumber(), event });
   }
 
   agentId = (agent: number) => this.#ids[agent]!;
@@ -149,16 +149,16 @@ export class Society implements World {
 
   /** Calls everybody whose call is due before `end`. */
   protected callAgents(end: number): void {
-    const { agents, faults } = this.#options;
+    const { agents, behaviour, faults } = this.#options;
     for (let call = this.#calls.peek(); call && call.at < end; call = this.#calls.peek()) {
       this.#calls.pop();
-      const { at, since, agent, wake } = call;
+      const { at, since, agent, event } = call;
       const down = faults.down(agent, at);
       // Who stands still goes on later; who has crashed forgets.
       if (down?.kind === 'pause') this.#calls.push({ ...call, at: down.end });
-      if (down || (plans.has(wake.what) && faults.crashedBetween(agent, since, at))) continue;
+      if (down || (plans.has(event.type) && faults.crashedBetween(agent, since, at))) continue;
       this.now = Math.max(this.now, at);
-      act(agents[agent]!, this, wake);
+      behaviour.handle(agents[agent]!, this, event);
     }
   }
 
@@ -190,7 +190,7 @@ export class Society implements World {
     const { scenario, agents } = this.#options;
     if (kind !== 'propose' || !scenario.producers.insist || !noRoom.has(refusal.reason)) return;
     const waitMs = 1_000 * Number(refusal.details?.retry_after_s ?? 1);
-    this.wake(from, at + waitMs, { what: 'produce', turn: agents[from]!.turn });
+    this.schedule(from, at + waitMs, { type: 'produce', turn: agents[from]!.turn });
   }
 
   #nextNumber(): number {

@@ -7,7 +7,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Admitted,
   admit,
-  type Command,
   type CommandKind,
   type Event,
   limits,
@@ -16,31 +15,16 @@ import {
   type Refusal,
   StoreError,
   type Verified,
-  type Views,
   type VirtualClock,
 } from '../../../engine/internal.js';
-import type { Broken } from '../../run/result.js';
 import type { SocietyOptions } from '../society/options.js';
 import { type Sent, Society } from '../society/society.js';
 import type { Charged, Quotas } from './quotas.js';
 import { type Arrival, roundLength } from './rounds.js';
+import type { RuleViolation, Watch } from './watch.js';
 
 /** Applied entries that may wait for the disk before the world does. */
 const BACKLOG = 4_096;
-
-/** What looks over the network's shoulder; each call gives the rule that was broken, or null. */
-export interface Watch {
-  observe(put: {
-    at: number;
-    command: Command;
-    outcome: Outcome;
-    events: readonly Event[];
-  }): Broken | null;
-  foresee(put: { at: number; command: Command; outcome: Outcome | null }): Broken | null;
-  advance(at: number, events: readonly Event[]): Broken | null;
-  /** Holds all that the network's reads say against what it should have come to. */
-  finish(at: number, reads: Views): Broken | null;
-}
 
 export interface LocalWorldOptions extends SocietyOptions {
   network: Network;
@@ -59,7 +43,7 @@ export class LocalWorld extends Society {
   readonly #charged = new Map<Admitted, Charged>();
   readonly #windowMs: number;
   /** The first rule that the network broke: the run ends there. */
-  broken: Broken | null = null;
+  broken: RuleViolation | null = null;
 
   constructor(options: LocalWorldOptions) {
     super(options);
@@ -192,7 +176,7 @@ export class LocalWorld extends Society {
     return outcome;
   }
 
-  #note(broken: Broken | null | undefined): void {
+  #note(broken: RuleViolation | null | undefined): void {
     this.broken ??= broken ?? null;
   }
 

@@ -44,7 +44,7 @@ const quorum: Mutant[] = [
   },
   {
     name: 'veto: a group of two vetoes',
-    file: 'core/ballots.js',
+    file: 'core/tables/ballots.js',
     find: 'size >= SMALLEST_GROUP',
     becomes: 'seeded(size >= SMALLEST_GROUP, size >= SMALLEST_GROUP - 1)',
     genesis: veto,
@@ -85,7 +85,7 @@ const tally: Mutant[] = [
   },
   {
     name: 'allies bring no bonus',
-    file: 'core/electorates.js',
+    file: 'core/tables/electorates.js',
     find: '100 + Math.min(10, 2 * voting)',
     becomes: 'seeded(100 + Math.min(10, 2 * voting), 100)',
     genesis: { weights: 'alliance_bonus' },
@@ -101,20 +101,20 @@ const tally: Mutant[] = [
 const electorate: Mutant[] = [
   {
     name: 'electorate: inactive agents',
-    file: 'core/electorates.js',
+    file: 'core/tables/electorates.js',
     find: "statusOf(agent) === 'active'",
     becomes: "(!agent.validator || seeded(statusOf(agent) === 'active', true))",
   },
   {
     name: 'electorate: dormant agents',
-    file: 'core/electorates.js',
+    file: 'core/tables/electorates.js',
     find: '!contextOf(agent).dormant',
     becomes: 'seeded(!contextOf(agent).dormant, true)',
     genesis: { dormant_after: 1, ...whole },
   },
   {
     name: 'electorate: producers',
-    file: 'core/electorates.js',
+    file: 'core/tables/electorates.js',
     find: 'agent.validator &&',
     becomes: 'seeded(agent.validator, true) &&',
   },
@@ -203,7 +203,7 @@ const time: Mutant[] = [
   },
   {
     name: 'metrics: the window is open at both ends',
-    file: 'core/throughput.js',
+    file: 'core/tables/throughput.js',
     find: 'at > after ?',
     becomes: 'seeded(at > after, at >= after) ?',
   },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { tables as dictionary, type MeasureName, type SimResult, sweepTables } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { openTables, prepareOutput, writeResult } from '../../../dist/sim/measure/index.js';
+import { openTables, prepareOutput, writeResult } from '../../../dist/sim/run/output.js';
 import { foundTown, START_MS } from '../../engine/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { agentsIn, type CollectorScenario, eventsOf, scenarioWith, timeOf } from './fixture.js';

@@ -46,5 +46,5 @@ function setMetrics(state: State, multiple: number): void {
   const due = Math.min(multiple, state.stillAt);
   if (due === state.metricsDue) return;
   state.metricsDue = due;
-  state.deadlines.add({ due, of: 'metrics', id: '' });
+  state.deadlines.push({ due, of: 'metrics', id: '' });
 }

@@ -8,7 +8,7 @@ import type {
   ProposeCommand,
   Status,
 } from '../../../../engine/internal.js';
-import { Deadlines } from './deadlines.js';
+import { type Deadlines, newDeadlines } from './deadlines.js';
 
 /** Scores start at a half of the whole. */
 export const WHOLE = 1_000_000;
@@ -200,7 +200,7 @@ export function newState(genesis: Genesis): State {
     stillAt: 0,
     metricsDue: null,
     pendingTransactions: 0,
-    deadlines: new Deadlines(),
+    deadlines: newDeadlines(),
     counts: {
       proposed: 0,
       votes: 0,

@@ -1,19 +1,20 @@
-/** A scripted agent is called: what every agent does, whatever its strategy. */
+/** What a scripted agent does when an event is due, whatever its strategy. */
 import { composeRegister } from '../../engine/internal.js';
 import { comeBack, goAway } from './actions/social.js';
-import { nextTurnAt, takeTurn } from './actions/turns.js';
+import { nextTurnAt, openWaitMs, takeTurn } from './actions/turns.js';
 import type { ScriptedAgent } from './port/agent.js';
-import type { Wake, World } from './port/world.js';
+import type { Behaviour } from './port/behaviour.js';
+import type { ScheduledEvent, World } from './port/world.js';
 
 /** First steps are spread, so that a thousand agents do not act at one instant. */
 const FIRST_MINGLE_MS = 20_000;
 /** An agent that has not heard of its own registration asks again. */
 const JOIN_AGAIN_MS = 10_000;
 
-type Kinds = { [K in Wake['what']]: Extract<Wake, { what: K }> };
-type Act<W> = (agent: ScriptedAgent, world: World, wake: W) => void;
+type Kinds = { [K in ScheduledEvent['type']]: Extract<ScheduledEvent, { type: K }> };
+type Handler<E> = (agent: ScriptedAgent, world: World, event: E) => void;
 
-const acts: { [K in keyof Kinds]: Act<Kinds[K]> } = {
+const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
   join,
   hear(agent, world, { block: hash }) {
     const block = world.block(agent.ordinal, hash);
@@ -50,10 +51,17 @@ const acts: { [K in keyof Kinds]: Act<Kinds[K]> } = {
   },
 };
 
-export function act<K extends Wake['what']>(agent: ScriptedAgent, world: World, wake: Kinds[K]) {
-  const does = acts[wake.what as K];
-  does(agent, world, wake);
-}
+/** What every scripted agent does when its world calls on it. */
+export const behaviour: Behaviour = {
+  handle(agent, world, event) {
+    const handle = handlers[event.type] as Handler<ScheduledEvent>;
+    handle(agent, world, event);
+  },
+  registered,
+  blockClosed(agent, world, at) {
+    takeTurn(agent, world, at + openWaitMs(agent, world));
+  },
+};
 
 function join(agent: ScriptedAgent, world: World): void {
   if (agent.joined) return;
@@ -63,19 +71,18 @@ function join(agent: ScriptedAgent, world: World): void {
     capabilities: agent.capabilities,
   });
   world.send(agent.ordinal, request);
-  world.wake(agent.ordinal, world.now + JOIN_AGAIN_MS, { what: 'join' });
+  world.schedule(agent.ordinal, world.now + JOIN_AGAIN_MS, { type: 'join' });
 }
 
-/** The network has told, at an instant, that the agent is registered. */
-export function settle(agent: ScriptedAgent, world: World, at: number): void {
+function registered(agent: ScriptedAgent, world: World, at: number): void {
   if (agent.joined) return;
   agent.joined = true;
   const after = FIRST_MINGLE_MS + agent.chance('life').int(FIRST_MINGLE_MS);
-  world.wake(agent.ordinal, at + after, { what: 'mingle' });
+  world.schedule(agent.ordinal, at + after, { type: 'mingle' });
 }
 
 function callForOccasion(agent: ScriptedAgent, world: World): void {
   const { occasion_ms } = world.scenario.social;
   const after = occasion_ms + agent.chance('life').int(occasion_ms);
-  world.wake(agent.ordinal, world.now + after, { what: 'mingle' });
+  world.schedule(agent.ordinal, world.now + after, { type: 'mingle' });
 }

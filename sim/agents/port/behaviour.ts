@@ -1,0 +1,12 @@
+/** What agents do when their world calls on them: a world is given this, and knows no more. */
+import type { ScriptedAgent } from './agent.js';
+import type { ScheduledEvent, World } from './world.js';
+
+export interface Behaviour {
+  /** An event that was scheduled for the agent is due. */
+  handle(agent: ScriptedAgent, world: World, event: ScheduledEvent): void;
+  /** The network has answered or published, at an instant, that the agent is registered. */
+  registered(agent: ScriptedAgent, world: World, at: number): void;
+  /** By the open schedule: the producer receives at an instant that a block has closed. */
+  blockClosed(agent: ScriptedAgent, world: World, at: number): void;
+}

@@ -1,0 +1,25 @@
+/** What agents note down about their own doing, for whoever measures a run. */
+import type { Decision } from '../../../engine/internal.js';
+
+/** One vote as its agent decided it, when it decided. */
+export interface DecisionNote {
+  agent: number;
+  block: string;
+  decision: Decision;
+  /** What it would have decided without any memes; null for strategies that cannot say. */
+  withoutMemes: Decision | null;
+  /** Ids of the memes about the block that it had heard of. */
+  memesHeard: readonly string[];
+  /** Ids of the memes that its vote refers to. */
+  memeReferences: readonly string[];
+}
+
+/** What is in a block that a scripted agent proposes. */
+export interface ContentNote {
+  block: string;
+  /** Percent of transactions that add up. */
+  soundness: number;
+  hasMeme: boolean;
+  /** Ordinal of the signer of each transaction. */
+  senders: readonly number[];
+}

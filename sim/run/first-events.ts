@@ -1,0 +1,51 @@
+/** The first events of a run: agents join, producers take their turns, faults come and go. */
+import { firstTurnAt, takeTurn } from '../agents/actions/turns.js';
+import type { ScriptedAgent } from '../agents/port/agent.js';
+import type { World } from '../agents/port/world.js';
+import { type Stream, Streams } from '../rng.js';
+import type { Faults } from '../world/links/faults.js';
+
+/** Agents join within this time. */
+const JOIN_MS = 2_000;
+
+/** Schedules joining, producing, and whatever faults call for. */
+export function scheduleFirst(
+  agents: readonly ScriptedAgent[],
+  world: World,
+  faults: Faults,
+  seed: string,
+) {
+  const streams = new Streams(seed);
+  const joining = streams.of('world', 'joining');
+  for (const agent of agents) {
+    world.schedule(agent.ordinal, world.startMs + joining.int(JOIN_MS), { type: 'join' });
+    if (agent.producer) takeTurn(agent, world, firstTurnAt(agent, world));
+  }
+  for (const { members, end } of faults.of('crash')) {
+    for (const member of members) world.schedule(member, end, { type: 'restart' });
+  }
+  for (const churn of faults.of('churn')) {
+    for (const member of churn.members) {
+      comeAndGo(member, world, churn, streams.of(member, `churn/${churn.start}`));
+    }
+  }
+}
+
+interface Churn {
+  start: number;
+  end: number;
+  stay_ms: number;
+  away_ms: number;
+}
+
+/** Leaves and returns, spaced by chance around their means; at the end it is back. */
+function comeAndGo(agent: number, world: World, churn: Churn, stream: Stream): void {
+  const around = (mean: number) => Math.ceil(mean / 2) + stream.int(mean);
+  let at = churn.start + stream.int(churn.stay_ms);
+  while (at < churn.end) {
+    const back = Math.min(at + around(churn.away_ms), churn.end);
+    world.schedule(agent, at, { type: 'leave' });
+    world.schedule(agent, back, { type: 'return' });
+    at = back + around(churn.stay_ms);
+  }
+}

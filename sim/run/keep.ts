@@ -1,0 +1,42 @@
+/** What a run keeps in its folder, if it has one; what writes it is loaded only then. */
+import type { Finished, Row } from '../measure/index.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import type { SimResult } from './result.js';
+
+export interface Keeper {
+  /** Takes the rows of votes.csv; absent when nobody asks for them. */
+  onRow?: (row: Row<'votes.csv'>) => void;
+  /** To be called at the end. The network must be open: rows are read as they are written. */
+  keep(result: SimResult, finished: Finished): Promise<void>;
+}
+
+/** Loaded where something is kept. */
+const output = () => import('./output.js');
+
+/** @throws {StoreError} when the folder cannot be used, or holds a run. */
+export async function prepare(folder: string | undefined): Promise<void> {
+  if (folder !== undefined) await (await output()).prepareOutput(folder);
+}
+
+/** A run that fails leaves no half table behind. */
+export async function keeping<T>(
+  folder: string | undefined,
+  scenario: Scenario,
+  run: (keeper: Keeper) => Promise<T>,
+): Promise<T> {
+  if (folder === undefined) return run({ keep: async () => {} });
+  const { openTables, writeResult } = await output();
+  const tables = openTables(folder, scenario);
+  try {
+    return await run({
+      ...(tables.onRow ? { onRow: tables.onRow } : {}),
+      async keep(result, finished) {
+        tables.finish();
+        await writeResult(folder, result, finished);
+      },
+    });
+  } catch (error) {
+    tables.abandon();
+    throw error;
+  }
+}

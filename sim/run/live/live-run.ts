@@ -1,0 +1,34 @@
+/** Scripted agents on a live network, in wall time. */
+import type { MeasuredAgent, Observer } from '../../measure/index.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
+import type { Door } from '../../world/gateway/gateway.js';
+import { LiveWorld } from '../../world/live.js';
+import { type Assembly, assemble } from '../assemble.js';
+
+export interface LiveOptions {
+  /** Instead of the scenario's. Keys follow from it, so the same agents come again. */
+  seed?: string;
+  /** How many times as fast as wall time the agents' time passes. */
+  speed?: number;
+  /** Where script modules are found. */
+  folder?: string;
+}
+
+/** @throws {ScenarioError} when a script cannot be loaded. */
+export function assembleLive<O extends Observer>(
+  door: Door,
+  scenario: Scenario,
+  { seed = scenario.seed, speed = 1, folder }: LiveOptions,
+  observerOf: (agents: readonly MeasuredAgent[], startMs: number) => O,
+): Promise<Assembly<LiveWorld, O>> {
+  return assemble({
+    scenario,
+    seed,
+    folder,
+    networkId: door.networkId,
+    seq: door.seq,
+    startMs: () => door.now(),
+    observerOf,
+    worldOf: (society) => new LiveWorld({ ...society, head: door.head, door, speed }),
+  });
+}
