@@ -25,6 +25,7 @@ export type { EncodedEvent } from './node/encode.js';
 export { Network } from './node/network.js';
 export type { Applied, NetworkOptions } from './node/network-options.js';
 export type { GenesisOptions } from './node/open-store.js';
+export type { Verification } from './node/verification.js';
 export type { Views } from './node/views.js';
 export { canonical } from './protocol/canonical.js';
 export {
@@ -61,12 +62,14 @@ export {
   type BlockStatus,
   type BlockView,
   type Capability,
+  type Carriage,
   type Command,
   type CommandKind,
   type CommandOf,
   carriage,
   type Decision,
   type DiscussCommand,
+  type Emitted,
   type Entry,
   type EntryKind,
   type ErrorCode,

@@ -5,6 +5,7 @@
 export { badTimestampHeader, keyProblem, signatureProblem } from './admit/credentials.js';
 export { type Admission, admit, admitNow } from './admit/index.js';
 export {
+  type Change,
   Engine,
   emptyReader,
   type Input,

@@ -5,6 +5,7 @@
 export {
   type Admission,
   admit,
+  type Change,
   type CrashPoint,
   crashPoints,
   Digests,
@@ -18,3 +19,4 @@ export {
   verifyReference,
   verifyWithLibsodium,
 } from '../engine/internal.js';
+export { checkDeterminism, type Determinism, type RunDifference } from '../sim/compare/index.js';

@@ -20,12 +20,14 @@ export class ApiError extends Error {
   readonly reason: Reason | null;
   /** Of HTTP. */
   readonly status: number;
+  /** What helps to go on: docs/protocol.md has the members of each reason. */
   readonly details: ErrorBody['details'];
   /** By which the server's log names the request. */
   readonly request_id: string | null;
   /** Seconds until it makes sense to try again, where the server says so. */
   readonly retryAfter: number | null;
 
+  /** @internal */
   constructor(status: number, { code, message, details }: ErrorBody, retryAfter: string | null) {
     super(message);
     this.code = code;
@@ -54,10 +56,14 @@ export class StreamError extends Error {
   override name = 'StreamError';
   /** Of the WebSocket; null where the server refused the subscription. */
   readonly closeCode: number | null;
+  /** What the server's last error was of; null where it sent none. */
   readonly code: ErrorCode | null;
+  /** Why, likewise. */
   readonly reason: Reason | null;
+  /** What helps to go on. */
   readonly details: ErrorBody['details'];
 
+  /** @internal */
   constructor(closeCode: number | null, error: ErrorBody | null) {
     super(error?.message ?? `the connection was closed with ${closeCode}`);
     this.closeCode = closeCode;

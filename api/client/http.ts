@@ -8,7 +8,7 @@ import { Clock } from './clock.js';
 import { ApiError, type ErrorBody, ResponseSignatureError, UnreachableError } from './errors.js';
 
 /** Where the server is, and how it is asked. */
-export interface HttpOptions {
+export interface NetworkClientOptions {
   /** Of the server, without /api; http or https. */
   url: string;
   fetch?: typeof fetch;
@@ -38,7 +38,7 @@ export class Http {
   readonly #clock = new Clock();
 
   /** @throws {TypeError} when the url is none of HTTP. */
-  constructor({ url, fetch: given, timeoutMs, serverKey }: HttpOptions) {
+  constructor({ url, fetch: given, timeoutMs, serverKey }: NetworkClientOptions) {
     if (!/^https?:$/.test(new URL(url).protocol)) {
       throw new TypeError(`url: expected http:// or https://, got ${url}`);
     }

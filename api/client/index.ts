@@ -17,6 +17,11 @@ export type {
 export type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 export type { Event, EventData, EventType } from '../../engine/protocol/schema/event.js';
 export type { ErrorCode, Reason } from '../../engine/protocol/schema/reason.js';
+export type {
+  ProposalBody,
+  TransactionBody,
+  VoteBody,
+} from '../../engine/protocol/schema/request.js';
 export { AgentClient, type AgentClientOptions } from './agent-client.js';
 export type {
   AgentList,
@@ -37,6 +42,7 @@ export type {
 } from './answers.js';
 export {
   ApiError,
+  type ErrorBody,
   ResponseSignatureError,
   StreamError,
   UnreachableError,
@@ -45,4 +51,4 @@ export type { MemePost, Proposal, StatusChange } from './fields.js';
 export { loadKeys, saveKeys } from './keys.js';
 export { NetworkClient, type NetworkClientOptions, type PageQuery } from './network-client.js';
 export { EventStream, type Position, type StreamOptions } from './stream/events.js';
-export type { SocketConstructor, SocketLike } from './stream/socket.js';
+export type { SocketConstructor, SocketEvent, SocketLike } from './stream/socket.js';

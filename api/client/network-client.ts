@@ -2,10 +2,9 @@
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type * as answer from './answers.js';
-import { Http, type HttpOptions } from './http.js';
+import { Http, type NetworkClientOptions } from './http.js';
 
-/** Where the server is, and how it is asked. */
-export type NetworkClientOptions = HttpOptions;
+export type { NetworkClientOptions };
 
 /** How much of a list, and from where. */
 export interface PageQuery {

@@ -61,7 +61,11 @@ const table = {
   address_day_bytes: { ...per('address', 256 * MIB, 'bytes'), seconds: DAY_S },
 } as const satisfies Record<string, Limit> & Record<CommandKind, Limit>;
 
-/** The name of a limit. */
+/**
+ * The name of a limit.
+ *
+ * @useDeclaredType
+ */
 export type LimitName = keyof typeof table;
 /** The quota of each limit in its window: requests, units or bytes. */
 export type Figures = Readonly<Record<LimitName, number>>;

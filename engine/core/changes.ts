@@ -1,7 +1,7 @@
 /** The records that one entry changed, each at most once, in an order that the entry fixes. */
 import type { RecordKey, RecordOf, Table } from '../protocol/schema/index.js';
 
-/** `null` deletes the record. */
+/** A record that one entry changed; `null` deletes it. */
 export interface Change {
   table: Table;
   key: RecordKey;

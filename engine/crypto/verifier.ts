@@ -43,6 +43,7 @@ export interface Verifier {
 /** The queue of a verifier is full: try again after what is in it has been checked. */
 export class VerifierBusy extends Error {
   override name = 'VerifierBusy';
+  /** @internal */
   constructor(waiting: number, limit: number) {
     super(`verifier queue is full: ${waiting} signatures wait, the limit is ${limit}; try again`);
   }

@@ -35,7 +35,7 @@ export interface VirtualClock extends Clock {
 
 /**
  * A clock that stands at `start` (milliseconds since 1970) until it is set: deadlines of a network
- * on it fire by `network.advance()` or with the next request.
+ * on it fire by `fireDeadlines()` or with the next request.
  */
 export function virtualClock(start: number): VirtualClock {
   let time = start;

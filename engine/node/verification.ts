@@ -10,10 +10,15 @@ import {
 import type { Verifier, VerifyJob } from '../crypto/index.js';
 import type { Refusal } from '../protocol/schema/index.js';
 
+/**
+ * The signatures of requests, checked for one network, in steps: its own signature, then a look at
+ * what it asks, then those inside it. `Network.verify` does all at once.
+ */
 export class Verification {
   readonly #verifier: Verifier;
   readonly #knows: (publicKey: string) => boolean;
 
+  /** @internal */
   constructor(verifier: Verifier, knows: (publicKey: string) => boolean) {
     this.#verifier = verifier;
     this.#knows = knows;

@@ -120,6 +120,7 @@ export class Digests {
   #log: Uint8Array;
   #state: Uint8Array;
 
+  /** Begins where a log ends whose digests these are (hex); by default before entry 0. */
   constructor(logDigest = '00'.repeat(DIGEST_BYTES), digest = '00'.repeat(DIGEST_BYTES)) {
     this.#log = Buffer.from(logDigest, 'hex');
     this.#state = Buffer.from(digest, 'hex');

@@ -7,20 +7,21 @@ import { sha256Hex } from '#sha256';
 import { canonical } from './canonical.js';
 import { lowerAscii } from './unicode/unicode.js';
 
-type Body = Readonly<Record<string, unknown>>;
+/** A request's body, parsed. */
+export type JsonBody = Readonly<Record<string, unknown>>;
 
-function withoutSignature(body: Body): Body {
+function withoutSignature(body: JsonBody): JsonBody {
   const { signature: _, ...rest } = body;
   return rest;
 }
 
 /** A vote, from its body; `signature` is left out, unknown members are covered. */
-export function voteInput(body: Body): string {
+export function voteInput(body: JsonBody): string {
   return `agentnet-v1-vote\n${canonical(withoutSignature(body))}`;
 }
 
 /** A block proposal, from its body. */
-export function proposalInput(body: Body): string {
+export function proposalInput(body: JsonBody): string {
   return `agentnet-v1-block\n${canonical(withoutSignature(body))}`;
 }
 
@@ -100,7 +101,7 @@ export function agentId(publicKey: string): string {
 }
 
 /** Leaves the signature out: a second valid signature must not make a second block. */
-export function blockHash(body: Body, producer: string, networkId: string): string {
+export function blockHash(body: JsonBody, producer: string, networkId: string): string {
   const object = { ...withoutSignature(body), producer, network_id: networkId };
   return sha256Hex(`agentnet-v1-blockhash\n${canonical(object)}`);
 }

@@ -69,7 +69,8 @@ const CHUNK_BYTES = 4 * 1024 * 1024;
  * import { openLmdbStore, replay, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
  * import { completeScenario, simulate } from 'folkmoot/sim';
  *
- * const scenario = completeScenario({ title: 'Small', population: 20, length: { blocks: 2 } });
+ * const agents = [{ group: 'town', count: 20, producers: 2 }];
+ * const scenario = completeScenario({ title: 'Small', agents, length: { blocks: 2 } });
  * const { digest } = await simulate(scenario, { out: 'run' });
  * const folder = { path: 'run/network', tables, schemaVersion: SCHEMA_VERSION };
  * const stored = openLmdbStore({ ...folder, readOnly: true });

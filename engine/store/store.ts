@@ -135,6 +135,11 @@ export type StoreErrorCode =
  */
 export class StoreError extends Error {
   override name = 'StoreError';
+  /**
+   * With what happened, and what was expected.
+   *
+   * @param code which mistake or damage.
+   */
   constructor(
     readonly code: StoreErrorCode,
     message: string,

@@ -1,4 +1,12 @@
 /** Two runs that should be the same: where they part. */
+export {
+  checkDeterminism,
+  comparedVerifiers,
+  compareRuns,
+  type Determinism,
+  type MakeRun,
+  type RunDifference,
+} from './determinism.js';
 export { type JsonDifference, jsonDifference } from './json.js';
 export {
   type EventDifference,

@@ -41,6 +41,10 @@ export async function convert(options = {}) {
   });
   const project = await app.convert();
   if (!project) throw new Error('TypeDoc could not read the entry points');
-  for (const [index, { name }] of all.entries()) project.children[index].name = name;
+  // TypeDoc names a module by its path and sorts them.
+  const named = new Map(
+    all.map(({ name, source }) => [source.replace(/(\/index)?\.ts$/, ''), name]),
+  );
+  for (const module of project.children ?? []) module.name = named.get(module.name) ?? module.name;
   return { app, project };
 }

@@ -1,8 +1,15 @@
-/** Writes the reference of the package's entries as HTML, to `reference/`, which git ignores. */
+/**
+ * Writes the reference of the package's entries as HTML, to `reference/`, which git ignores; or with
+ * `--json FILE` as JSON, for the tests that hold the docstrings to what they promise.
+ */
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { convert } from './project.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const { app, project } = await convert({ readme: `${root}README.md` });
-await app.generateDocs(project, `${root}reference`);
+const { values } = parseArgs({ options: { json: { type: 'string' } } });
+const { app, project } = await convert({ readme: values.json ? 'none' : `${root}README.md` });
+app.validate(project);
+if (values.json) await app.generateJson(project, values.json);
+else await app.generateDocs(project, `${root}reference`);
 if (app.logger.hasErrors()) process.exitCode = 1;

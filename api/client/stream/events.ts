@@ -74,7 +74,11 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   /** Resolves with where the stream begins, once the server has subscribed it. */
   readonly opened: Promise<Position>;
 
-  /** It connects at once, so that nothing after this is missed once it is `opened`. */
+  /**
+   * It connects at once, so that nothing after this is missed once it is `opened`.
+   *
+   * @internal
+   */
   constructor(means: Means, topics: readonly string[], options: StreamOptions) {
     const { since, signal } = options;
     this.topics = topics;

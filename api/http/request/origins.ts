@@ -53,9 +53,10 @@ export class Origins {
 }
 
 /**
- * An origin as browsers send it: no path, not even a slash; no user, no `*`, no default port; in
- * lower case.
- * @throws where it is another text.
+ * The text itself, where it is an origin as browsers send it: no path, not even a slash; no user,
+ * no `*`, no default port; in lower case.
+ *
+ * @throws {Error} where it is another text.
  */
 export function browserOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;

@@ -31,7 +31,11 @@ export class ServedNames {
   }
 }
 
-/** @throws where this is no name to be served under. */
+/**
+ * The name itself, in lower case, where it is one to be served under.
+ *
+ * @throws {Error} where it is none.
+ */
 export function servedName(text: string): string {
   const name = nameOf(text);
   if (name !== null && text.toLowerCase() === name) return name;

@@ -46,7 +46,8 @@ export function tickEntry({ seq, at }: Pick<Entry, 'seq' | 'at'>): Entry {
   return { seq, at, kind: 'tick', ...nothing, body: new Uint8Array() };
 }
 
-interface Carriage {
+/** How a kind of request travels. */
+export interface Carriage {
   method: 'POST' | 'PUT';
   /** `{id}` stands for the one path parameter. */
   path: string;

@@ -104,11 +104,19 @@ export const eventData = {
   }),
 } satisfies Record<string, TSchema>;
 
-/** The name of an event: the member `type` of each. */
+/**
+ * The name of an event: the member `type` of each.
+ *
+ * @useDeclaredType
+ */
 export type EventType = keyof typeof eventData;
-/** The member `data` of an event, by its type. Times are RFC 3339, scores 0 to 100. */
+/**
+ * The member `data` of an event, by its type. Times are RFC 3339, scores 0 to 100.
+ *
+ * @interface
+ */
 export type EventData = { [T in EventType]: Static<(typeof eventData)[T]> };
-/** An event as a machine says it: not numbered yet. */
+/** An event before it is numbered. */
 export type Emitted = { [T in EventType]: { type: T; data: EventData[T] } }[EventType];
 /** A numbered event: `seq` counts from 1, without gaps. */
 export type Event = Emitted & { seq: number };

@@ -194,13 +194,25 @@ export const records = {
   requests: Type.Object({ at: Milliseconds, alliance: Type.Optional(AllianceThen) }),
 } as const;
 
-/** The name of a table of records: see docs/protocol.md for what each holds. */
+/**
+ * The name of a table of records: see docs/protocol.md for what each holds.
+ *
+ * @useDeclaredType
+ */
 export type Table = keyof typeof records;
-/** The shape of a record, by its table. Times are milliseconds since 1970 of engine time. */
+/**
+ * The shape of a record, by its table. Times are milliseconds since 1970 of engine time.
+ *
+ * @interface
+ */
 export type RecordOf = { [T in Table]: Static<(typeof records)[T]> };
 export type AgentProfile = Static<typeof AgentProfile>;
 export type AgentContext = Static<typeof AgentContext>;
-/** A member of {@link Standing}. */
+/**
+ * A member of {@link Standing}.
+ *
+ * @useDeclaredType
+ */
 export type StandingField = (typeof standingFields)[number];
 /** An agent's reputation and attendance by name; scores in 1/10,000 of a point. */
 export type Standing = Record<StandingField, number>;

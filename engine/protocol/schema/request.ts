@@ -141,7 +141,22 @@ export const unsigned = {
 } as const;
 
 export type RequestBody = { [K in keyof typeof unsigned]: Static<(typeof unsigned)[K]> };
+/**
+ * A transaction of a proposal as it is sent.
+ *
+ * @interface
+ */
 export type TransactionBody = Static<typeof TransactionBody>;
+/**
+ * A vote as it is sent, its signature included.
+ *
+ * @interface
+ */
 export type VoteBody = Static<typeof VoteBody>;
+/**
+ * A block proposal as it is sent, its signature included.
+ *
+ * @interface
+ */
 export type ProposalBody = Static<typeof ProposalBody>;
 export type RegisterBody = Static<typeof RegisterBody>;

@@ -76,7 +76,11 @@ export const answers = {
   alliance_leave: Type.Object({ ...eventData.alliance_update.properties, ...duplicate }),
 } as const;
 
-/** What a caller gets when a command was accepted, by the command's kind. */
+/**
+ * What a caller gets when a command was accepted, by the command's kind.
+ *
+ * @interface
+ */
 export type AnswerOf = { [K in keyof typeof answers]: Static<(typeof answers)[K]> };
 /** What a caller gets when a command was accepted: one of {@link AnswerOf}. */
 export type Answer = AnswerOf[keyof AnswerOf];

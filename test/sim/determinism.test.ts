@@ -1,0 +1,28 @@
+/** The check of determinism as a function: two runs in this process, and where they part. */
+import { checkDeterminism } from 'folkmoot/testing';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../support/fixture.js';
+import { scripted, small } from './sweep/scenarios.js';
+
+test('check: a run that is the same again', async () => {
+  const found = await checkDeterminism(small(8), { seed: 'again' });
+  expect(found).toMatchObject({ same: true, difference: null });
+  expect(found.digest).toMatch(/^[0-9a-f]{64}$/);
+  const other = await checkDeterminism(small(8), { seed: 'another' });
+  expect(other.digest).not.toBe(found.digest);
+});
+
+test('check: a script that counts its calls beside its notes is found, with its voter', async () => {
+  const folder = temporaryFolder();
+  // The module is loaded once for both runs, and so is its counter.
+  const body = `const calls = (globalThis.folkmootCalls = (globalThis.folkmootCalls ?? 0) + 1);
+    return { do: 'vote', decision: 'approve', reason: String(calls) };`;
+  const { same, difference } = await checkDeterminism(scripted(folder, body), { folder });
+  expect(same).toBe(false);
+  expect(difference?.where).toMatch(/^entry \d+ \(vote\)$/);
+  expect(difference?.details.by).toMatch(/\(key [0-9a-f]{64}\) on block [0-9a-f]{64}$/);
+  expect(difference?.details.field).toBe('body.reason');
+  expect(Number(difference?.details.inline?.slice(1, -1))).toBeGreaterThan(
+    Number(difference?.details.pool?.slice(1, -1)),
+  );
+});
