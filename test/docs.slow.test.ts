@@ -1,9 +1,10 @@
 /** What the documents show is run: the embedding example, the commands, the Python snippet. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { dependingFolder } from './own-client/programs.js';
 import { temporaryFolder } from './support/fixture.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -17,9 +18,7 @@ function blocks(text: string, language: string): string[] {
 }
 
 test('README: the embedding example runs as a program that depends on folkmoot', () => {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(root, join(folder, 'node_modules/folkmoot'));
+  const folder = dependingFolder();
   const [example] = blocks(readme, 'js');
   const lines = example!.split('\n').filter((line) => line.trim() !== '');
   writeFileSync(join(folder, 'example.mjs'), example!);

@@ -1,12 +1,13 @@
 /** README, "Connect an agent": what it shows is run against a served network. */
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { main as cli, root } from '../support/paths.js';
 import { document, fenced, section } from './markdown.js';
+import { dependingFolder } from './programs.js';
 import { served } from './served.js';
 
 const run = promisify(execFile);
@@ -51,31 +52,12 @@ test('README: the client example finalizes a block in under 20 lines', async () 
   const [example = ''] = fenced(part, 'js');
   expect(example.split('\n').length).toBeLessThan(20);
   const { url } = await served();
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(root, join(folder, 'node_modules/folkmoot'));
+  const folder = dependingFolder();
   writeFileSync(join(folder, 'ada.mjs'), example.replace(here, url));
   for (const height of [1, 2]) {
     const { stdout } = await run(process.execPath, ['ada.mjs'], { cwd: folder, timeout });
     expect(stdout).toBe(`finalized at height ${height}\n`);
   }
-});
-
-test('README: its programs compile in strict TypeScript', async () => {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(root, join(folder, 'node_modules/folkmoot'));
-  symlinkSync(join(root, 'node_modules/@types'), join(folder, 'node_modules/@types'));
-  const programs = fenced(document('README.md'), 'js');
-  expect(programs.length).toBeGreaterThan(1);
-  const files = programs.map((_, index) => `example-${index}.mts`);
-  for (const [index, text] of programs.entries()) writeFileSync(join(folder, files[index]!), text);
-  const tsc = join(root, 'node_modules/.bin/tsc');
-  const how = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
-  const told = await run(tsc, [...how, '--types', 'node', ...files], { cwd: folder, timeout })
-    .then(() => '')
-    .catch(({ stdout }: { stdout: string }) => stdout);
-  expect(told).toBe('');
 });
 
 test('README: git ignores what its commands make', () => {

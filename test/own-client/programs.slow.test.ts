@@ -1,0 +1,39 @@
+/** Documents: each program in them compiles in strict TypeScript, or is an excerpt of a file here. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { root } from '../support/paths.js';
+import { document, fenced } from './markdown.js';
+import { compiled } from './programs.js';
+
+const documents = ['.', 'docs'].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
+);
+const programs = documents.flatMap((path) =>
+  ['js', 'ts']
+    .flatMap((language) => fenced(document(path), language))
+    .map((code) => ({ path, code })),
+);
+
+/** The file that an excerpt names in its first line. */
+const sourceOf = (code: string) => /^\/\/ (\S+\.ts)\n/.exec(code)?.[1];
+
+test('documents: their programs compile in strict TypeScript', async () => {
+  const whole = programs.filter(({ code }) => sourceOf(code) === undefined);
+  expect(whole.map(({ path }) => path)).toEqual(
+    expect.arrayContaining(['README.md', 'README.md', 'docs/simulating.md']),
+  );
+  const { problems } = await compiled(whole.map(({ code }) => code));
+  expect(problems).toBe('');
+});
+
+test('documents: an excerpt stands in the file that it names', () => {
+  const excerpts = programs.filter(({ code }) => sourceOf(code) !== undefined);
+  expect(excerpts.length).toBeGreaterThan(0);
+  for (const { path, code } of excerpts) {
+    const source = readFileSync(join(root, sourceOf(code)!), 'utf8');
+    expect(source, path).toContain(code.slice(code.indexOf('\n') + 1).trim());
+  }
+});
