@@ -1,4 +1,4 @@
-/** Documents: each program in them compiles in strict TypeScript, or is an excerpt of a file here. */
+/** Documents: each program compiles in strict TypeScript, or is an excerpt of the file it names. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -12,7 +12,7 @@ test('check: a run that is the same again', async () => {
   expect(other.digest).not.toBe(found.digest);
 });
 
-test('check: a script that counts its calls beside its notes is found, with its voter', async () => {
+test('check: a script that counts beside its notes is found, with its voter', async () => {
   const folder = temporaryFolder();
   // The module is loaded once for both runs, and so is its counter.
   const body = `const calls = (globalThis.folkmootCalls = (globalThis.folkmootCalls ?? 0) + 1);
