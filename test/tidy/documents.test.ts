@@ -1,0 +1,68 @@
+/** Whatever a document names is there: files and folders of this repository, and linked pages. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, test } from 'vitest';
+import { root } from './sources.js';
+
+/** What is made here and not kept. */
+const made = /^(node_modules|dist|reference|runs|\.git)$/;
+const top = readdirSync(root, { withFileTypes: true }).filter(({ name }) => !made.test(name));
+const folders = top.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+
+const documents = [
+  ...top.filter(({ name }) => name.endsWith('.md')).map(({ name }) => name),
+  ...['docs', 'docs/decisions', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  ),
+];
+const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** Paths in code spans: what begins with one of our folders and has no placeholder in it. */
+function named(text: string): string[] {
+  const spans = text.replace(/```[\s\S]*?```/g, '').matchAll(/`([^`\n]+)`/g);
+  return [...spans]
+    .flatMap(([, span]) => span!.split(/\s+/))
+    .filter((word) => /^[\w.@-]+(\/[\w.@-]+)*\/?$/.test(word) && word.includes('/'))
+    .filter((word) => folders.includes(word.split('/')[0]!));
+}
+
+/** Their whole use is to name places. */
+const guides = documents.filter((path) =>
+  /^(CONTRIBUTING|docs\/(glossary|decisions\/))/.test(path),
+);
+
+test.each(guides)('documents: every path that %s names exists', (path) => {
+  const missing = named(textOf(path)).filter((name) => !existsSync(join(root, name)));
+  expect(missing).toEqual([]);
+});
+
+test('documents: the guides are found, and name places', () => {
+  expect(guides).toEqual(expect.arrayContaining(['CONTRIBUTING.md', 'docs/glossary.md']));
+  const places = guides.flatMap((path) => named(textOf(path)));
+  expect(places.length).toBeGreaterThan(100);
+  expect(named('`engine/core/engine.ts`, `npm test` and `engine/ gone.ts`')).toEqual([
+    'engine/core/engine.ts',
+    'engine/',
+  ]);
+});
+
+test.each(documents)('documents: what %s links to exists', (path) => {
+  const links = [...textOf(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+  const here = links.filter((link) => !/^(https?:|mailto:|#)/.test(link));
+  const missing = here.filter((link) => {
+    const target = normalize(join(dirname(path), link.split('#')[0]!));
+    return !existsSync(join(root, target));
+  });
+  expect(missing).toEqual([]);
+});
+
+test('documents: each decision is listed, in docs/decisions and in the map', () => {
+  const decisions = documents.filter((path) => /^docs\/decisions\/\d/.test(path));
+  expect(decisions.length).toBeGreaterThan(15);
+  const lists = textOf('docs/decisions/README.md') + textOf('docs/architecture.md');
+  for (const path of decisions) {
+    expect(lists.split(path.replace(/.*\//, '')).length, path).toBe(3);
+  }
+});

@@ -1,0 +1,44 @@
+/**
+ * `npm run dev [tests]`: builds, then watches. A saved source is compiled, and the tests that it
+ * concerns run again: all fast ones, or those whose paths are given.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const cwd = fileURLToPath(new URL('..', import.meta.url));
+const node = process.execPath;
+const tsc = 'node_modules/typescript/bin/tsc';
+const tests = process.argv.slice(2);
+
+function run(...args) {
+  const { status } = spawnSync(node, args, { cwd, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+function watchTests() {
+  const selection = tests.length > 0 ? tests : ['--project', 'fast'];
+  const vitest = spawn(node, ['node_modules/vitest/vitest.mjs', 'watch', ...selection], {
+    cwd,
+    stdio: 'inherit',
+  });
+  vitest.once('exit', (code) => {
+    compiler.kill();
+    process.exit(code ?? 1);
+  });
+}
+
+run('tools/clean.mjs');
+const compiler = spawn(node, [tsc, '-p', 'tsconfig.json', '--watch', '--preserveWatchOutput'], {
+  cwd,
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+let built = false;
+createInterface(compiler.stdout).on('line', (line) => {
+  process.stdout.write(`${line}\n`);
+  if (built || !/Found \d+ error/.test(line)) return;
+  built = true;
+  // From here on the compiler writes only what changed: what the bundler makes stays.
+  run('tools/bundle.mjs');
+  watchTests();
+});
