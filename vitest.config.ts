@@ -1,9 +1,14 @@
 import { defineConfig } from 'vitest/config';
 import { full } from './test/support/counts.js';
+import { nodes } from './test/support/nodes.js';
+
+const slow = 'test/**/*.slow.test.ts';
+const otherNodes = 'test/**/*.nodes.test.ts';
 
 /**
  * Tests run the built package as its users do: `npm run build` comes first. `fast` is what `npm test`
- * runs, `slow` what `npm run test:slow` does; test/README.md says which tests are which.
+ * runs, `slow` what `npm run test:slow` does; `nodes` needs other versions of Node, which
+ * `npm run test:full` brings. test/README.md says which tests are which.
  */
 export default defineConfig({
   test: {
@@ -15,16 +20,21 @@ export default defineConfig({
     // Only what hangs is ended: a machine that is busy, or full counts, may take their time.
     testTimeout: full ? 3_600_000 : 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 300_000 } },
     projects: [
       {
         extends: true,
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.slow.test.ts'],
+          exclude: [slow, otherNodes],
         },
       },
-      { extends: true, test: { name: 'slow', include: ['test/**/*.slow.test.ts'] } },
+      { extends: true, test: { name: 'slow', include: [slow] } },
+      // A project without tests would be a mistake.
+      ...(nodes.length > 0
+        ? [{ extends: true as const, test: { name: 'nodes', include: [otherNodes] } }]
+        : []),
     ],
   },
 });

@@ -6,7 +6,7 @@ import { main } from './paths.js';
 import { linesOf, type Replayed } from './runs.js';
 
 /** Far above what any of these runs takes: a command that hangs is a failure, not a wait. */
-const MOST_MS = 60_000;
+const MOST_MS = 300_000;
 
 export interface Ended {
   /** Null when a signal ended it. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import config from '../../vitest.config.js';
+import { nodes } from '../support/nodes.js';
 import { root, type Source, sources, under } from './sources.js';
 
 const tests = sources.filter(({ path }) => under(path, 'test'));
@@ -12,11 +13,14 @@ test('tests: each file of tests is in exactly one of the projects fast and slow'
     const { name, include, exclude } = (project as { test: Record<string, unknown> }).test;
     return { name, include, exclude };
   });
-  const slow = ['test/**/*.slow.test.ts'];
-  expect(projects).toEqual([
-    { name: 'fast', include: ['test/**/*.test.ts'], exclude: slow },
-    { name: 'slow', include: slow, exclude: undefined },
+  const [slow, otherNodes] = ['test/**/*.slow.test.ts', 'test/**/*.nodes.test.ts'];
+  const fast = { name: 'fast', include: ['test/**/*.test.ts'], exclude: [slow, otherNodes] };
+  expect(projects?.slice(0, 2)).toEqual([
+    fast,
+    { name: 'slow', include: [slow], exclude: undefined },
   ]);
+  const more = nodes.map(() => ({ name: 'nodes', include: [otherNodes], exclude: undefined }));
+  expect(projects?.slice(2)).toEqual(more.slice(0, 1));
   const missed = tests.filter(
     ({ path }) => /[._-](?:test|spec)\.\w+$/.test(path) && !path.endsWith('.test.ts'),
   );
@@ -55,7 +59,7 @@ test('tests: one that is fast starts no program and no browser', () => {
     return null;
   };
   const found = tests
-    .filter(({ path }) => path.endsWith('.test.ts') && !path.endsWith('.slow.test.ts'))
+    .filter(({ path }) => path.endsWith('.test.ts') && !/\.(?:slow|nodes)\.test\.ts$/.test(path))
     .filter(({ path }) => !generators.includes(path))
     .flatMap((source) => way(source, new Set())?.join(' -> ') ?? []);
   expect(found.map((path) => `${path}: name it .slow.test.ts`)).toEqual([]);

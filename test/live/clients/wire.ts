@@ -1,57 +1,27 @@
 /** Bytes on a plain connection: half a request, its rest, and whatever comes back. */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { carriage, type SignedRequest } from 'folkmoot';
 import { onTestFinished } from 'vitest';
+import { Connection, dial } from '../../support/service/connection.js';
 import type { Answer } from './caller.js';
 
-export class Wire {
-  readonly #socket: Socket;
+export class Wire extends Connection {
+  #text = '';
   /** Resolves when the connection is over, with all that came. */
   readonly over: Promise<string>;
-  #text = '';
-  #wake: () => void = () => {};
-  #isOver = false;
 
   private constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.setEncoding('latin1').on('data', (more: string) => {
-      this.#text += more;
-      this.#wake();
-    });
-    socket.on('error', () => {});
-    this.over = new Promise((resolve) => {
-      socket.on('close', () => {
-        this.#isOver = true;
-        this.#wake();
-        resolve(this.#text);
-      });
-    });
+    super(socket);
+    this.over = new Promise((resolve) => socket.on('close', () => resolve(this.#text)));
     onTestFinished(() => void socket.destroy());
   }
 
-  static open(url: string): Promise<Wire> {
-    const { hostname, port } = new URL(url);
-    return new Promise((resolve, reject) => {
-      const socket = connect(Number(port), hostname, () => resolve(new Wire(socket)));
-      socket.once('error', reject);
-    });
+  static async open(url: string): Promise<Wire> {
+    return new Wire(await dial(url));
   }
 
-  send(bytes: Uint8Array | string): void {
-    if (!this.#isOver) this.#socket.write(bytes);
-  }
-
-  end(): void {
-    this.#socket.end();
-  }
-
-  cut(): void {
-    this.#socket.destroy();
-  }
-
-  /** Ends it so that the peer's next read fails. */
-  reset(): void {
-    this.#socket.resetAndDestroy();
+  protected received(chunk: Buffer): void {
+    this.#text += chunk.toString('latin1');
   }
 
   /** The first answer; null when the connection ended without one. */
@@ -63,9 +33,9 @@ export class Wire {
   async answers(count: number): Promise<Answer[]> {
     for (;;) {
       const found = parse(this.#text);
-      if (found.length >= count || this.#isOver) return found;
+      if (found.length >= count || this.isOver) return found;
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.wake = resolve;
       });
     }
   }

@@ -1,5 +1,5 @@
 /** One TCP connection of an adversary: bytes out, whole HTTP answers in, whatever their order. */
-import { connect, type Socket } from 'node:net';
+import { Connection, dial } from './connection.js';
 
 export interface Reply {
   status: number;
@@ -11,61 +11,16 @@ export interface Reply {
 /** `silent`: neither answered nor closed in time. */
 export type Came = Reply | 'closed' | 'silent';
 
-export class Line {
-  readonly #socket: Socket;
+export class Line extends Connection {
   #chunks = Buffer.alloc(0);
-  #isOver = false;
-  #wake: () => void = () => {};
-
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.setNoDelay(true);
-    socket.on('data', (chunk) => {
-      this.#chunks = Buffer.concat([this.#chunks, chunk]);
-      this.#wake();
-    });
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      this.#isOver = true;
-      this.#wake();
-    });
-  }
 
   /** `localAddress`: one of the loopback's own, to be somebody else. */
-  static open(url: string, localAddress?: string): Promise<Line> {
-    const { hostname: host, port } = new URL(url);
-    const from = localAddress === undefined ? {} : { localAddress };
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host, port: Number(port), ...from }, () =>
-        resolve(new Line(socket)),
-      );
-      socket.once('error', reject);
-    });
+  static async open(url: string, localAddress?: string): Promise<Line> {
+    return new Line(await dial(url, localAddress));
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  send(bytes: Uint8Array | string): void {
-    if (!this.#isOver) this.#socket.write(bytes);
-  }
-
-  /** Ends our side only. */
-  end(): void {
-    this.#socket.end();
-  }
-
-  cut(): void {
-    this.#socket.destroy();
-  }
-
-  reset(): void {
-    this.#socket.resetAndDestroy();
-  }
-
-  pause(): void {
-    this.#socket.pause();
+  protected received(chunk: Buffer): void {
+    this.#chunks = Buffer.concat([this.#chunks, chunk]);
   }
 
   /** The next answer; `withoutBody` where the request was HEAD. */
@@ -89,11 +44,11 @@ export class Line {
   more(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, withinMs);
-      this.#wake = () => {
+      this.wake = () => {
         clearTimeout(timer);
         resolve();
       };
-      if (this.#isOver || this.#chunks.length > 0) this.#wake();
+      if (this.isOver || this.#chunks.length > 0) this.wake();
     });
   }
 
@@ -101,16 +56,16 @@ export class Line {
     return new Promise((resolve) => {
       const done = (came: Came) => {
         clearTimeout(timer);
-        this.#wake = () => {};
+        this.wake = () => {};
         resolve(came);
       };
       const timer = setTimeout(() => done('silent'), withinMs);
-      this.#wake = () => {
+      this.wake = () => {
         const found = look();
         if (found) done(found);
-        else if (this.#isOver) done('closed');
+        else if (this.isOver) done('closed');
       };
-      this.#wake();
+      this.wake();
     });
   }
 
@@ -129,7 +84,7 @@ export class Line {
     const bare = withoutBody || status === 204 || status === 101 || status === 100;
     const length = bare ? 0 : headers.get('content-length');
     // Without a length the body lasts as long as the connection.
-    if (length === undefined && !this.#isOver) return null;
+    if (length === undefined && !this.isOver) return null;
     const from = end + 4;
     const to = length === undefined ? this.#chunks.length : from + Number(length);
     if (this.#chunks.length < to) return null;

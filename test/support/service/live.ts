@@ -16,7 +16,7 @@ export interface Closed {
 }
 
 /** Far above what any answer takes: silence is a failure, not a wait. */
-const MOST_MS = 20_000;
+const MOST_MS = 300_000;
 
 export class Live {
   /** All that came, in order. */

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isTag, lowerCase, UNICODE_VERSION } from '../../../../dist/engine/internal.js';
+import { nodes } from '../../../support/nodes.js';
 
 const writer = fileURLToPath(new URL('../../../../tools/unicode-tables.mjs', import.meta.url));
 const written = new URL('../../../../engine/protocol/unicode/tables.ts', import.meta.url);
 const own = fileURLToPath(new URL('../../../../dist/engine/internal.js', import.meta.url));
-const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 const run = (node: string, ...args: string[]) =>
   execFileSync(node, args, { encoding: 'utf8', maxBuffer: 2 ** 24 });
 const unicodeOf = (node: string) => run(node, '-p', 'process.versions.unicode').trim();
@@ -61,7 +61,7 @@ describe.skipIf(same.length === 0).each(shown)('unicode: %s', (node) => {
   });
 });
 
-describe.skipIf(nodes.length === 0).each(nodes.length > 0 ? nodes : ['none'])('%s', (node) => {
+describe.each(nodes)('%s', (node) => {
   test('unicode: it knows the same tags and the same lower case', () => {
     const script = `import { isTag, lowerCase } from ${JSON.stringify(own)};
       import { createHash } from 'node:crypto';

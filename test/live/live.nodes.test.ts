@@ -1,23 +1,19 @@
-/**
- * The versions of Node that FOLKMOOT_NODES lists, paths between colons: a network is simulated, and
- * one is served. Skipped where none are listed.
- */
+/** Other versions of Node: a network is simulated, and one is served. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host, stop } from '../support/host.js';
+import { nodes } from '../support/nodes.js';
 import { main } from '../support/paths.js';
 import { meta, propose, registration, vote } from './clients/actions.js';
 import { Caller } from './clients/caller.js';
 import { everyTopic, Subscriber } from './clients/subscriber.js';
 
-const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
-const shown = nodes.length > 0 ? nodes : ['none is listed in FOLKMOOT_NODES'];
 const run = (node: string, ...args: string[]) =>
   execFileSync(node, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 const sim = ['sim', '--json', '--seed', '7', '--agents', '12', '--blocks', '3'];
 
-describe.skipIf(nodes.length === 0).each(shown)('nodes: %s', (node) => {
+describe.each(nodes)('nodes: %s', (node) => {
   test('nodes: it simulates what this Node does', () => {
     const digestOf = (by: string) => JSON.parse(run(by, main, ...sim)).digest as string;
     const here = digestOf(process.execPath);

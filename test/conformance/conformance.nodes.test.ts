@@ -1,19 +1,16 @@
-/**
- * The conformance suite against `folkmoot serve` on the versions of Node that FOLKMOOT_NODES lists,
- * paths between colons, each with the transports that it can load. Skipped where none are listed.
- */
+/** The conformance suite against `folkmoot serve` on other versions of Node, by each transport. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, test } from 'vitest';
+import { afterAll } from 'vitest';
+import { nodes } from '../support/nodes.js';
 import { main } from '../support/paths.js';
 import type { Service, Start } from '../support/service/world.js';
 import { conformance } from './suite.js';
 
-const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 const ends: (() => void)[] = [];
 afterAll(() => {
   for (const end of ends) end();
@@ -36,8 +33,6 @@ function serving(node: string, transport: string): Start {
     return { url, wsUrl, close: async () => end() };
   };
 }
-
-test.skipIf(nodes.length > 0)('conformance: no other Node is listed in FOLKMOOT_NODES', () => {});
 
 for (const node of nodes) {
   const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
