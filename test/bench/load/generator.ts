@@ -14,6 +14,40 @@ import { Value } from '../../../dist/engine/internal.js';
 export type Operation = LoadResult['operations'][number];
 export type { LoadResult };
 
+const DURATION_MS = 1_500;
+
+/**
+ * What an attempt gives once enough has happened in it: on a busy machine less happens in a second,
+ * so each attempt is twice as long as the one before it. Each begins with a new server.
+ */
+export async function longEnough<Found>(
+  attempt: (durationMs: number) => Promise<Found>,
+  isEnough: (found: Found) => boolean,
+  durationMs = DURATION_MS,
+): Promise<Found> {
+  const found = await attempt(durationMs);
+  if (isEnough(found) || durationMs > 60_000) return found;
+  return longEnough(attempt, isEnough, 2 * durationMs);
+}
+
+/**
+ * Attempts until the generator kept its schedule, and all was sent in time: what it measures while
+ * it is late is its own.
+ */
+export async function onSchedule<Found extends { result: LoadResult }>(
+  attempt: () => Promise<Found>,
+): Promise<Found> {
+  for (let left = 20; ; left -= 1) {
+    const found = await attempt();
+    const { arrivals, generator, operations } = found.result;
+    const isWhole = sum(operations.map(({ sent }) => sent)) >= (arrivals.intended ?? 0);
+    if (left === 0 || (isWhole && generator.lag.p99! < MOST_LAG_MS)) return found;
+  }
+}
+
+/** Little beside what the tests tell apart. */
+const MOST_LAG_MS = 100;
+
 /** Without a warm-up, so that all that is sent by the schedule is measured. */
 export async function load(
   { url }: { url: string },
@@ -26,7 +60,9 @@ export async function load(
       ...loadDefaults,
       ...workloadDefaults[workload],
       ...{ url, workload, concurrency: null, seed: 'known', keepAgents: false },
-      ...{ warmupMs: 0, durationMs: 1_500, timeoutMs: 2_000, finalityTimeoutMs: 3_000 },
+      ...{ warmupMs: 0, durationMs: DURATION_MS },
+      // Only what never comes is late, however busy the machine is.
+      ...{ timeoutMs: 60_000, finalityTimeoutMs: 60_000 },
       ...asked,
     },
     hooks,

@@ -1,10 +1,21 @@
 /** Votes and transactions against a chain that is known: nothing twice, nothing unseen counted. */
 import { expect, test } from 'vitest';
-import { load, operation, sum } from '../generator.js';
-import { type Behaviour, deeds, type KnownServer, knownServer } from '../known/known-server.js';
+import { load, longEnough, operation, sum } from '../generator.js';
+import {
+  type Behaviour,
+  deeds,
+  type KnownServer,
+  knownServer,
+  type Record,
+} from '../known/known-server.js';
 
 const votes = { workload: 'votes', agents: 8, rate: 200 } as const;
 const transactions = { workload: 'transactions', rate: 200, batch: 5 } as const;
+/** Where answers or events are lost, the chain goes on after so long. */
+const lossy = { timeoutMs: 1_500, finalityTimeoutMs: 800 } as const;
+
+/** Some blocks, so that one follows another. */
+const hasBlocks = ({ record }: { record: Record }) => record.finalized.length > 5;
 
 async function voteAnswers(server: KnownServer): Promise<number> {
   const answered = deeds(await server.record(), 'answer', ['vote']);
@@ -17,11 +28,13 @@ async function finalOn(server: KnownServer): Promise<number> {
 }
 
 test.concurrent('chain: votes are signed well, none twice, and all are accepted', async () => {
-  const server = await knownServer({ checks: true });
-  const result = await load(server, votes);
-  const { wrong, finalized, signatures, keys } = await server.record();
+  const { server, result, record } = await longEnough(async (durationMs) => {
+    const known = await knownServer({ checks: true });
+    const loaded = await load(known, { ...votes, durationMs });
+    return { server: known, result: loaded, record: await known.record() };
+  }, hasBlocks);
+  const { wrong, signatures, keys } = record;
   expect(wrong).toEqual([]);
-  expect(finalized.length).toBeGreaterThan(5);
   // All but registrations, farewells, and the one who listens.
   const messages = signatures - 2 * votes.agents - 1;
   expect(result.generator).toMatchObject({ messages, keys });
@@ -50,10 +63,12 @@ test.concurrent('chain: as many transactions are final as the server told of', a
 });
 
 test.concurrent('chain: on a server that never finalizes, every transaction is late', async () => {
-  const server = await knownServer({ finalizes: false });
-  const result = await load(server, { ...transactions, durationMs: 1_000, finalityTimeoutMs: 800 });
+  const result = await longEnough(
+    async (durationMs) =>
+      load(await knownServer({ finalizes: false }), { ...transactions, ...lossy, durationMs }),
+    (found) => found.transactions.proposed > 0,
+  );
   const { proposed, timed_out, finalized, tps } = result.transactions;
-  expect(proposed).toBeGreaterThan(0);
   expect([timed_out, finalized, tps]).toEqual([proposed, 0, 0]);
   expect(result.finality.p50).toBe(null);
   expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
@@ -61,29 +76,40 @@ test.concurrent('chain: on a server that never finalizes, every transaction is l
 
 test.concurrent('chain: what is only said in answers, and in no event, is not final', async () => {
   const types = ['block_status', 'network_metrics'];
-  const server = await knownServer({ misdelivers: { types, every: 1, does: 'withhold' } });
-  const result = await load(server, { ...transactions, durationMs: 1_000, finalityTimeoutMs: 800 });
-  expect(await finalOn(server)).toBeGreaterThan(0);
+  const { result, final } = await longEnough(
+    async (durationMs) => {
+      const server = await knownServer({ misdelivers: { types, every: 1, does: 'withhold' } });
+      const loaded = await load(server, { ...transactions, ...lossy, durationMs });
+      return { result: loaded, final: await finalOn(server) };
+    },
+    (found) => found.final > 0,
+  );
+  expect(final).toBeGreaterThan(0);
   expect(result.transactions).toMatchObject({ finalized: 0, tps: 0 });
   expect(result.transactions.timed_out).toBe(result.transactions.proposed);
   expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });
 
 test.concurrent('chain: votes need nothing but the interface', async () => {
-  const server = await knownServer({ shows: 'interface', checks: true });
-  const result = await load(server, votes);
+  const { result, record } = await longEnough(async (durationMs) => {
+    const server = await knownServer({ shows: 'interface', checks: true });
+    const loaded = await load(server, { ...votes, durationMs });
+    return { result: loaded, record: await server.record() };
+  }, hasBlocks);
   expect(result.server).toMatchObject({ version: null, limits_profile: null, epoch: null });
   expect(operation(result, 'vote').accepted).toBeGreaterThan(30);
-  const { wrong, finalized } = await server.record();
-  expect(wrong).toEqual([]);
-  expect(finalized.length).toBeGreaterThan(5);
+  expect(record.wrong).toEqual([]);
 });
 
 test.concurrent('chain: finality by network_metrics; nothing without network_id', async () => {
-  const told = await knownServer({ shows: 'interface and network_id', checks: true });
-  const result = await load(told, transactions);
+  const { told, result } = await longEnough(
+    async (durationMs) => {
+      const server = await knownServer({ shows: 'interface and network_id', checks: true });
+      return { told: server, result: await load(server, { ...transactions, durationMs }) };
+    },
+    (found) => found.result.transactions.finalized > 5,
+  );
   expect((await told.record()).wrong).toEqual([]);
-  expect(result.transactions.finalized).toBeGreaterThan(5);
   expect(result.transactions.finalized).toBe(await finalOn(told));
   const bare = await knownServer({ shows: 'interface' });
   await expect(load(bare, transactions)).rejects.toThrow('network_id');
@@ -92,9 +118,14 @@ test.concurrent('chain: finality by network_metrics; nothing without network_id'
 
 test.concurrent('chain: events that are none are passed over', async () => {
   const types = ['block_status', 'network_metrics', 'block_proposal', 'block_validation'];
-  const server = await knownServer({ misdelivers: { types, every: 5, does: 'garble' } });
-  const result = await load(server, transactions);
-  expect((await server.record()).misdelivered).toBeGreaterThan(2);
+  const { server, result } = await longEnough(
+    async (durationMs) => {
+      const known = await knownServer({ misdelivers: { types, every: 5, does: 'garble' } });
+      const loaded = await load(known, { ...transactions, ...lossy, durationMs });
+      return { server: known, result: loaded, garbled: (await known.record()).misdelivered };
+    },
+    (found) => found.garbled > 2 && found.result.transactions.finalized > 5,
+  );
   expect(result.ended).toBe('complete');
   expect(result.transactions.finalized).toBeGreaterThan(5);
   expect(result.transactions.finalized).toBeLessThanOrEqual(await finalOn(server));
@@ -104,8 +135,16 @@ test.concurrent('chain: a disk that is full from some moment on is what the run 
   const full = { status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' } as const;
   const on = ['vote', 'propose', 'status'] as const;
   const behaviours = [{ ...full, on, after: 10, startMs: 400, does: 'refuse' }] as const;
-  const server = await knownServer({ behaviours });
-  const result = await load(server, { ...votes, keepAgents: true });
+  const { server, result } = await longEnough(
+    async (durationMs) => {
+      const known = await knownServer({ behaviours });
+      return {
+        server: known,
+        result: await load(known, { ...votes, keepAgents: true, durationMs }),
+      };
+    },
+    (found) => operation(found.result, 'vote').accepted > 5,
+  );
   const hit = deeds(await server.record(), 'refuse', on);
   const found = result.operations.flatMap(({ refused }) => refused);
   expect(found.every((one) => one.reason === 'DISK_FULL')).toBe(true);
@@ -117,8 +156,16 @@ test.concurrent('chain: a disk that is full from some moment on is what the run 
 });
 
 test.concurrent('chain: mixed operations are signed well and agree with the server', async () => {
-  const server = await knownServer({ checks: true });
-  const result = await load(server, { workload: 'mixed', agents: 10, batch: 2, rate: 200 });
+  const asked = { workload: 'mixed', agents: 10, batch: 2, rate: 200 } as const;
+  const { server, result } = await longEnough(
+    async (durationMs) => {
+      const known = await knownServer({ checks: true });
+      return { server: known, result: await load(known, { ...asked, durationMs }) };
+    },
+    (found) =>
+      ['vote', 'meme', 'status'].every((name) => operation(found.result, name).accepted > 0) &&
+      operation(found.result, 'read').accepted > 30,
+  );
   const { wrong, requests } = await server.record();
   expect(wrong).toEqual([]);
   for (const route of ['vote', 'meme', 'status'] as const) {
@@ -132,17 +179,24 @@ test.concurrent('chain: mixed operations are signed well and agree with the serv
 });
 
 /** What is hit in the measured time only can be counted exactly. */
-const hits = { after: 10, endMs: 1_000 } as const;
+const hitsUntil = (endMs: number) => ({ after: 10, endMs }) as const;
 
-async function lost(route: 'vote' | 'propose', behaviours: readonly Behaviour[]) {
-  const server = await knownServer({ behaviours, checks: true });
-  const result = await load(server, { ...votes, rate: 150, timeoutMs: 500 });
-  const record = await server.record();
+async function lost(route: 'vote' | 'propose', behaviours: (endMs: number) => Behaviour[]) {
+  const { result, record, count } = await longEnough(
+    async (durationMs) => {
+      const server = await knownServer({ behaviours: behaviours(durationMs - 500), checks: true });
+      const loaded = await load(server, { ...votes, ...lossy, rate: 150, durationMs });
+      const known = await server.record();
+      const counted = (deed: 'drop' | 'cut' | 'lie') => deeds(known, deed, [route]).length;
+      return { result: loaded, record: known, count: counted };
+    },
+    (found) =>
+      hasBlocks(found) && found.count('drop') * found.count('cut') * found.count('lie') > 0,
+  );
   expect(record.wrong).toEqual([]);
   expect(record.finalized.length).toBeGreaterThan(5);
   expect(result.ended).toBe('complete');
   const found = result.operations.filter(({ operation: name }) => name.startsWith(route));
-  const count = (deed: 'drop' | 'cut' | 'lie') => deeds(record, deed, [route]).length;
   expect(count('drop') * count('cut') * count('lie')).toBeGreaterThan(0);
   expect(sum(found.map(({ broken }) => broken))).toBe(count('drop') + count('cut'));
   expect(sum(found.map(({ lies }) => lies))).toBe(count('lie'));
@@ -150,18 +204,18 @@ async function lost(route: 'vote' | 'propose', behaviours: readonly Behaviour[])
 
 test.concurrent('chain: votes or their answers are lost: it goes on', async () => {
   const on = ['vote'] as const;
-  await lost('vote', [
-    { ...hits, on, every: 9, does: 'drop' },
-    { ...hits, on, every: 11, does: 'cut' },
-    { ...hits, on, every: 13, does: 'lie' },
+  await lost('vote', (endMs) => [
+    { ...hitsUntil(endMs), on, every: 9, does: 'drop' },
+    { ...hitsUntil(endMs), on, every: 11, does: 'cut' },
+    { ...hitsUntil(endMs), on, every: 13, does: 'lie' },
   ]);
 });
 
 test.concurrent('chain: proposals or their answers are lost: it goes on', async () => {
   const on = ['propose'] as const;
-  await lost('propose', [
-    { ...hits, on, after: 2, every: 3, does: 'drop' },
-    { ...hits, on, after: 2, every: 4, does: 'cut' },
-    { ...hits, on, after: 2, every: 5, does: 'lie' },
+  await lost('propose', (endMs) => [
+    { ...hitsUntil(endMs), on, after: 2, every: 3, does: 'drop' },
+    { ...hitsUntil(endMs), on, after: 2, every: 4, does: 'cut' },
+    { ...hitsUntil(endMs), on, after: 2, every: 5, does: 'lie' },
   ]);
 });

@@ -103,7 +103,7 @@ test('known server: dies when told, and its record outlives it', async () => {
   });
   await state(server);
   await state(server);
-  await expect.poll(() => state(server).catch(() => 'gone'), { timeout: 5_000 }).toBe('gone');
+  await expect.poll(() => state(server).catch(() => 'gone')).toBe('gone');
   expect((await server.record()).requests.length).toBeGreaterThanOrEqual(2);
   await expect(agentOf(server).networkState()).rejects.toThrow(UnreachableError);
 });

@@ -1,7 +1,7 @@
 /** Latencies agree with what the server wrote down, and a stall cannot hide in the open loop. */
 import { expect, test } from 'vitest';
 import { counts } from '../../../support/counts.js';
-import { load, operation, sum } from '../generator.js';
+import { load, onSchedule, operation, sum } from '../generator.js';
 import {
   type KnownServer,
   knownServer,
@@ -47,8 +47,10 @@ const durationMs = 1_000 * counts.stalledSeconds;
 const stall = { on: reads, does: 'stall', startMs: 500, endMs: 1_500 } as const;
 
 test('latency: a stall of a second shows in p99 in the open loop, and in its seconds', async () => {
-  const server = await knownServer({ behaviours: [stall] });
-  const result = await load(server, { rate: 200, durationMs, connections: 16 });
+  const { result } = await onSchedule(async () => {
+    const server = await knownServer({ behaviours: [stall] });
+    return { result: await load(server, { rate: 200, durationMs, connections: 16 }) };
+  });
   const { response, service, broken, timed_out } = operation(result, 'read');
   // Two hundred wait, on average half of the second: of all, a tenth at least.
   expect(response.p99).toBeGreaterThan(800);
@@ -65,9 +67,11 @@ test('latency: a stall of a second shows in p99 in the open loop, and in its sec
 });
 
 test('latency: the closed loop does not see the same stall in p99', async () => {
-  const server = await knownServer({ behaviours: [stall] });
   const concurrency = 4;
-  const result = await load(server, { rate: null, concurrency, durationMs });
+  const { server, result } = await onSchedule(async () => {
+    const known = await knownServer({ behaviours: [stall] });
+    return { server: known, result: await load(known, { rate: null, concurrency, durationMs }) };
+  });
   const { response, sent } = operation(result, 'read');
   expect(sent).toBeGreaterThan(100 * concurrency);
   expect(response.p99).toBeLessThan(500);

@@ -1,6 +1,6 @@
 /** A generator that cannot keep its schedule says so, and does not blame the server. */
 import { expect, onTestFinished, test } from 'vitest';
-import { load, operation } from '../generator.js';
+import { load, onSchedule, operation } from '../generator.js';
 import { knownServer, reads } from '../known/known-server.js';
 
 /** Keeps the event loop of the generator busy for so long, again and again. */
@@ -25,10 +25,12 @@ test('generator: blocked again and again, it is CLIENT_BOUND and shows its lag',
 });
 
 test('generator: a slow server without a free connection is not its fault', async () => {
-  const server = await knownServer({
-    behaviours: [{ on: reads, after: 1, does: 'delay', fromMs: 400, toMs: 400 }],
+  const { result } = await onSchedule(async () => {
+    const server = await knownServer({
+      behaviours: [{ on: reads, after: 1, does: 'delay', fromMs: 400, toMs: 400 }],
+    });
+    return { result: await load(server, { rate: 100, connections: 8 }) };
   });
-  const result = await load(server, { rate: 100, connections: 8 });
   expect(result.verdict).toBe('INVALID');
   expect(operation(result, 'read').response.p90).toBeGreaterThan(600);
   // Eight at a time, each for 400 ms: the other requests waited in line.
