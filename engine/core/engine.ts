@@ -106,6 +106,12 @@ export class Engine {
     return this.#state.agents.byKey(publicKey) !== undefined;
   }
 
+  /** The overall reputation of the agent with this key, of 1,000,000; 0 where none has it. */
+  reputationOf(publicKey: string): number {
+    const agent = this.#state.agents.byKey(publicKey);
+    return agent ? this.#state.standings.get(agent.ordinal, 'overall') : 0;
+  }
+
   /** How many further votes close the block at the earliest; 0 when it is not open. */
   votesUntilClose(blockHash: string): number {
     return this.#state.blocks.votesUntilClose(blockHash);

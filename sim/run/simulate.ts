@@ -12,7 +12,6 @@ import {
   type VirtualClock,
   virtualClock,
 } from '../../engine/internal.js';
-import { agentId } from '../../engine/protocol/signing.js';
 import type { Provenance } from '../../report/provenance.js';
 import { Auditor } from '../audit/index.js';
 import { Collector } from '../measure/index.js';
@@ -204,17 +203,14 @@ function assembleOn(network: Network, running: Running, { onRow }: Keeper) {
         ...society,
         network,
         clock,
-        quotas: scenario.limits === 'off' ? null : quotasOf(network, scenario.limits, clock),
+        quotas:
+          scenario.limits === 'off'
+            ? null
+            : new Quotas(scenario.limits, clock.now, network.reputationOf),
         watch: options.audit === false ? null : new Auditor(genesis),
         ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
       }),
   });
-}
-
-function quotasOf(network: Network, profile: 'spec', clock: VirtualClock): Quotas {
-  const reputationOf = (publicKey: string) =>
-    network.read.reputation(agentId(publicKey))?.overall_score ?? 0;
-  return new Quotas(profile, clock.now, reputationOf);
 }
 
 function figuresOf(network: Network, running: Running): NetworkFigures {

@@ -1,5 +1,5 @@
 /** What scenarios set beside agents and faults: schedules, weights, lengths, signatures, seeds. */
-import { completeScenario, simulate } from 'folkmoot/sim';
+import { completeScenario, loadScenario, shippedScenarios, simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { live, quiet, type Raw } from './fixture.js';
 
@@ -145,4 +145,15 @@ describe('digests', () => {
     expect(await digestOf({ signatures: 'none' })).toBe(unsigned);
     expect(await digestOf({ signatures: 'none', seed: '2' })).not.toBe(unsigned);
   });
+});
+
+test('limits: who gets the next block does not depend on what is durable by then', async () => {
+  const { path } = shippedScenarios().find(({ name }) => name === 'takeover')!;
+  const { scenario } = loadScenario(path);
+  // In memory, all is durable sooner than on any disk.
+  const digests = [];
+  for (const store of ['memory', 'lmdb', 'lmdb'] as const) {
+    digests.push((await simulate(scenario, { store })).digest);
+  }
+  expect(new Set(digests).size).toBe(1);
 });
