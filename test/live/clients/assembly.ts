@@ -27,8 +27,16 @@ export class Assembly {
   }
 
   static async open(transport: string, size: number = counts.voters): Promise<Assembly> {
-    // By majority, a block is open until the last vote, and its close tells of every voter.
-    const args = ['--transport', transport, '--policy', 'majority'];
+    // By majority, a block is open until the last vote, and its close tells of every voter. No block
+    // expires meanwhile, however busy the machine is.
+    const args = [
+      '--transport',
+      transport,
+      '--policy',
+      'majority',
+      '--voting-period-ms',
+      '3600000',
+    ];
     const server = await host({ data: temporaryFolder(), args });
     const voters = Array.from({ length: size }, (_, number) => signatoryOf(number));
     const assembly = new Assembly(server, voters);
