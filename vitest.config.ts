@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { full } from './test/support/counts.js';
 import { nodes } from './test/support/nodes.js';
 
+// Only what hangs is ended: a machine that is busy, or full counts, may take their time.
+const mostMs = full ? 3_600_000 : 600_000;
 const slow = 'test/**/*.slow.test.ts';
 const otherNodes = 'test/**/*.nodes.test.ts';
 
@@ -17,9 +19,8 @@ export default defineConfig({
     isolate: false,
     // One more than the cores of a small machine: many tests wait for other processes.
     maxWorkers: 3,
-    // Only what hangs is ended: a machine that is busy, or full counts, may take their time.
-    testTimeout: full ? 3_600_000 : 600_000,
-    hookTimeout: 600_000,
+    testTimeout: mostMs,
+    hookTimeout: mostMs,
     expect: { poll: { timeout: 300_000 } },
     projects: [
       {

@@ -34,7 +34,7 @@ test('README: the commands of its command line section run as written', () => {
   expect(commands.trim().split('\n').length).toBeGreaterThan(3);
   // Throws when a command fails.
   execFileSync('sh', ['-ec', commands], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-}, 600_000);
+});
 
 test('README: the two command lines are scripts of the package', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -174,7 +174,7 @@ export class Network {
   /** When something happens by itself next, or null. */
   nextDeadline = (): number | null => this.#engine.nextDeadline();
 
-  /** The overall reputation of the agent with this key, of 1,000,000, as applied: not yet durable. */
+  /** The overall reputation of the agent with this key, of 1,000,000, as of what is applied. */
   reputationOf = (publicKey: string): number => this.#engine.reputationOf(publicKey);
 
   /** How many further votes close the block at the earliest; 0 when it is not open. */

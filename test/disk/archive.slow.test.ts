@@ -17,7 +17,7 @@ beforeAll(async () => {
   const size = ['--agents', '40', '--blocks', '6'];
   expect((await folkmoot(['sim', '--seed', '7', ...size, '--out', run])).code).toBe(0);
   lines = await logLines(run);
-}, 60_000);
+});
 
 type Call = [call: string, nth: number, errno: number];
 

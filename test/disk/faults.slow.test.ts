@@ -20,7 +20,7 @@ function serveLimited(data: string, env: Record<string, string>) {
   const { status, signal, stdout, stderr } = spawnSync(
     'bash',
     ['-c', command, process.execPath, ...serve],
-    { env: { ...process.env, ...env }, encoding: 'utf8', timeout: 60_000 },
+    { env: { ...process.env, ...env }, encoding: 'utf8' },
   );
   return { code: status, signal, stdout, stderr };
 }

@@ -14,7 +14,7 @@ const project = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
 let files: string[] = [];
 beforeAll(() => {
   files = install(project);
-}, 300_000);
+});
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 test('install: what is for development only is not shipped', () => {
@@ -102,7 +102,7 @@ function typed(): string {
 }
 
 const run = promisify(execFile);
-const here = { cwd: project, timeout: 120_000 };
+const here = { cwd: project };
 /** Nodes as `test:full` lists them; this one always. */
 const listed = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 const nodes = [process.execPath, ...listed];

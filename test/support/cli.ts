@@ -2,11 +2,12 @@
 import { execFile } from 'node:child_process';
 import type { SimResult } from 'folkmoot/sim';
 import { expect } from 'vitest';
+import { full } from './counts.js';
 import { main } from './paths.js';
 import { linesOf, type Replayed } from './runs.js';
 
 /** Far above what any of these runs takes: a command that hangs is a failure, not a wait. */
-const MOST_MS = 300_000;
+const MOST_MS = full ? 3_600_000 : 600_000;
 
 export interface Ended {
   /** Null when a signal ended it. */
@@ -21,12 +22,11 @@ export interface Around {
   program?: string;
   input?: string;
   env?: Record<string, string>;
-  mostMs?: number;
 }
 
 /** Runs `folkmoot` with these arguments until it ends. */
 export function folkmoot(args: readonly string[], around: Around = {}): Promise<Ended> {
-  const { program = main, input = '', env = {}, mostMs: timeout = MOST_MS } = around;
+  const { program = main, input = '', env = {} } = around;
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
@@ -34,7 +34,7 @@ export function folkmoot(args: readonly string[], around: Around = {}): Promise<
       {
         env: { ...process.env, ...env },
         maxBuffer: 256 * 1024 * 1024,
-        timeout,
+        timeout: MOST_MS,
         killSignal: 'SIGKILL',
       },
       (_, stdout, stderr) =>

@@ -36,6 +36,12 @@ test('tests: npm test runs the fast ones, test:slow the slow ones, the gate both
   expect(readFileSync(join(root, '.ci/run'), 'utf8')).toMatch(/^npm test\nnpm run test:slow$/m);
 });
 
+test('tests: none has a limit of time of its own', () => {
+  const own = /^\s*\}, [\d_]{4,}\);$|^test.*timeout: [\d_]/m;
+  const found = tests.filter(({ path, text }) => path.endsWith('.test.ts') && own.test(text));
+  expect(found.map(({ path }) => `${path}: vitest.config.ts ends what hangs`)).toEqual([]);
+});
+
 /** What starts a program or a browser. */
 const starts = ['node:child_process', 'playwright-core'];
 

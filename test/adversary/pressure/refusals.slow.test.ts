@@ -16,7 +16,6 @@ import { type Costly, costliest } from './refusals.js';
 
 const ada = agentOf('whose key is claimed');
 const ANSWER_MS = 60_000;
-const LONG = { timeout: 600_000 };
 
 async function begin(transport: string, limits: string): Promise<Host> {
   const server = await host({
@@ -73,7 +72,7 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
     await stop(server);
   });
 
-  test.skipIf(!full)('six senders of the costliest leave others as they were', LONG, async () => {
+  test.skipIf(!full)('six senders of the costliest leave others as they were', async () => {
     const server = await begin(transport, 'spec');
     const rounds = [];
     for (let round = 0; round < ROUNDS; round += 1) {

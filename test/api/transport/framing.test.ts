@@ -135,7 +135,7 @@ describe.each(transports)('framing over %s', (transport) => {
       expect([name, heard.statuses]).toEqual([name, expected]);
       await unharmed(heard);
     }
-  }, 60_000);
+  });
 
   test('a request behind one whose body is too large is not read', async () => {
     const { there, smuggled, unharmed } = await begin();

@@ -49,7 +49,7 @@ test.concurrent.each(
   await call(server.url, { method: 'GET', path: '/healthz', headers: {}, body: '' });
   await server.close();
   socket.destroy();
-}, 25_000);
+});
 
 test.concurrent.each(
   transports,
@@ -60,4 +60,4 @@ test.concurrent.each(
   live.socket.pause();
   await server.close();
   live.socket.terminate();
-}, 25_000);
+});

@@ -70,7 +70,7 @@ beforeAll(async () => {
   cpSync(run, archived, { recursive: true });
   for (const before of [200, 300, 400]) expect((await archive(archived, before)).code).toBe(0);
   expect((await archive(other, 300)).code).toBe(0);
-}, 120_000);
+});
 
 test('archive: log and replay are the same, to the byte, and digests with them', async () => {
   expect(await logText(archived)).toBe(log);

@@ -89,9 +89,7 @@ function pastOf(network: Network): unknown {
   };
 }
 
-test('archive: a network whose past is archived never differs from its twin', {
-  timeout: 1_800_000,
-}, async () => {
+test('archive: a network whose past is archived never differs from its twin', async () => {
   const length = counts.commandsPerSequence;
   const life = fc.asyncProperty(genesis, attempts(length), stops(length), async (g, script, at) => {
     const clocks = [virtualClock(START_MS), virtualClock(START_MS)] as const;

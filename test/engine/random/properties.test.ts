@@ -90,9 +90,7 @@ async function observe(network: Network, timed: Timed): Promise<Outcome> {
   return outcome;
 }
 
-test('engine: random lives never throw and keep the invariants', {
-  timeout: 1_800_000,
-}, async () => {
+test('engine: random lives never throw and keep the invariants', async () => {
   const life = fc.asyncProperty(
     genesis,
     attempts(counts.commandsPerSequence),
@@ -106,9 +104,7 @@ test('engine: random lives never throw and keep the invariants', {
   await fc.assert(life, { numRuns: counts.commandSequences });
 });
 
-test('engine: a network that is closed and opened again never notices', {
-  timeout: 1_800_000,
-}, async () => {
+test('engine: a network that is closed and opened again never notices', async () => {
   const stops = fc.array(fc.nat(counts.commandsPerSequence), { minLength: 1, maxLength: 4 });
   const script = attempts(counts.commandsPerSequence);
   const life = fc.asyncProperty(genesis, script, stops, async (g, tries, stopAt) => {

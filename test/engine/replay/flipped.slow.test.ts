@@ -68,7 +68,7 @@ describe(`damaged: seed ${seed}`, () => {
       if (await expectFoundOrHarmless(flipped(into, number))) found += 1;
     });
     expect(found).toBeGreaterThan(0);
-  }, 3_600_000);
+  });
 
   test('check: a whole folder is whole, also of pages alone', async () => {
     const whole = await folkmoot(['check', run, '--json']);

@@ -27,8 +27,8 @@ export class Assembly {
   }
 
   static async open(transport: string, size: number = counts.voters): Promise<Assembly> {
-    // By majority, a block is open until the last vote, and its close tells of every voter. No block
-    // expires meanwhile, however busy the machine is.
+    // By majority, a block is open until the last vote, and its close tells of every voter. No
+    // block expires meanwhile, however busy the machine is.
     const args = [
       '--transport',
       transport,

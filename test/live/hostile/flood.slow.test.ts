@@ -78,7 +78,7 @@ describe.each(['uws', 'node'])('flood: over %s', (transport) => {
     process.stdout.write(`flood: pings over ${transport}: +${(most - before) >> 20} MiB\n`);
     expect(most - before).toBeLessThan(GROWTH_BYTES);
     await stop(server);
-  }, 60_000);
+  });
 
   test('flood: pieces of a message that never ends', async () => {
     const { server, before } = await begin();
@@ -94,5 +94,5 @@ describe.each(['uws', 'node'])('flood: over %s', (transport) => {
     process.stdout.write(`flood: pieces over ${transport}: +${(most - before) >> 20} MiB\n`);
     expect(most - before).toBeLessThan(GROWTH_BYTES);
     await stop(server);
-  }, 60_000);
+  });
 });

@@ -68,7 +68,7 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
     }
     expect(residentBytes(server.pid) - before).toBeLessThan(GROWTH_BYTES);
     await stop(server);
-  }, 120_000);
+  });
 
   test('forms: no fault of their library ends or stops the server', async () => {
     const nodeArgs = ['--import', faults];
@@ -86,5 +86,5 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
     await pass(100);
     await stop(server);
     await held;
-  }, 120_000);
+  });
 });

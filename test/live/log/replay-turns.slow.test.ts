@@ -67,4 +67,4 @@ test('replay: of several readers, none holds up the loop', async () => {
     expect(longestMs).toBeLessThan(wholeMs / 4);
     await stop(server);
   }
-}, 120_000);
+});

@@ -90,9 +90,7 @@ test('a server that is killed in the middle: one line, exit code 1', async () =>
   const town = townFile(folder, { length: { blocks: 1_000 } });
   const running = folkmoot(['sim', town, '--url', server.url, '--speed', '5']);
   const client = new NetworkClient({ url: server.url });
-  await expect
-    .poll(async () => (await client.networkState()).block_height, { timeout: 30_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(async () => (await client.networkState()).block_height).toBeGreaterThan(0);
   await server.kill('SIGKILL');
   const ended = await running;
   expect([ended.code, ended.stdout]).toEqual([1, '']);
@@ -107,7 +105,7 @@ test('a server that comes back after a while: the run goes on', async () => {
   const scenario = hurriedTown({ length: { blocks: 12 } });
   const running = simulateRemote(scenario, { url: before.url, speed: 5 });
   const { read } = before.network;
-  await expect.poll(() => read.networkState().block_height, { timeout: 30_000 }).toBeGreaterThan(2);
+  await expect.poll(() => read.networkState().block_height).toBeGreaterThan(2);
   await before.stop();
   const after = await live(where);
   const { verdict, measures, events } = await running;
@@ -125,9 +123,7 @@ test('another network at the same address: the run ends with it', async () => {
     simulateRemote(hurriedTown({ length: { blocks: 1_000 } }), { url: before.url, speed: 5 }),
   );
   const client = new NetworkClient({ url: before.url });
-  await expect
-    .poll(async () => (await client.networkState()).active_validators, { timeout: 30_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(async () => (await client.networkState()).active_validators).toBeGreaterThan(0);
   await before.stop();
   await live({ port });
   const error = await running;
@@ -195,7 +191,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('sim --url: %s: its agents leave too',
     stdio: 'ignore',
   });
   const ended = once(child, 'exit');
-  await expect.poll(() => statuses(url), { timeout: 30_000 }).toBeGreaterThan(5);
+  await expect.poll(() => statuses(url)).toBeGreaterThan(5);
   child.kill(signal);
   expect(await ended).toEqual([null, signal]);
   expect(await statuses(url)).toBe(0);

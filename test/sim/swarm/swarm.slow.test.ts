@@ -39,7 +39,7 @@ describe('swarm: what is drawn', () => {
 test(`swarm: ${counts.swarmSeeds} scenarios without a failure, and what they cover`, async () => {
   const out = join(temporaryFolder(), 'failure');
   const args = ['swarm', '--seeds', `${counts.swarmSeeds}`, '--jobs', '2', '--out', out, '--json'];
-  const { code, stdout, stderr } = await folkmoot(args, { mostMs: 600_000 });
+  const { code, stdout, stderr } = await folkmoot(args);
   expect(code, stderr).toBe(0);
   const { coverage, ...result } = JSON.parse(stdout);
   const twice = Math.floor(counts.swarmSeeds / 10);
@@ -55,7 +55,7 @@ test(`swarm: ${counts.swarmSeeds} scenarios without a failure, and what they cov
       expect(count, `${what} ${name}`).toBeGreaterThan(0);
     }
   }
-}, 620_000);
+});
 
 interface Planted {
   bug: string;
@@ -121,7 +121,7 @@ describe('swarm: a planted bug is found and made small', () => {
     const program = mutant(...edit);
     const out = join(temporaryFolder(), 'failure');
     const args = ['swarm', '--first', `${first}`, '--seeds', '200', '--jobs', '2', '--out', out];
-    const found = await folkmoot([...args, '--json'], { program, mostMs: 300_000 });
+    const found = await folkmoot([...args, '--json'], { program });
     expect(found.code, found.stderr).toBe(code);
     const { failure } = JSON.parse(found.stdout);
     expect(failure).toMatchObject({ kind, file: join(out, 'scenario.yaml') });
@@ -135,5 +135,5 @@ describe('swarm: a planted bug is found and made small', () => {
     const again = failure.command.split(' ').slice(2);
     expect((await folkmoot(again, { program })).code).toBe(code);
     expect([0, 10]).toContain((await folkmoot(again)).code);
-  }, 320_000);
+  });
 });
