@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
-import { counts, full } from '../../support/counts.js';
+import { counts } from '../../support/counts.js';
 import { main } from '../../support/paths.js';
 import { suiteFolder } from '../../support/runs.js';
 
