@@ -3,6 +3,7 @@
  * no entry of the package, so that any of it can change.
  */
 export { badTimestampHeader, keyProblem, signatureProblem } from './admit/credentials.js';
+export { freshness, type Knows, knownKey } from './admit/edge-checks.js';
 export { type Admission, admit, admitNow } from './admit/index.js';
 export {
   type Change,
@@ -29,8 +30,10 @@ export {
   Type,
   Value,
 } from './protocol/bundled/typebox.js';
+export { isHash, isPublicKey, isSignature } from './protocol/hex.js';
 export { type JsonResult, parseJson } from './protocol/json.js';
 export { Digests, decodeEntry, frame, type StoredEntry, splitStored } from './protocol/log.js';
+export { pointerStep } from './protocol/pointer.js';
 export * from './protocol/schema/index.js';
 // Of these only the types are public: here the schemas, too.
 export {

@@ -2,6 +2,7 @@
 import {
   type CommandKind,
   canonical,
+  pointerStep,
   type Refusal,
   refuse,
   requestSchemas,
@@ -42,7 +43,7 @@ function look(schema: TSchema, value: unknown, at: string, count: Count): void {
   if (!properties) return;
   for (const [name, member] of Object.entries(value)) {
     const known = Object.hasOwn(properties, name) && properties[name];
-    const below = () => `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const below = () => `${at}/${pointerStep(name)}`;
     if (known) look(known, member, `${at}/${name}`, count);
     else if (count.pointer === null) spend(count, name, member, below);
   }

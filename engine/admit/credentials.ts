@@ -1,10 +1,8 @@
 /** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
+import { isPublicKey, isSignature } from '../protocol/hex.js';
 import { carriage, type Refusal, refuse, type SignedRequest } from '../protocol/schema/index.js';
 import { parseInstant } from '../protocol/time.js';
 import { lowerAscii } from '../protocol/unicode/unicode.js';
-
-const KEY = /^[0-9a-fA-F]{64}$/;
-const SIGNATURE = /^[0-9a-fA-F]{128}$/;
 
 /** Bytes of hex that has been checked: Buffer.from would silently cut bad hex short. */
 export function hexBytes(hex: string): Uint8Array {
@@ -15,14 +13,14 @@ export function signatureProblem(signature: unknown): Refusal | null {
   if (signature === undefined || signature === '') {
     return refuse('MISSING', 'the signature is missing');
   }
-  if (typeof signature === 'string' && SIGNATURE.test(signature)) return null;
+  if (typeof signature === 'string' && isSignature(signature)) return null;
   return refuse('MALFORMED', `a signature is 128 hex characters${instead(signature, 64)}`);
 }
 
 /** What is wrong with a key as it was sent, in the header X-Agent-Public-Key or by register. */
 export function keyProblem(key: string): Refusal | null {
   if (key === '') return refuse('MISSING', 'the header X-Agent-Public-Key is missing');
-  if (KEY.test(key)) return null;
+  if (isPublicKey(key)) return null;
   return refuse('MALFORMED', `a public key is 64 hex characters${instead(key, 32)}`);
 }
 

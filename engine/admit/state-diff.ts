@@ -1,4 +1,5 @@
 /** The state diff of a proposal: at most 1,000 keys, each in one member, values of 4 KiB. */
+import { pointerStep } from '../protocol/pointer.js';
 import { type Refusal, type RequestBody, refuse } from '../protocol/schema/index.js';
 import { jcs } from '../protocol/signing.js';
 
@@ -17,8 +18,7 @@ export function diffProblem(diff: StateDiff): Refusal | null {
   return tooLarge('additions', additions) ?? tooLarge('deletions', deletions);
 }
 
-const below = (member: string, key: string) =>
-  `/${member}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+const below = (member: string, key: string) => `/${member}/${pointerStep(key)}`;
 
 function tooLarge(member: string, values: Record<string, unknown>): Refusal | null {
   for (const [key, value] of Object.entries(values)) {

@@ -3,14 +3,13 @@
 import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/index.js';
 import { type Refusal, refuse } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
+import { type Knows, knownKey } from './edge-checks.js';
 import type { Admitted } from './index.js';
 
 /** A request that is well-formed and whose signatures were checked: only verification makes one. */
 export interface Verified extends Admitted {
   readonly verified: true;
 }
-
-type Knows = (publicKey: string) => boolean;
 
 /** The request's own signature first, then those inside it. */
 export const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
@@ -21,7 +20,7 @@ export async function verifyAll(
   verifier: Verifier,
   knows: Knows,
 ): Promise<Verified | { refusal: Refusal }> {
-  const refusal = knownKey(admitted, knows);
+  const refusal = knownKey(admitted.command, knows);
   if (refusal) return { refusal };
   const verdicts = await verdictsOf(allJobs(admitted), verifier);
   if ('refusal' in verdicts) return verdicts;
@@ -36,7 +35,7 @@ export function takeUnverified(
   knows: Knows,
 ): Verified | { refusal: Refusal } {
   if (verifier.name !== 'off') throw new TypeError('signatures are verified here: use verifyAll');
-  const refusal = knownKey(admitted, knows);
+  const refusal = knownKey(admitted.command, knows);
   return refusal ? { refusal } : { ...admitted, verified: true };
 }
 
@@ -46,7 +45,7 @@ export async function verifyOwn(
   verifier: Verifier,
   knows: Knows,
 ): Promise<Refusal | null> {
-  const refusal = knownKey(admitted, knows);
+  const refusal = knownKey(admitted.command, knows);
   if (refusal) return refusal;
   const verdicts = await verdictsOf([admitted.ownJob()], verifier);
   if ('refusal' in verdicts) return verdicts.refusal;
@@ -74,11 +73,6 @@ function withInner(admitted: Admitted, inner: readonly boolean[]): Verified {
   const failed = inner.indexOf(false);
   if (command.kind !== 'propose' || failed < 0) return { ...admitted, verified: true };
   return { ...admitted, command: { ...command, failed_transaction: failed }, verified: true };
-}
-
-function knownKey({ command }: Admitted, knows: Knows): Refusal | null {
-  if (command.kind === 'register' || knows(command.public_key)) return null;
-  return refuse('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
 }
 
 function verdictsOf(

@@ -1,5 +1,6 @@
 /** The one reader of request JSON: strict UTF-8, bounded depth, safe numbers and member names. */
 import { limits } from './limits.js';
+import { pointerStep } from './pointer.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
@@ -35,8 +36,7 @@ function problemIn(value: unknown, depth: number): Problem | null {
     const member = (value as Record<string, unknown>)[key];
     const problem = (named ? nameProblem(key) : null) ?? problemIn(member, depth + 1);
     if (problem) {
-      const step = key.replaceAll('~', '~0').replaceAll('/', '~1');
-      return { pointer: `/${step}${problem.pointer}`, message: problem.message };
+      return { pointer: `/${pointerStep(key)}${problem.pointer}`, message: problem.message };
     }
   }
   return null;

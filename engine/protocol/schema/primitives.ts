@@ -1,10 +1,11 @@
 /** The smallest shapes: hex, identifiers, names, times. All else in schema is built of these. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
+import { hexPattern } from '../hex.js';
 import { UNICODE_VERSION } from '../unicode/unicode.js';
 
 /** Hex is accepted in either case and always sent in lower case. */
 const hex = (characters: number, what: string) =>
-  Type.String({ pattern: `^[0-9a-fA-F]{${characters}}$`, description: what });
+  Type.String({ pattern: hexPattern(characters), description: what });
 
 export const PublicKey = hex(64, 'Ed25519 public key, hex');
 export const Signature = hex(128, 'Ed25519 signature, hex');

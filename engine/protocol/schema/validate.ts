@@ -1,6 +1,7 @@
 /** Validators, compiled from the schemas by ajv at first use. */
 import { Ajv, type ValidateFunction } from '../bundled/ajv.js';
 import type { TSchema } from '../bundled/typebox.js';
+import { pointerStep } from '../pointer.js';
 import { isTag } from '../unicode/unicode.js';
 import { Genesis } from './genesis.js';
 import { TAG_PATTERN } from './primitives.js';
@@ -46,7 +47,7 @@ function problemOf(validate: ValidateFunction, value: unknown): Problem | null {
   const error = validate.errors?.[0];
   const { missingProperty, additionalProperty } = error?.params ?? {};
   const member: unknown = missingProperty ?? additionalProperty;
-  const step = member === undefined ? '' : `/${escaped(String(member))}`;
+  const step = member === undefined ? '' : `/${pointerStep(String(member))}`;
   return {
     pointer: `${error?.instancePath ?? ''}${step}`,
     message: `${error?.message ?? 'is not valid'}${allowedOf(error?.params)}`,
@@ -58,9 +59,6 @@ function allowedOf({ allowedValues, allowedValue }: Record<string, unknown> = {}
   const allowed = Array.isArray(allowedValues) ? allowedValues : allowedValue ? [allowedValue] : [];
   return allowed.length === 0 ? '' : `: ${allowed.map((one) => JSON.stringify(one)).join(', ')}`;
 }
-
-/** As a step of a JSON Pointer. */
-const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** A check of any schema's values: the first problem, or null. */
 export function validator(schema: TSchema): (value: unknown) => Problem | null {
