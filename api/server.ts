@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { KeyPair, Network } from '../engine/internal.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import { type App, createApplication } from './http/application.js';
-import { type Exchange, observe } from './http/observe.js';
+import type { Exchange } from './http/observe.js';
 import type { ExchangeLimits } from './transport/exchange-limits.js';
 import { nodeTransport } from './transport/node.js';
 import type { Listening, Transport } from './transport/transport.js';
@@ -102,8 +102,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     hosts: isIP(host) === 0 ? [host, ...hosts] : hosts,
     exchange,
     ...(options.responseKeys ? { responseKeys: options.responseKeys } : {}),
+    ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });
-  if (options.onExchange) observe(app, options.onExchange);
   const listening: Listening = await transport.listen(app, { host, port });
   const shown = host.includes(':') ? `[${host}]` : host;
   return {
@@ -111,9 +111,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     transport: transport.name,
     ...(fallback === undefined ? {} : { fallback }),
     async close() {
-      app.ready = false;
+      app.stopping();
       const closed = listening.close();
-      app.connections.close();
+      app.closeConnections();
       await closed;
     },
   };

@@ -21,7 +21,7 @@ export {
 export { signatory } from './crypto/signatory.js';
 export type { ArchiveOptions } from './node/archiver.js';
 export { type Clock, systemClock, type VirtualClock, virtualClock } from './node/clock.js';
-export type { EncodedEvent } from './node/encode.js';
+export type { EncodedEvent, PublishedEvent } from './node/encode.js';
 export { Network } from './node/network.js';
 export type { Applied, NetworkOptions } from './node/network-options.js';
 export type { GenesisOptions } from './node/open-store.js';

@@ -1,4 +1,4 @@
-/** A request as the server admits it: as the engine does, unless it is too costly to look at. */
+/** A request as the server admits it: as the engine does, unless it is too costly to check. */
 import { type Admission, admit, type SignedRequest } from '../../engine/internal.js';
 import { tooManyValues } from './json-size.js';
 import { unknownMembersProblem } from './unknown-members.js';

@@ -1,4 +1,4 @@
-/** What readers are told of a part of the past that lies in a damaged segment of the archive. */
+/** How readers are refused a part of the past that lies in a damaged segment of the archive. */
 import { ArchiveError, type Refusal, refuse } from '../../engine/internal.js';
 
 /** The refusal that a damaged segment is to who asked for it; null for any other error. */
@@ -24,13 +24,13 @@ export function* readable<Row>(rows: Iterable<Row>): Generator<Row, void> {
   }
 }
 
-/** Whether an error speaks of a segment for the first time: readers must not fill the log. */
+/** Whether an error is the first about a segment: readers must not fill the log. */
 export function firstOfEach(): (error: unknown) => boolean {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (error) => {
     const file = error instanceof ArchiveError ? error.segment.file : '';
-    const isNew = !told.has(file);
-    told.add(file);
+    const isNew = !reported.has(file);
+    reported.add(file);
     return isNew;
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../engine/internal.js';
 import { serverBounds } from '../contract/limit-table.js';
 
-/** The part of a schema that says which members are known. */
+/** The part of a schema that names the known members. */
 interface Shape {
   properties?: Record<string, TSchema>;
   items?: TSchema;
@@ -26,25 +26,25 @@ interface Count {
 export function unknownMembersProblem(kind: CommandKind, body: unknown): Refusal | null {
   const most = serverBounds.unknownMembersBytes;
   const count: Count = { left: most, pointer: null };
-  look(requestSchemas[kind], body, '', count);
+  countIn(requestSchemas[kind], body, '', count);
   if (count.pointer === null) return null;
   const message = `${count.pointer} and the other members that are not of the protocol have more`;
   const { pointer } = count;
   return refuse('SCHEMA', `${message} than ${most} bytes of canonical JSON`, { pointer });
 }
 
-function look(schema: TSchema, value: unknown, at: string, count: Count): void {
+function countIn(schema: TSchema, value: unknown, at: string, count: Count): void {
   if (typeof value !== 'object' || value === null || count.pointer !== null) return;
   const { properties, items } = schema as Shape;
   if (items && Array.isArray(value)) {
-    for (const [index, item] of value.entries()) look(items, item, `${at}/${index}`, count);
+    for (const [index, item] of value.entries()) countIn(items, item, `${at}/${index}`, count);
     return;
   }
   if (!properties) return;
   for (const [name, member] of Object.entries(value)) {
     const known = Object.hasOwn(properties, name) && properties[name];
     const below = () => `${at}/${pointerStep(name)}`;
-    if (known) look(known, member, `${at}/${name}`, count);
+    if (known) countIn(known, member, `${at}/${name}`, count);
     else if (count.pointer === null) spend(count, name, member, below);
   }
 }

@@ -1,4 +1,4 @@
-/** The time that requests are signed with: this machine's, corrected by what the server says. */
+/** The time that requests are signed with: this machine's, corrected by the server's. */
 export class Clock {
   #offsetMs = 0;
   #lastMs = 0;

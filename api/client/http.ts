@@ -117,7 +117,7 @@ export class Http {
       verifyText(responseInput({ status, request, timestamp, bodySha256 }), key, signature);
     const request = answeredOf(asked);
     if (fits(request)) return;
-    // Whether it is an answer to this request cannot be told from what it covers.
+    // Whether it is an answer to this request does not show in what it covers.
     const unread = fits({ ...request, inputSha256: '-', signature: '-' });
     throw new ResponseSignatureError(
       unread

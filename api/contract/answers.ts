@@ -1,4 +1,4 @@
-/** Shapes of what reads, debug endpoints and the WebSocket's acknowledgements say. */
+/** Shapes of the answers of reads, debug endpoints and acknowledgements on the WebSocket. */
 import {
   AgentId,
   AgentList,
@@ -28,7 +28,7 @@ const next_cursor = nullable(Text);
 const Epoch = Type.String({ description: 'names the history that event numbers belong to' });
 const Topics = Type.Array(Text);
 
-/** An event as it is told, by type. */
+/** An event as it is published, by type. */
 export const eventShapes = Object.fromEntries(
   Object.entries(eventData).map(([type, data]) => [
     type,
@@ -148,6 +148,14 @@ export const ErrorDetails = Type.Object({
 });
 
 export const ErrorBody = Type.Object({ code: ErrorCodes, message: Text, details: ErrorDetails });
+
+/** A signed request in a JSON envelope, as `debug/verify` takes it. */
+export const DebugVerifyBody = Type.Object({
+  method: Type.String({ maxLength: 16 }),
+  target: Type.String({ maxLength: 2048 }),
+  headers: Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: 4096 })),
+  body: Type.String(),
+});
 
 /** The data of each acknowledgement on the WebSocket. */
 export const acknowledgements = {

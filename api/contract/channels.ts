@@ -59,9 +59,9 @@ export const closeCodes = {
 export const socketLimits = {
   messageBytes: 16 * 1024,
   /** Of a message before an `auth` was accepted. */
-  strangerBytes: 4 * 1024,
+  unauthenticatedBytes: 4 * 1024,
   /** Connections of one address before an `auth` was accepted, by the profile `spec`. */
-  strangersPerAddress: 64,
+  unauthenticatedPerAddress: 64,
   /** What may wait while a signature is verified or a replay is counted. */
   waitingMessages: 32,
   waitingBytes: 64 * 1024,

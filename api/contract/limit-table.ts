@@ -85,13 +85,13 @@ export const serverBounds = {
   body: {
     small: 8 * KIB,
     propose: bounds.proposalBytes,
-    /** The file, and room for the form around it. */
+    /** The file, and the form around it. */
     meme: bounds.memeFileBytes + 64 * KIB,
-    /** A request inside a JSON text takes more room than by itself. */
+    /** A request inside a JSON text is larger than by itself. */
     debug_verify: 2 * bounds.proposalBytes,
   },
   /** Bodies that are being received or dealt with, all together and of one address. */
-  bodiesUnderWayBytes: 256 * MIB,
+  bodiesInFlightBytes: 256 * MIB,
   bodiesOfAddressBytes: 64 * MIB,
   /** Values of one JSON body, counted before it is parsed. */
   jsonValues: 65_536,
@@ -99,6 +99,8 @@ export const serverBounds = {
   unknownMembersBytes: 512,
   /** One page of a list read. */
   pageBytes: MIB,
+  /** Rows of a page where none are asked for. */
+  defaultPageRows: 100,
 } as const;
 
 const BENCH_FACTOR = 10_000;
@@ -130,13 +132,13 @@ export function shownLimits(figures: Figures | null) {
     const { seconds, per: counted_for, unit } = limitTable[name];
     return [name, { quota: figures?.[name], window_s: seconds, counted_for, unit }];
   });
-  const { body, bodiesUnderWayBytes, bodiesOfAddressBytes } = serverBounds;
+  const { body, bodiesInFlightBytes, bodiesOfAddressBytes } = serverBounds;
   return {
     per_minute: figures ? operationsOf(figures) : {},
     windows: figures ? Object.fromEntries(rows) : {},
     body_bytes: body,
-    bodies_under_way_bytes: bodiesUnderWayBytes,
-    bodies_of_address_bytes: figures ? bodiesOfAddressBytes : bodiesUnderWayBytes,
+    bodies_under_way_bytes: bodiesInFlightBytes,
+    bodies_of_address_bytes: figures ? bodiesOfAddressBytes : bodiesInFlightBytes,
     json_values: serverBounds.jsonValues,
     unknown_members_bytes: serverBounds.unknownMembersBytes,
     page_bytes: serverBounds.pageBytes,

@@ -78,7 +78,7 @@ export function buildAsyncapi(version: string): Part {
         'x-topics': topics(),
       },
     },
-    operations: { ...asked(channel), ...told(channel) },
+    operations: { ...asked(channel), ...published(channel) },
     components: { messages, schemas: components.schemas },
   };
 }
@@ -153,8 +153,8 @@ function asked(channel: Part): Part {
   );
 }
 
-/** What the server tells by itself. */
-function told(channel: Part): Part {
+/** What the server sends by itself. */
+function published(channel: Part): Part {
   return {
     event: {
       action: 'send',

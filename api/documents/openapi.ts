@@ -103,8 +103,8 @@ function describe(
 }
 
 function limitOf(route: Route, { reasons }: Operation) {
-  const read = 'read' in route || reasons.includes('QUOTA_USED');
-  const name: keyof typeof perMinute | null = 'write' in route ? route.write : read ? 'read' : null;
+  const read = reasons.includes('QUOTA_USED') ? 'read' : null;
+  const name: keyof typeof perMinute | null = route.command ?? read;
   if (name === null) return null;
   const counted_by = name === 'register' || name === 'read' ? 'address' : 'agent';
   const figures = { name, per_minute: perMinute[name], counted_by };
@@ -136,9 +136,8 @@ const ofWrites: Reason[] = [
 
 /** The reasons of an operation, with those that its way of travelling adds. */
 function reasonsOf(route: Route, { reasons }: Operation): Reason[] {
-  if ('read' in route) return [...anywhere, ...reasons, 'QUOTA_USED'];
-  if (!('write' in route)) return [...anywhere, ...reasons];
-  return [...anywhere, ...ofWrites, ...keyed(route.write), ...reasons];
+  if (!route.command) return [...anywhere, ...reasons];
+  return [...anywhere, ...ofWrites, ...keyed(route.command), ...reasons];
 }
 
 /** A registration brings its key along. */

@@ -1,9 +1,8 @@
 /** /metrics: what an operator watches, in Prometheus' format. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Network } from '../../engine/internal.js';
-import { match, type Route } from '../contract/routes.js';
+import type { Route } from '../contract/routes.js';
 import type { Connections } from '../socket/connections.js';
-import type { HttpRequest } from '../transport/transport.js';
 
 interface Answered {
   labels: { route: string; method: string; status: string };
@@ -41,18 +40,10 @@ export class Metrics {
           this.set(value());
         },
       });
-    const stats = () => network.stats;
-    gauge('verified_total', 'Signatures found valid', () => stats().verified);
-    gauge('rejected_total', 'Signatures found invalid', () => stats().rejected);
-    gauge('verify_batches_total', 'Batches that a verifier ran', () => stats().batches);
-    gauge('commits_total', 'Durable commits', () => stats().commits);
-    gauge('committed_entries_total', 'Entries made durable', () => stats().entries);
-    gauge('commit_seconds_total', 'Time spent in commits', () => stats().commitMs / 1000);
     gauge('commit_backlog', 'Entries applied but not durable yet', () => network.backlog);
     gauge('ws_connections', 'Open WebSocket connections', () => connections.openCount);
     gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);
-    gauge('ws_dropped_total', 'Subscribers cut for being slow', () => connections.feed.dropped);
-    gauge('ws_resumed_total', 'Subscriptions that resumed', () => connections.resumed);
+    this.#counts(network, connections);
     this.#sizes(network);
     this.#blocks(connections);
   }
@@ -65,8 +56,8 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  answered({ method, path }: HttpRequest, status: number): void {
-    const route = match(method, path)?.route ?? null;
+  /** An answer of a route, or of none. */
+  answered(route: Route | null, status: number): void {
     let byStatus = this.#requests.get(route);
     if (!byStatus) {
       byStatus = new Map();
@@ -82,15 +73,39 @@ export class Metrics {
     answered.count += 1;
   }
 
+  /** What only grows, counted where it happens. */
+  #counts(network: Network, connections: Connections): void {
+    const counter = (name: string, help: string, value: () => number) =>
+      new Counter({
+        name: `folkmoot_${name}_total`,
+        help,
+        registers: [this.#registry],
+        collect() {
+          this.reset();
+          this.inc(value());
+        },
+      });
+    const stats = () => network.stats;
+    counter('verified', 'Signatures found valid', () => stats().verified);
+    counter('rejected', 'Signatures found invalid', () => stats().rejected);
+    counter('verify_batches', 'Batches that a verifier ran', () => stats().batches);
+    counter('commits', 'Durable commits', () => stats().commits);
+    counter('committed_entries', 'Entries made durable', () => stats().entries);
+    counter('commit_seconds', 'Time spent in commits', () => stats().commitMs / 1000);
+    counter('ws_dropped', 'Subscribers cut for being slow', () => connections.feed.dropped);
+    counter('ws_resumed', 'Subscriptions that resumed', () => connections.resumed);
+  }
+
   #sizes(network: Network): void {
     const sizes = (name: string, help: string, counts: () => readonly number[]) =>
-      new Gauge({
+      new Counter({
         name: `folkmoot_${name}`,
         help: `${help}, by size: from this power of two to below the next`,
         labelNames: ['from'],
         registers: [this.#registry],
         collect() {
-          for (const [slot, count] of counts().entries()) this.set({ from: 2 ** slot }, count);
+          this.reset();
+          for (const [slot, count] of counts().entries()) this.inc({ from: 2 ** slot }, count);
         },
       });
     sizes('verify_batch_sizes', 'Batches that a verifier ran', () => network.stats.batchSizes);

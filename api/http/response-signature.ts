@@ -3,6 +3,8 @@ import {
   type CommandKind,
   carriage,
   formatInstant,
+  isPublicKey,
+  isSignature,
   type KeyPair,
   parseJson,
   sign,
@@ -10,56 +12,66 @@ import {
 } from '../../engine/internal.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
 import { tooManyValues } from '../checks/json-size.js';
-import type { HttpRequest, HttpResponse } from '../transport/transport.js';
-import { signedRequest } from './request/signed-request.js';
+import type { Body, HttpResponse, RequestHead } from '../transport/transport.js';
+import { type Received, signedRequest } from './request/signed-request.js';
 
-/** The headers that sign an answer; `kind` is that of the request, null for a read. */
-export async function signedHeaders(
+/** The request that is answered; `kind` is that of a command, null for a read. */
+interface Answered {
+  kind: CommandKind | null;
+  head: RequestHead;
+  body: Body;
+}
+
+export async function signResponse(
   keys: KeyPair,
   now: number,
-  kind: CommandKind | null,
-  request: HttpRequest,
-  { status, body }: HttpResponse,
-): Promise<Record<string, string>> {
+  request: Answered,
+  response: HttpResponse,
+): Promise<HttpResponse> {
   const timestamp = formatInstant(now);
-  const answered = await answeredRequest(kind, request);
-  const bodySha256 = sha256Hex(body);
-  const input = responseInput({ status, request: answered, timestamp, bodySha256 });
-  return {
+  const answered = await answeredRequest(request);
+  const { status, body } = response;
+  const input = responseInput({
+    status,
+    request: answered,
+    timestamp,
+    bodySha256: sha256Hex(body),
+  });
+  const headers = {
+    ...response.headers,
     'X-Server-Public-Key': keys.publicKeyHex,
     'X-Server-Timestamp': timestamp,
     'X-Server-Signature': Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
   };
+  return { ...response, headers };
 }
 
-const KEY = /^[0-9a-fA-F]{64}$/;
-const SIGNATURE = /^[0-9a-fA-F]{128}$/;
 const TIMESTAMP = /^[0-9A-Za-z:.+-]{1,64}$/;
 
-/** What is none of its kind is not repeated: nobody chooses what the server signs. */
-const fitting = (text: unknown, shape: RegExp): string =>
-  typeof text === 'string' && shape.test(text) ? text : '-';
+const isTimestamp = (text: string) => TIMESTAMP.test(text);
 
-async function answeredRequest(
-  kind: CommandKind | null,
-  { method, target, headers, body }: HttpRequest,
-): Promise<AnsweredRequest> {
+/** What is none of its kind is not repeated: nobody chooses what the server signs. */
+const fitting = (text: unknown, fits: (text: string) => boolean): string =>
+  typeof text === 'string' && fits(text) ? text : '-';
+
+async function answeredRequest({ kind, head, body }: Answered): Promise<AnsweredRequest> {
+  const { method, target, headers } = head;
   const read = kind !== null && body !== 'unread' && { target, headers, body };
   const signed = read ? await credentials(kind, read) : { inputSha256: '-', signature: null };
   return {
     method: method || '-',
     target,
-    publicKey: fitting(headers.get('x-agent-public-key'), KEY),
+    publicKey: fitting(headers.get('x-agent-public-key'), isPublicKey),
     inputSha256: signed.inputSha256,
-    signature: fitting(signed.signature ?? headers.get('x-agent-signature'), SIGNATURE),
-    timestamp: fitting(headers.get('x-timestamp'), TIMESTAMP),
+    signature: fitting(signed.signature ?? headers.get('x-agent-signature'), isSignature),
+    timestamp: fitting(headers.get('x-timestamp'), isTimestamp),
   };
 }
 
 /** From wherever the kind carries them; a body that cannot be read has neither. */
 async function credentials(
   kind: CommandKind,
-  received: { target: string; headers: HttpRequest['headers']; body: Uint8Array },
+  received: Received,
 ): Promise<{ inputSha256: string; signature: unknown }> {
   const request = await signedRequest(kind, received);
   const parsed = 'refusal' in request ? null : bodyOf(request.body);

@@ -16,15 +16,15 @@ const PACE_MS = 30_000;
 const PATIENCE_MS = 120_000;
 /** Who had the odd block within so long, has it not again. */
 const MEMORY_MS = 300_000;
-/** How long room is kept for one that is expected to ask, and does not. */
+/** How long a slot is kept for one that is expected to ask, and does not. */
 const GRACE_MS = 10_000;
 const SHORTEST_WAIT_MS = 1_000;
 
-/** A producer that was told to wait. */
+/** A producer that has to wait. */
 interface Waiting {
   producer: string;
   since: number;
-  /** Its place is kept until then. */
+  /** Its slot is kept until then. */
   until: number;
   reputation: number;
 }
@@ -52,7 +52,7 @@ export class BlockShare {
     this.#now = now;
   }
 
-  /** Takes room for a block: 0, or for how many milliseconds the producer has to wait. */
+  /** Takes a slot for a block: 0, or for how many milliseconds the producer has to wait. */
   take(producer: string, reputation: number): number {
     const now = this.#now();
     this.#forget(now, producer);
@@ -90,7 +90,7 @@ export class BlockShare {
     return now - longest.since >= PATIENCE_MS ? longest.producer : null;
   }
 
-  /** How many others have a claim before it. */
+  /** How many others come before it. */
   #ahead(asking: Waiting, patient: string | null): number {
     let ahead = 0;
     for (const other of this.#waiting.values()) {

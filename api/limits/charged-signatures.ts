@@ -12,7 +12,7 @@ const MOST = 131_072;
 
 type Generation = Map<string, Set<string>>;
 
-export class Seen {
+export class ChargedSignatures {
   readonly #now: () => number;
   /** Signatures by key; the older half is kept until all of it is past its time. */
   #young: Generation = new Map();

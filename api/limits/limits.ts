@@ -22,19 +22,19 @@ export interface Use {
   amount: number;
 }
 
-/** Keys that are told apart in one table; newcomers beyond share one, so that memory is bounded. */
-const MOST_KEYS = 200_000;
+/** Subjects that are kept apart; newcomers beyond share one, so that memory is bounded. */
+const MOST_SUBJECTS = 200_000;
 const SWEEP_MS = 60_000;
 /** A window has at most about so many slots: longer ones count by coarser steps of time. */
 const MOST_SLOTS = 60_000;
 
-/** Whom a quota is counted for: `agent:` and key, or `address:` and address. */
+/** A quota's subject is whom it is counted for: `agent:` and key, or `address:` and address. */
 export class Limits {
   readonly profile: Profile;
   /** How much each limit allows; null where nothing is limited. */
   readonly figures: Figures | null;
   readonly #now: () => number;
-  /** By name and whom. */
+  /** By name and subject. */
   readonly #uses = new Map<string, SlidingWindow>();
   #sweepAt = 0;
 
@@ -44,17 +44,17 @@ export class Limits {
     this.#now = now;
   }
 
-  /** How the quota stands, for somebody who wants `amount` of it; null where nothing is limited. */
-  look(name: LimitName, whom: string, amount = 1): Quota | null {
+  /** The quota as it is, for somebody who wants `amount` of it; null where nothing is limited. */
+  quota(name: LimitName, subject: string, amount = 1): Quota | null {
     if (!this.figures) return null;
     const quota = this.figures[name];
     const now = this.#now();
     const { seconds } = limitTable[name];
-    const window = this.#live(this.#key(name, whom), now);
+    const window = this.#live(this.#key(name, subject), now);
     const remaining = Math.max(0, quota - (window?.total ?? 0));
     const free = window?.freeAt(Math.min(amount, quota), quota, now) ?? now;
     const oldest = window?.oldest ?? now - seconds * 1000;
-    // Who can go on is told when the oldest use is forgotten; who cannot, when there is room.
+    // Who can go on learns when the oldest use is forgotten; who cannot, when enough is free.
     const at = remaining >= amount ? oldest + seconds * 1000 : free;
     const least = remaining >= amount ? 0 : 1;
     const resetSeconds = Math.max(least, Math.ceil((at - now) / 1000));
@@ -62,11 +62,11 @@ export class Limits {
   }
 
   /** Uses some of it, whether or not it remains. */
-  use(name: LimitName, whom: string, amount = 1): Use | null {
+  use(name: LimitName, subject: string, amount = 1): Use | null {
     if (!this.figures) return null;
     const now = this.#now();
     this.#sweep(now);
-    const key = this.#key(name, whom);
+    const key = this.#key(name, subject);
     let window = this.#uses.get(key);
     if (!window) {
       const windowMs = limitTable[name].seconds * 1000;
@@ -76,11 +76,11 @@ export class Limits {
     return { window, at: window.use(now, amount), amount };
   }
 
-  /** Uses some of it if so much remains, else says how it stands. */
-  take(name: LimitName, whom: string, amount = 1): { use: Use | null } | { short: Quota } {
-    const quota = this.look(name, whom, amount);
-    if (quota && quota.remaining < amount) return { short: quota };
-    return { use: this.use(name, whom, amount) };
+  /** Uses some of it if so much remains, else gives the quota as it is. */
+  take(name: LimitName, subject: string, amount = 1): { use: Use | null } | { exceeded: Quota } {
+    const quota = this.quota(name, subject, amount);
+    if (quota && quota.remaining < amount) return { exceeded: quota };
+    return { use: this.use(name, subject, amount) };
   }
 
   /** Gives a use back: what it was for did not happen. */
@@ -88,9 +88,9 @@ export class Limits {
     use?.window.giveBack(use.at, use.amount);
   }
 
-  #key(name: LimitName, whom: string): string {
-    const key = `${name} ${whom}`;
-    return this.#uses.size < MOST_KEYS || this.#uses.has(key) ? key : `${name} others`;
+  #key(name: LimitName, subject: string): string {
+    const key = `${name} ${subject}`;
+    return this.#uses.size < MOST_SUBJECTS || this.#uses.has(key) ? key : `${name} others`;
   }
 
   #live(key: string, now: number): SlidingWindow | undefined {

@@ -6,15 +6,15 @@
 import type { LimitName } from '../contract/limit-table.js';
 import type { Limits, Quota } from './limits.js';
 
-/** Whose signature it is said to be. */
-export interface Claim {
+/** Whose signature a request claims to bring. */
+export interface Claimant {
   /** The address as limits count it. */
-  whom: string;
-  /** The same with the known key, if one is named. */
-  claim: string;
+  addressKey: string;
+  /** The same with the known key, if one is named: what limits call a claim. */
+  claimKey: string;
 }
 
-/** How long a signature that held speaks for its claim, and how many are remembered. */
+/** How long a signature that held is remembered for its claim, and of how many claims. */
 const PROVEN_MS = 600_000;
 const REFRESH_MS = 60_000;
 const MOST_PROVEN = 65_536;
@@ -28,15 +28,17 @@ interface Pending {
 type Unit = readonly [LimitName, string];
 
 /** The units that one verification holds. */
-export interface Ticket {
-  readonly claim: Claim;
+export interface Reservation {
+  readonly claimant: Claimant;
   readonly units: readonly Unit[];
 }
 
-const keyOf = ([name, whom]: Unit) => `${name} ${whom}`;
-const unlimited: Ticket = { claim: { whom: '', claim: '' }, units: [] };
+type Reserved = Reservation | { exceeded: Quota };
 
-export class Claims {
+const keyOf = ([name, subject]: Unit) => `${name} ${subject}`;
+const unlimited: Reservation = { claimant: { addressKey: '', claimKey: '' }, units: [] };
+
+export class SignatureAttempts {
   readonly #limits: Limits;
   readonly #now: () => number;
   readonly #pending = new Map<string, Pending>();
@@ -48,73 +50,74 @@ export class Claims {
   }
 
   /** Whether a signature of this claim held lately: then what others do there is not its fault. */
-  proven({ claim }: Claim): boolean {
-    const at = this.#proven.get(claim);
+  proven({ claimKey }: Claimant): boolean {
+    const at = this.#proven.get(claimKey);
     return at !== undefined && Math.abs(this.#now() - at) < PROVEN_MS;
   }
 
-  /** What is used up, if something is: then nothing of this claim is verified. */
-  short(claim: Claim): Quota | null {
+  /** The quota that is used up, if one is: then nothing of this claim is verified. */
+  exceeded(claimant: Claimant): Quota | null {
     if (!this.#limits.figures) return null;
-    const quotas = this.#unitsOf(claim).map((unit) => this.#limits.look(...unit));
+    const quotas = this.#unitsOf(claimant).map((unit) => this.#limits.quota(...unit));
     return quotas.find((quota) => quota?.remaining === 0) ?? null;
   }
 
   /** Whether the mistake behind a failure is looked for: of the first few in a minute. */
-  explains({ claim }: Claim): boolean {
-    return 'use' in this.#limits.take('explained', claim);
+  mayExplain({ claimKey }: Claimant): boolean {
+    return 'use' in this.#limits.take('explained', claimKey);
   }
 
   /** Reserves a unit; where others hold all that is left, after they have come back. */
-  reserve(claim: Claim): Ticket | { short: Quota } | Promise<Ticket | { short: Quota }> {
+  reserve(claimant: Claimant): Reserved | Promise<Reserved> {
     if (!this.#limits.figures) return unlimited;
-    const units = this.#unitsOf(claim);
-    const full = units.find((unit) => this.#room(unit) <= 0);
+    const units = this.#unitsOf(claimant);
+    const full = units.find((unit) => this.#unreserved(unit) <= 0);
     if (!full) {
       for (const unit of units) this.#pendingOf(unit).count += 1;
-      return { claim, units };
+      return { claimant, units };
     }
     const pending = this.#pending.get(keyOf(full));
-    if (!pending) return { short: this.#limits.look(...full)! };
+    if (!pending) return { exceeded: this.#limits.quota(...full)! };
     return new Promise<void>((resume) => pending.waiting.push(resume)).then(() =>
-      this.reserve(claim),
+      this.reserve(claimant),
     );
   }
 
   /** What was reserved comes back, or is used up because the signature failed. */
-  release(ticket: Ticket, failed: boolean): void {
-    if (ticket === unlimited) return;
-    if (failed) this.failed(ticket.claim);
-    else this.#prove(ticket.claim);
-    for (const unit of ticket.units) this.#free(unit);
+  release(reservation: Reservation, failed: boolean): void {
+    if (reservation === unlimited) return;
+    if (failed) this.failed(reservation.claimant);
+    else this.#prove(reservation.claimant);
+    for (const unit of reservation.units) this.#free(unit);
   }
 
   /** A failure, whether or not it cost a verification. */
-  failed({ whom, claim }: Claim): void {
-    this.#limits.use('failed_signature', claim);
-    if (claim !== whom) this.#limits.use('failed_signature_total', whom);
+  failed({ addressKey, claimKey }: Claimant): void {
+    this.#limits.use('failed_signature', claimKey);
+    if (claimKey !== addressKey) this.#limits.use('failed_signature_total', addressKey);
   }
 
   /** Many keys claimed at one address count together too; but others lock out none that works. */
-  #unitsOf(claim: Claim): Unit[] {
-    const own: Unit = ['failed_signature', claim.claim];
-    if (claim.claim === claim.whom || this.proven(claim) || this.#untouched(own)) return [own];
-    return [own, ['failed_signature_total', claim.whom]];
+  #unitsOf(claimant: Claimant): Unit[] {
+    const { addressKey, claimKey } = claimant;
+    const own: Unit = ['failed_signature', claimKey];
+    if (claimKey === addressKey || this.proven(claimant) || this.#untouched(own)) return [own];
+    return [own, ['failed_signature_total', addressKey]];
   }
 
-  /** Nothing of it failed or is under way: a first try is always free. */
+  /** Nothing of it failed or is in flight: a first try is always free. */
   #untouched(unit: Unit): boolean {
-    const quota = this.#limits.look(...unit);
+    const quota = this.#limits.quota(...unit);
     return quota?.remaining === quota?.quota && !this.#pending.has(keyOf(unit));
   }
 
-  #prove({ whom, claim }: Claim): void {
-    if (claim === whom) return;
+  #prove({ addressKey, claimKey }: Claimant): void {
+    if (claimKey === addressKey) return;
     const now = this.#now();
-    const at = this.#proven.get(claim);
+    const at = this.#proven.get(claimKey);
     if (at !== undefined && Math.abs(now - at) < REFRESH_MS) return;
-    this.#proven.delete(claim);
-    this.#proven.set(claim, now);
+    this.#proven.delete(claimKey);
+    this.#proven.set(claimKey, now);
     if (this.#proven.size <= MOST_PROVEN) return;
     const [oldest] = this.#proven.keys();
     this.#proven.delete(oldest!);
@@ -124,13 +127,13 @@ export class Claims {
     const pending = this.#pending.get(keyOf(unit))!;
     pending.count -= 1;
     if (pending.count === 0) this.#pending.delete(keyOf(unit));
-    // One may go on; the last wakes all, and whoever finds nothing left is told so.
+    // One may go on; the last wakes all, and whoever finds nothing left is refused.
     const woken = pending.waiting.splice(0, pending.count === 0 ? pending.waiting.length : 1);
     for (const resume of woken) resume();
   }
 
-  #room(unit: Unit): number {
-    const quota = this.#limits.look(...unit)!;
+  #unreserved(unit: Unit): number {
+    const quota = this.#limits.quota(...unit)!;
     return quota.remaining - (this.#pending.get(keyOf(unit))?.count ?? 0);
   }
 

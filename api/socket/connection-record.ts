@@ -2,9 +2,9 @@
 import type { Network } from '../../engine/internal.js';
 import type { closeCodes } from '../contract/channels.js';
 import type { Feed } from './feed.js';
-import type { SpentAuths } from './used-auths.js';
+import type { UsedAuths } from './used-auths.js';
 
-export interface Figures {
+export interface SessionFigures {
   topics: string[];
   last_seq_sent: number;
   messages_in: number;
@@ -15,14 +15,14 @@ export interface Figures {
 
 /** A session, to those who keep all of them. */
 export interface OpenSession {
-  figures(): Figures;
+  figures(): SessionFigures;
   end(why: keyof typeof closeCodes): void;
   /** A newer connection of its agent takes its place. */
-  giveWay(): void;
+  replace(): void;
   beat(): void;
 }
 
-/** What can be seen of a connection, also for a while after it closed. */
+/** What is shown of a connection, also for a while after it closed. */
 export interface ConnectionRecord {
   readonly id: string;
   readonly connectedAt: number;
@@ -31,10 +31,10 @@ export interface ConnectionRecord {
   authenticatedAt: number | null;
   session: OpenSession | null;
   closed: { code: number; reason: string; at: number } | null;
-  /** The address, while nobody has authenticated it. */
-  stranger: string | null;
+  /** The address that it counts for, until it is authenticated or gone. */
+  waitingFor: string | null;
   /** Kept from the session when it ends. */
-  last: Figures | null;
+  last: SessionFigures | null;
 }
 
 /** What a session asks of those who keep all of them. */
@@ -45,7 +45,7 @@ export interface SessionHost {
   /** Milliseconds that nobody sets: rates count by it. */
   readonly steady: () => number;
   resumed: number;
-  readonly spent: SpentAuths;
+  readonly usedAuths: UsedAuths;
   /** It has an agent now; the oldest of the agent's gives way if there are too many. */
   authenticated(record: ConnectionRecord): void;
   ended(record: ConnectionRecord, code: number, reason: string): void;

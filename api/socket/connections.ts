@@ -6,7 +6,7 @@ import type { Socket, SocketHandlers } from '../transport/transport.js';
 import type { ConnectionRecord, SessionHost } from './connection-record.js';
 import { Feed } from './feed.js';
 import { Session } from './session.js';
-import { SpentAuths } from './used-auths.js';
+import { UsedAuths } from './used-auths.js';
 
 export class Connections implements SessionHost {
   readonly network: Network;
@@ -16,11 +16,11 @@ export class Connections implements SessionHost {
   /** Subscriptions that went on where an earlier connection ended. */
   resumed = 0;
   readonly #records = new Map<string, ConnectionRecord>();
-  readonly spent = new SpentAuths();
+  readonly usedAuths = new UsedAuths();
   /** Open connections by agent, the oldest first. */
   readonly #open = new Map<string, Set<ConnectionRecord>>();
   /** How many there are by address that nobody has authenticated yet. */
-  readonly #strangers = new Map<string, number>();
+  readonly #unauthenticated = new Map<string, number>();
   readonly #heartbeat: NodeJS.Timeout;
 
   constructor(network: Network, now: () => number, steady: () => number) {
@@ -33,8 +33,8 @@ export class Connections implements SessionHost {
   }
 
   /** How many connections of an address nobody has authenticated yet. */
-  strangersOf(address: string): number {
-    return this.#strangers.get(address) ?? 0;
+  unauthenticated(address: string): number {
+    return this.#unauthenticated.get(address) ?? 0;
   }
 
   open(socket: Socket): SocketHandlers {
@@ -47,9 +47,9 @@ export class Connections implements SessionHost {
       session: null,
       closed: null,
       last: null,
-      stranger: socket.whom,
+      waitingFor: socket.addressKey,
     };
-    this.#strangers.set(socket.whom, this.strangersOf(socket.whom) + 1);
+    this.#unauthenticated.set(socket.addressKey, this.unauthenticated(socket.addressKey) + 1);
     const session = new Session(this, record, socket);
     record.session = session;
     this.#records.set(record.id, record);
@@ -57,21 +57,21 @@ export class Connections implements SessionHost {
   }
 
   authenticated(record: ConnectionRecord): void {
-    this.#known(record);
+    this.#noLongerWaiting(record);
     const id = record.agentId!;
     const open = this.#open.get(id) ?? new Set();
     this.#open.set(id, open.add(record));
     const [oldest] = open;
-    if (open.size > socketLimits.connectionsPerAgent) oldest?.session?.giveWay();
+    if (open.size > socketLimits.connectionsPerAgent) oldest?.session?.replace();
   }
 
-  /** It is nobody's any more, or no stranger's. */
-  #known(record: ConnectionRecord): void {
-    if (record.stranger === null) return;
-    const left = this.strangersOf(record.stranger) - 1;
-    if (left > 0) this.#strangers.set(record.stranger, left);
-    else this.#strangers.delete(record.stranger);
-    record.stranger = null;
+  /** It is authenticated, or gone. */
+  #noLongerWaiting(record: ConnectionRecord): void {
+    if (record.waitingFor === null) return;
+    const left = this.unauthenticated(record.waitingFor) - 1;
+    if (left > 0) this.#unauthenticated.set(record.waitingFor, left);
+    else this.#unauthenticated.delete(record.waitingFor);
+    record.waitingFor = null;
   }
 
   get openCount(): number {
@@ -79,7 +79,7 @@ export class Connections implements SessionHost {
   }
 
   ended(record: ConnectionRecord, code: number, reason: string): void {
-    this.#known(record);
+    this.#noLongerWaiting(record);
     if (record.agentId) {
       const open = this.#open.get(record.agentId);
       open?.delete(record);
@@ -115,7 +115,7 @@ export class Connections implements SessionHost {
   }
 
   #beat(): void {
-    this.spent.forget(this.now());
+    this.usedAuths.forget(this.now());
     const forgotten = this.now() - socketLimits.rememberMs;
     for (const [id, { session, closed }] of this.#records) {
       if (closed && closed.at < forgotten) this.#records.delete(id);

@@ -4,10 +4,10 @@
  * are one mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never
  * given a hole.
  */
-import { type EncodedEvent, eventTopics, type Network } from '../../engine/internal.js';
+import { eventTopics, type Network, type PublishedEvent } from '../../engine/internal.js';
 import { damagedPast } from '../checks/damaged-archive.js';
 import type { Socket } from '../transport/transport.js';
-import { Slab } from './text-buffer.js';
+import { TextBuffer } from './text-buffer.js';
 import { type Progress, Turns, type Work } from './turns.js';
 
 /** Events at hand for those who keep up. */
@@ -16,11 +16,11 @@ const RING = 16_384;
 const RESUMABLE = 200_000;
 /** A socket that buffers more than this is not given more until it drains. */
 const HIGH_WATER_BYTES = 256 * 1024;
-/** Events of a replay that are given, or looked at, without a pause. */
+/** Events of a replay that are sent, or skipped, without a pause. */
 const PAGE = 256;
 const COUNTED = 1_024;
 
-interface Held {
+interface RingEvent {
   topics: readonly string[];
   /** As it came, until somebody is sent it: then its bytes, for all who follow. */
   text: string | Uint8Array;
@@ -42,8 +42,8 @@ export interface Subscriber {
 
 export class Feed {
   readonly #network: Network;
-  readonly #ring: (Held | undefined)[] = new Array(RING);
-  readonly #slab = new Slab();
+  readonly #ring: (RingEvent | undefined)[] = new Array(RING);
+  readonly #texts = new TextBuffer();
   readonly #subscribers = new Set<Subscriber>();
   #head: number;
   /** The oldest event in the ring. */
@@ -61,7 +61,7 @@ export class Feed {
     this.#network = network;
     this.#head = network.read.position.event_seq;
     this.#oldest = this.#head + 1;
-    this.#stop = network.onEvents((events) => this.#take(events));
+    this.#stop = network.onEvents((events) => this.#receive(events));
   }
 
   get head(): number {
@@ -85,7 +85,7 @@ export class Feed {
     this.#replays.delete(subscriber);
   }
 
-  /** Its socket has room again. */
+  /** Its socket takes more again. */
   drained(subscriber: Subscriber): void {
     const replay = this.#replays.get(subscriber);
     if (replay) this.#turns.add(subscriber.agent, replay);
@@ -103,11 +103,11 @@ export class Feed {
     return Math.max(0, this.#head - RESUMABLE);
   }
 
-  /** How many events of a span concern a subscriber, counted in pieces and told in the end. */
+  /** How many events of a span concern a subscriber, counted in pieces and given in the end. */
   count(
     { agent, topics }: Subscriber,
     { from, to, alive }: { from: number; to: number; alive: () => boolean },
-    told: (count: number) => void,
+    counted: (count: number) => void,
   ): void {
     let count = 0;
     let reached = from;
@@ -119,13 +119,13 @@ export class Feed {
         }
         reached = last;
       } catch (error) {
-        // As far as it goes: who resumes is told when it gets there.
+        // As far as it goes: who resumes gets the error when it is there.
         if (!damagedPast(error)) throw error;
         reached = to;
       }
       if (!alive()) return 'done';
       if (reached < to) return 'more';
-      told(count);
+      counted(count);
       return 'done';
     };
     if (piece() === 'more') this.#turns.add(agent, piece);
@@ -136,7 +136,7 @@ export class Feed {
     if (!this.#subscribers.has(subscriber)) return;
     subscriber.socket.cork(() => {
       while (subscriber.cursor < this.#head && this.#subscribers.has(subscriber)) {
-        // Looked at first: a socket that takes nothing never drains, and would never be cut.
+        // Checked first: a socket that takes nothing never drains, and would never be cut.
         if (subscriber.cursor + 1 < this.#oldest) return this.#cut(subscriber);
         if (subscriber.socket.bufferedBytes() > HIGH_WATER_BYTES) return;
         const next = subscriber.cursor + 1;
@@ -149,7 +149,7 @@ export class Feed {
   #replay(subscriber: Subscriber): Progress {
     if (!this.#subscribers.has(subscriber)) return 'done';
     if (!this.#takes(subscriber)) return 'waits';
-    subscriber.socket.cork(() => this.#give(subscriber));
+    subscriber.socket.cork(() => this.#sendPage(subscriber));
     if (!this.#subscribers.has(subscriber)) return 'done';
     if (subscriber.cursor < this.#head) return 'more';
     subscriber.catchingUp = false;
@@ -163,19 +163,19 @@ export class Feed {
     subscriber.onCut('slow');
   }
 
-  /** History that cannot be read is told, never left out. */
-  #lose(subscriber: Subscriber, error: unknown): void {
+  /** History that cannot be read is an error, never left out. */
+  #fail(subscriber: Subscriber, error: unknown): void {
     const refusal = damagedPast(error);
     if (refusal === null) throw error;
     const { code, reason, message, details } = refusal;
-    const told = { code, message, details: { reason, ...details } };
-    subscriber.socket.send(JSON.stringify({ type: 'error', error: told }));
+    const shown = { code, message, details: { reason, ...details } };
+    subscriber.socket.send(JSON.stringify({ type: 'error', error: shown }));
     this.remove(subscriber);
     subscriber.onCut('damaged');
   }
 
   /** A page of what is next: out of the ring, or out of the store. */
-  #give(subscriber: Subscriber): void {
+  #sendPage(subscriber: Subscriber): void {
     const next = subscriber.cursor + 1;
     const last = Math.min(this.#head, next + PAGE - 1);
     if (next >= this.#oldest) {
@@ -190,7 +190,7 @@ export class Feed {
         this.#send(subscriber, seq, { topics: eventTopics[type], text: Buffer.from(json) });
       }
     } catch (error) {
-      this.#lose(subscriber, error);
+      this.#fail(subscriber, error);
     }
   }
 
@@ -199,23 +199,23 @@ export class Feed {
     return subscriber.socket.bufferedBytes() <= HIGH_WATER_BYTES;
   }
 
-  #send(subscriber: Subscriber, seq: number, event: Held): void {
+  #send(subscriber: Subscriber, seq: number, event: RingEvent): void {
     subscriber.cursor = seq;
     if (!event.topics.some((topic) => subscriber.topics.has(topic))) return;
-    if (typeof event.text === 'string') event.text = this.#slab.encode(event.text);
+    if (typeof event.text === 'string') event.text = this.#texts.encode(event.text);
     subscriber.socket.send(event.text);
     subscriber.lastSent = seq;
   }
 
-  #take(events: readonly EncodedEvent[]): void {
-    const heard = this.#subscribers.size > 0;
-    for (const { seq, type, json } of events) {
-      if (heard) this.#ring[seq % RING] = { topics: eventTopics[type], text: json };
-      if (type === 'block_status') this.onBlock(JSON.parse(json).data.status);
+  #receive(events: readonly PublishedEvent[]): void {
+    const anySubscriber = this.#subscribers.size > 0;
+    for (const { seq, type, json, status } of events) {
+      if (anySubscriber) this.#ring[seq % RING] = { topics: eventTopics[type], text: json };
+      if (status !== null) this.onBlock(status);
       this.#head = seq;
     }
-    // While nobody listens nothing is kept: who comes later reads it from the store.
-    this.#oldest = heard ? Math.max(this.#oldest, this.#head - RING + 1) : this.#head + 1;
+    // While there is no subscriber nothing is kept: who comes later reads it from the store.
+    this.#oldest = anySubscriber ? Math.max(this.#oldest, this.#head - RING + 1) : this.#head + 1;
     for (const subscriber of this.#subscribers) {
       if (!subscriber.catchingUp) this.#pump(subscriber);
     }

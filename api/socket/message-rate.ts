@@ -1,7 +1,7 @@
 /** How many of something there were in the last minute. */
 const WINDOW_MS = 60_000;
 
-export class Pace {
+export class MessageRate {
   #times: number[] = [];
 
   /** Counts one more; how many there are with it. */

@@ -5,12 +5,18 @@ import { closeCodes, socketLimits, topicProblem } from '../contract/channels.js'
 import type { Socket, SocketHandlers } from '../transport/transport.js';
 import { authenticate } from './authenticate.js';
 import { type AnyClientMessage, type ClientMessage, readClientMessage } from './client-message.js';
-import type { ConnectionRecord, Figures, OpenSession, SessionHost } from './connection-record.js';
+import type {
+  ConnectionRecord,
+  OpenSession,
+  SessionFigures,
+  SessionHost,
+} from './connection-record.js';
 import type { Subscriber } from './feed.js';
-import { Pace } from './message-rate.js';
+import { MessageRate } from './message-rate.js';
+import { counted, type Traffic } from './traffic.js';
 
 export class Session implements SocketHandlers, OpenSession {
-  readonly #all: SessionHost;
+  readonly #host: SessionHost;
   readonly #record: ConnectionRecord;
   readonly #socket: Socket;
   readonly #subscriber: Subscriber;
@@ -22,17 +28,16 @@ export class Session implements SocketHandlers, OpenSession {
   #unansweredPings = 0;
   #malformed = 0;
   #warnings = 0;
-  readonly #received = new Pace();
+  readonly #received = new MessageRate();
   /** Pings and pongs. */
-  readonly #controls = new Pace();
-  #messagesIn = 0;
-  #messagesOut = 0;
-  #bytesOut = 0;
+  readonly #controls = new MessageRate();
+  readonly #traffic: Traffic = { messagesIn: 0, messagesOut: 0, bytesOut: 0 };
 
-  constructor(all: SessionHost, record: ConnectionRecord, socket: Socket) {
-    this.#all = all;
+  constructor(host: SessionHost, record: ConnectionRecord, socket: Socket) {
+    this.#host = host;
     this.#record = record;
-    this.#socket = this.#counted(socket);
+    // Never a hole: who misses one message gets no more.
+    this.#socket = counted(socket, this.#traffic, () => this.end('slow'));
     this.#subscriber = {
       socket: this.#socket,
       agent: '',
@@ -46,20 +51,21 @@ export class Session implements SocketHandlers, OpenSession {
     this.#authTimer.unref();
   }
 
-  figures(): Figures {
+  figures(): SessionFigures {
+    const { messagesIn, messagesOut, bytesOut } = this.#traffic;
     return {
       topics: [...this.#subscriber.topics].sort(),
       last_seq_sent: this.#subscriber.lastSent,
-      messages_in: this.#messagesIn,
-      messages_out: this.#messagesOut,
-      bytes_out: this.#bytesOut,
+      messages_in: messagesIn,
+      messages_out: messagesOut,
+      bytes_out: bytesOut,
       buffered_bytes: this.#closed ? 0 : this.#socket.bufferedBytes(),
     };
   }
 
   message(text: string | null): void {
     if (this.#closed) return;
-    this.#messagesIn += 1;
+    this.#traffic.messagesIn += 1;
     if (!this.#withinRate() || this.#tooLarge(text)) return;
     if (this.#waiting) this.#wait(this.#waiting, text);
     else this.#take(text);
@@ -67,8 +73,8 @@ export class Session implements SocketHandlers, OpenSession {
 
   /** Bytes as they came: what waits must be small as well. */
   #tooLarge(text: string | null): boolean {
-    const { messageBytes, strangerBytes } = socketLimits;
-    const most = this.#record.agentId ? messageBytes : strangerBytes;
+    const { messageBytes, unauthenticatedBytes } = socketLimits;
+    const most = this.#record.agentId ? messageBytes : unauthenticatedBytes;
     if (text === null || Buffer.byteLength(text) <= most) return false;
     const until = this.#record.agentId ? '' : ' before auth_ok';
     this.#error('INVALID_REQUEST', 'TOO_LARGE', `messages have ${most} bytes at most${until}`);
@@ -100,11 +106,11 @@ export class Session implements SocketHandlers, OpenSession {
   pinged(): void {
     if (this.#closed) return;
     const { controlsPerMinute } = socketLimits;
-    if (this.#controls.count(this.#all.steady()) > controlsPerMinute) this.end('tooFast');
+    if (this.#controls.count(this.#host.steady()) > controlsPerMinute) this.end('tooFast');
   }
 
   drained(): void {
-    if (!this.#closed) this.#all.feed.drained(this.#subscriber);
+    if (!this.#closed) this.#host.feed.drained(this.#subscriber);
   }
 
   closed(code: number): void {
@@ -119,7 +125,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#socket.ping();
   }
 
-  giveWay(): void {
+  replace(): void {
     const most = socketLimits.connectionsPerAgent;
     this.#error('RATE_LIMITED', 'QUOTA_USED', `an agent has ${most} connections at most`);
     this.end('tooMany');
@@ -137,7 +143,7 @@ export class Session implements SocketHandlers, OpenSession {
       this.end('unauthenticated');
     } else if (message.type === 'subscribe') this.#subscribe(message);
     else if (message.type === 'unsubscribe') this.#unsubscribe(message);
-    else this.#say('pong', { id: message.id, server_time: formatInstant(this.#all.now()) });
+    else this.#reply('pong', { id: message.id, server_time: formatInstant(this.#host.now()) });
   }
 
   /** Messages behind an auth wait for it: a client need not. */
@@ -165,11 +171,11 @@ export class Session implements SocketHandlers, OpenSession {
   async #auth(message: ClientMessage['auth']): Promise<void> {
     const already = 'this connection is authenticated already';
     if (this.#record.agentId) return this.#error('INVALID_REQUEST', 'SCHEMA', already);
-    const answer = await authenticate(this.#all, message);
+    const answer = await authenticate(this.#host, message);
     if (this.#closed) return;
     if ('publicKey' in answer) return this.#authenticated(answer.publicKey);
     const { code, reason, message: why } = answer.refusal;
-    const details = { server_time: formatInstant(this.#all.now()), kind: 'auth' };
+    const details = { server_time: formatInstant(this.#host.now()), kind: 'auth' };
     this.#error(code, reason, why, details);
     this.end(code === 'INVALID_AGENT' ? 'unknownAgent' : 'unauthenticated');
   }
@@ -179,14 +185,14 @@ export class Session implements SocketHandlers, OpenSession {
     if (this.#authTimer) clearTimeout(this.#authTimer);
     this.#record.agentId = id;
     this.#subscriber.agent = id;
-    this.#all.authenticated(this.#record);
+    this.#host.authenticated(this.#record);
     this.#record.publicKey = publicKey;
-    this.#record.authenticatedAt = this.#all.now();
-    this.#say('auth_ok', {
+    this.#record.authenticatedAt = this.#host.now();
+    this.#reply('auth_ok', {
       connection_id: this.#record.id,
       agent_id: id,
-      epoch: this.#all.network.epoch,
-      last_seq: this.#all.feed.head,
+      epoch: this.#host.network.epoch,
+      last_seq: this.#host.feed.head,
       heartbeat_ms: socketLimits.heartbeatMs,
     });
   }
@@ -196,7 +202,7 @@ export class Session implements SocketHandlers, OpenSession {
     if (since && this.#subscribedOnce) {
       return this.#error('INVALID_REQUEST', 'SCHEMA', 'since stands in the first subscribe only');
     }
-    const { feed, network } = this.#all;
+    const { feed, network } = this.#host;
     const first = !this.#subscribedOnce;
     this.#subscribedOnce = true;
     for (const topic of topics) this.#subscriber.topics.add(topic);
@@ -205,11 +211,11 @@ export class Session implements SocketHandlers, OpenSession {
     const gap = since !== undefined && (!known || since.seq < feed.resumable);
     // Another history, or too long ago: what is held is replayed from its beginning.
     const from = since === undefined ? head : gap ? feed.resumable : since.seq;
-    if (since !== undefined) this.#all.resumed += 1;
+    if (since !== undefined) this.#host.resumed += 1;
     const begin = (replay: number) => {
       if (this.#closed) return;
-      const told = [...this.#subscriber.topics].sort();
-      this.#say('subscribed', { topics: told, epoch: network.epoch, last_seq: head, replay, gap });
+      const all = [...this.#subscriber.topics].sort();
+      this.#reply('subscribed', { topics: all, epoch: network.epoch, last_seq: head, replay, gap });
       if (!first) return;
       this.#subscriber.cursor = from;
       this.#subscriber.catchingUp = from < head;
@@ -227,7 +233,7 @@ export class Session implements SocketHandlers, OpenSession {
   #unsubscribe({ topics }: ClientMessage['unsubscribe']): void {
     if (!this.#known(topics)) return;
     for (const topic of topics) this.#subscriber.topics.delete(topic);
-    this.#say('unsubscribed', { topics: [...this.#subscriber.topics].sort() });
+    this.#reply('unsubscribed', { topics: [...this.#subscriber.topics].sort() });
   }
 
   #known(topics: readonly string[]): boolean {
@@ -243,10 +249,10 @@ export class Session implements SocketHandlers, OpenSession {
     if (this.#malformed >= socketLimits.malformed) this.end('malformed');
   }
 
-  /** A message beyond the rate is not looked at; the third time ends the connection. */
+  /** A message beyond the rate is not read; the third time ends the connection. */
   #withinRate(): boolean {
     const most = socketLimits.messagesPerMinute;
-    if (this.#received.count(this.#all.steady()) <= most) return true;
+    if (this.#received.count(this.#host.steady()) <= most) return true;
     this.#warnings += 1;
     this.#error('RATE_LIMITED', 'QUOTA_USED', `more than ${most} messages a minute`);
     if (this.#warnings >= socketLimits.warnings) this.end('tooFast');
@@ -259,7 +265,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.end('authTimeout');
   }
 
-  #say(type: string, data: unknown): void {
+  #reply(type: string, data: unknown): void {
     this.#socket.send(JSON.stringify({ type, data }));
   }
 
@@ -276,24 +282,9 @@ export class Session implements SocketHandlers, OpenSession {
 
   #finish(code: number, reason: string): void {
     if (this.#closed) return;
-    this.#all.ended(this.#record, code, reason);
+    this.#host.ended(this.#record, code, reason);
     this.#closed = true;
     if (this.#authTimer) clearTimeout(this.#authTimer);
-    this.#all.feed.remove(this.#subscriber);
-  }
-
-  /** The socket, counting what leaves. */
-  #counted(socket: Socket): Socket {
-    return {
-      ...socket,
-      send: (text) => {
-        this.#messagesOut += 1;
-        this.#bytesOut += text.length;
-        const taken = socket.send(text);
-        // Never a hole: who misses one message gets no more.
-        if (!taken) this.end('slow');
-        return taken;
-      },
-    };
+    this.#host.feed.remove(this.#subscriber);
   }
 }

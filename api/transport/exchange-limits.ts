@@ -6,7 +6,7 @@ export interface ExchangeLimits {
   requestMs: number;
   /** From a connection's first byte to the end of a head. */
   headMs: number;
-  /** How long a stop waits for what is under way. */
+  /** How long a stop waits for what is in flight. */
   stopMs: number;
 }
 

@@ -1,6 +1,6 @@
 /** What both transports check of a request's head before anything else looks at it. */
 import { type Refusal, refuse } from '../../engine/internal.js';
-import type { Entry, HttpRequest, HttpResponse } from './transport.js';
+import type { Body, HttpResponse, IncomingRequest } from './transport.js';
 
 /** Headers as they came, in order. */
 export class Head {
@@ -43,10 +43,11 @@ export class Head {
     return this.headers.has('content-length');
   }
 
-  /** The body's declared length, or null. */
-  get contentLength(): number | null {
+  /** Length of its body as it tells it: 0 without one, null where it is no length. */
+  get declaredBytes(): number | null {
     const text = this.headers.get('content-length');
-    return text !== undefined && LENGTH.test(text) ? Number(text) : null;
+    if (text === undefined) return 0;
+    return LENGTH.test(text) ? Number(text) : null;
   }
 }
 
@@ -57,22 +58,24 @@ const single = new Set(['content-length', 'host']);
 
 const shown = (text: string) => JSON.stringify(text.slice(0, 32));
 
+type Taking = Pick<IncomingRequest, 'wanted' | 'take'>;
+
 /** Collects a body for as long as the application takes it; beyond that it keeps nothing. */
 export class BodyCollector {
-  readonly #entry: Entry;
+  readonly #request: Taking;
   #chunks: Uint8Array[] = [];
   /** Whether there is more than is taken. */
   refused = false;
 
-  constructor(entry: Entry) {
-    this.#entry = entry;
-    this.refused = !entry.wanted;
+  constructor(request: Taking) {
+    this.#request = request;
+    this.refused = !request.wanted;
   }
 
   /** `chunk` is copied when it is the transport's memory. */
   add(chunk: Uint8Array): void {
     if (this.refused) return;
-    if (this.#entry.take(chunk.length)) {
+    if (this.#request.take(chunk.length)) {
       this.#chunks.push(chunk);
       return;
     }
@@ -80,7 +83,7 @@ export class BodyCollector {
     this.#chunks = [];
   }
 
-  take(): HttpRequest['body'] {
+  take(): Body {
     if (this.refused) return 'unread';
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
   }

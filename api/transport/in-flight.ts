@@ -1,11 +1,11 @@
 /**
- * What a transport has under way: exchanges that wait for something, each with its deadline. One
- * sweep looks after all of them: a timer for each would cost every vote.
+ * Exchanges in flight: those that wait for something, each with its deadline. One timer sweeps all
+ * of them: a timer for each would cost every vote.
  */
 import type { ExchangeLimits } from './exchange-limits.js';
 
 /** An exchange that is not over. */
-export interface Underway {
+export interface Expiring {
   /** Its time is up: it answers so, and closes its connection. */
   expire(): void;
 }
@@ -13,12 +13,12 @@ export interface Underway {
 /** Deadlines are kept to within this part of their length. */
 const SWEEPS = 20;
 
-export class Flight {
+export class InFlight {
   readonly #limits: ExchangeLimits;
   /** In the order in which they began, which is that of their deadlines. */
-  readonly #underway = new Map<Underway, number>();
+  readonly #exchanges = new Map<Expiring, number>();
   readonly #sweep: NodeJS.Timeout;
-  #landed: (() => void) | null = null;
+  #drained: (() => void) | null = null;
 
   constructor(limits: ExchangeLimits) {
     this.#limits = limits;
@@ -27,17 +27,17 @@ export class Flight {
     this.#sweep.unref();
   }
 
-  begin(exchange: Underway): void {
-    this.#underway.set(exchange, performance.now());
+  begin(exchange: Expiring): void {
+    this.#exchanges.set(exchange, performance.now());
   }
 
-  end(exchange: Underway): void {
-    if (!this.#underway.delete(exchange)) return;
-    if (this.#underway.size === 0) this.#landed?.();
+  end(exchange: Expiring): void {
+    if (!this.#exchanges.delete(exchange)) return;
+    if (this.#exchanges.size === 0) this.#drained?.();
   }
 
-  /** Resolves when nothing is under way, or when a stop has waited for long enough. */
-  landed(): Promise<void> {
+  /** Resolves when nothing is in flight, or when a stop has waited for long enough. */
+  drained(): Promise<void> {
     return new Promise((resolve) => {
       const grace = setTimeout(() => done(), this.#limits.stopMs);
       const done = () => {
@@ -45,18 +45,18 @@ export class Flight {
         clearInterval(this.#sweep);
         resolve();
       };
-      this.#landed = done;
-      if (this.#underway.size === 0) done();
+      this.#drained = done;
+      if (this.#exchanges.size === 0) done();
     });
   }
 
   #expire(): void {
     const before = performance.now() - this.#limits.requestMs;
-    for (const [exchange, at] of this.#underway) {
+    for (const [exchange, at] of this.#exchanges) {
       if (at > before) return;
-      this.#underway.delete(exchange);
+      this.#exchanges.delete(exchange);
       exchange.expire();
     }
-    if (this.#underway.size === 0) this.#landed?.();
+    if (this.#exchanges.size === 0) this.#drained?.();
   }
 }

@@ -2,85 +2,68 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { BodyCollector, Head, safeHeaders } from './head.js';
-import type { Flight, Underway } from './in-flight.js';
-import type { Application, HttpRequest, HttpResponse } from './transport.js';
+import type { Expiring, InFlight } from './in-flight.js';
+import type { Application, Body, HttpResponse, IncomingRequest, RequestHead } from './transport.js';
 
-const nothing = new Uint8Array();
+export const nothing = new Uint8Array();
 
-/** A request without its body. */
-export function requestOf(message: IncomingMessage): { head: Head; request: HttpRequest } {
-  const head = new Head();
+export function headOf(message: IncomingMessage): { head: RequestHead; read: Head } {
+  const read = new Head();
   const raw = message.rawHeaders;
-  for (let index = 0; index < raw.length; index += 2) head.add(raw[index]!, raw[index + 1]!);
+  for (let index = 0; index < raw.length; index += 2) read.add(raw[index]!, raw[index + 1]!);
   const target = message.url ?? '';
-  const { headers, fault } = head;
-  const request: HttpRequest = {
+  const { headers, fault } = read;
+  const head: RequestHead = {
     method: message.method ?? '',
     target,
     path: target.split('?', 1)[0]!,
     headers,
     // Read now: a socket that is destroyed knows its peer no more.
     address: message.socket.remoteAddress ?? '',
-    body: nothing,
     fault,
   };
-  return { head, request };
+  return { head, read };
 }
 
 /** Connections on which nothing is read any more: node:http goes on parsing what was sent. */
 const closing = new WeakSet<Duplex>();
 
-export class Exchange implements Underway {
+export class Exchange implements Expiring {
   readonly #application: Application;
-  readonly #flight: Flight;
+  readonly #inFlight: InFlight;
   readonly #answer: ServerResponse;
-  readonly #request: HttpRequest;
+  #request: IncomingRequest | null = null;
+  #method = '';
   #over = false;
 
-  constructor(
-    application: Application,
-    flight: Flight,
-    answer: ServerResponse,
-    request: HttpRequest,
-  ) {
+  constructor(application: Application, inFlight: InFlight, answer: ServerResponse) {
     this.#application = application;
-    this.#flight = flight;
+    this.#inFlight = inFlight;
     this.#answer = answer;
-    this.#request = request;
   }
 
   /** `last` says whether the connection ends with this answer. */
-  begin(message: IncomingMessage, head: Head, last: () => boolean): void {
+  begin(message: IncomingMessage, last: () => boolean): void {
     const { socket } = message;
     if (closing.has(socket)) return;
-    const { fault } = this.#request;
-    const entry =
-      head.hasBody && !fault ? this.#application.enter(this.#request, head.contentLength) : null;
-    this.#flight.begin(this);
+    const { head, read } = headOf(message);
+    const declared = head.fault ? 0 : read.declaredBytes;
+    const request = this.#application.begin(head, declared);
+    this.#request = request;
+    this.#method = head.method;
+    this.#inFlight.begin(this);
     this.#answer.on('close', () => {
       this.#over = true;
-      this.#flight.end(this);
-      entry?.leave();
+      this.#inFlight.end(this);
+      request.release();
     });
-    const give = (body: HttpRequest['body']) => {
-      const close = fault !== null || body === 'unread';
+    const give = (body: Body) => {
+      const close = head.fault !== null || body === 'unread';
       if (close) closing.add(socket);
-      const request = { ...this.#request, body };
-      void this.#give(entry ? { ...request, entry } : request, () => close || last());
+      void this.#write(request.answer(body), () => close || last());
     };
-    if (!entry) return give(nothing);
-    if (!entry.wanted) return give('unread');
-    const collector = new BodyCollector(entry);
-    message.on('data', (chunk: Uint8Array) => {
-      if (collector.refused) return;
-      collector.add(chunk);
-      if (collector.refused) give('unread');
-    });
-    message.on('end', () => {
-      if (!collector.refused) give(collector.take());
-    });
-    // What is wrong with a connection ends it: nobody is left to be told.
-    message.on('error', () => {});
+    if (read.hasBody && !head.fault) collect(message, request, give);
+    else give(nothing);
   }
 
   expire(): void {
@@ -89,21 +72,37 @@ export class Exchange implements Underway {
     if (answer.headersSent) return void answer.destroy();
     if (answer.socket) closing.add(answer.socket);
     answer.once('finish', () => answer.destroy());
-    void this.#write(this.#application.late(this.#request), () => true);
-  }
-
-  #give(request: HttpRequest, last: () => boolean): Promise<void> {
-    return this.#write(this.#application.handle(request), last);
+    if (this.#request) void this.#write(this.#request.late(), () => true);
   }
 
   async #write(response: HttpResponse | Promise<HttpResponse>, last: () => boolean) {
     // The application never rejects: what can throw here is a socket that is gone.
     try {
-      write(this.#answer, await response, this.#request.method, () => this.#over, last);
+      write(this.#answer, await response, this.#method, () => this.#over, last);
     } catch {
       this.#answer.destroy();
     }
   }
+}
+
+/** Gives a body once all of it is there, or as soon as no more of it is taken. */
+function collect(
+  message: IncomingMessage,
+  request: IncomingRequest,
+  give: (body: Body) => void,
+): void {
+  if (!request.wanted) return give('unread');
+  const collector = new BodyCollector(request);
+  message.on('data', (chunk: Uint8Array) => {
+    if (collector.refused) return;
+    collector.add(chunk);
+    if (collector.refused) give('unread');
+  });
+  message.on('end', () => {
+    if (!collector.refused) give(collector.take());
+  });
+  // What is wrong with a connection ends it: nobody is left to be answered.
+  message.on('error', () => {});
 }
 
 function write(

@@ -3,14 +3,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { socketLimits } from '../contract/channels.js';
-import { Flight } from './in-flight.js';
+import { InFlight } from './in-flight.js';
 import { ListenProblem } from './listen-problem.js';
-import { Exchange, requestOf, writeRaw } from './node-exchange.js';
-import type { Application, Listening, Socket, Transport } from './transport.js';
+import { Exchange, headOf, nothing, writeRaw } from './node-exchange.js';
+import type { Application, Listening, RequestHead, Socket, Transport } from './transport.js';
 
 const HEADER_BYTES = 8 * 1024;
-/** How often node:http looks for heads that take too long. */
-const LOOK_MS = 2_000;
+/** How often node:http checks for heads that take too long. */
+const CHECK_HEADS_MS = 2_000;
 /** How long a stop waits for a close frame's answer. */
 const CLOSING_SOCKETS_MS = 1_000;
 
@@ -20,22 +20,11 @@ async function listen(
   application: Application,
   { host, port }: { host: string; port: number },
 ): Promise<Listening> {
-  const { limits } = application;
   const state = { closing: false };
-  const flight = new Flight(limits);
-  const server = createServer({
-    maxHeaderSize: HEADER_BYTES,
-    headersTimeout: limits.headMs,
-    // Whoever is late is told so by us, before that.
-    requestTimeout: limits.headMs + 2 * limits.requestMs,
-    connectionsCheckingInterval: LOOK_MS,
-  });
-  server.on('connection', (stream) => {
-    if (!application.accepts(stream.remoteAddress ?? '')) stream.destroy();
-  });
+  const inFlight = new InFlight(application.limits);
+  const server = serverFor(application);
   const exchange = (message: IncomingMessage, answer: ServerResponse) => {
-    const { head, request } = requestOf(message);
-    new Exchange(application, flight, answer, request).begin(message, head, () => state.closing);
+    new Exchange(application, inFlight, answer).begin(message, () => state.closing);
   };
   server.on('request', exchange);
   // Nothing is expected but bodies: whatever else a client expects, it gets its answer.
@@ -60,9 +49,25 @@ async function listen(
     port: (server.address() as AddressInfo).port,
     close() {
       state.closing = true;
-      return close(server, sockets, flight);
+      return close(server, sockets, inFlight);
     },
   };
+}
+
+/** Waits for heads as long as the application does, and takes the connections that it takes. */
+function serverFor(application: Application): Server {
+  const { limits } = application;
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES,
+    headersTimeout: limits.headMs,
+    // Whoever is late is answered so by us, before that.
+    requestTimeout: limits.headMs + 2 * limits.requestMs,
+    connectionsCheckingInterval: CHECK_HEADS_MS,
+  });
+  server.on('connection', (stream) => {
+    if (!application.accepts(stream.remoteAddress ?? '')) stream.destroy();
+  });
+  return server;
 }
 
 /** A request that asks for another protocol: a WebSocket, or else a request like any other. */
@@ -73,32 +78,30 @@ function upgrade(
   stream: NetSocket,
   rest: Buffer,
 ): void {
-  const { request } = requestOf(message);
-  const admitted = isHandshake(application, request)
-    ? application.admitSocket(request)
-    : { answer: application.handle(request) };
-  if ('answer' in admitted) return void writeRaw(stream, request.method, admitted.answer);
-  const { whom } = admitted;
-  sockets.handleUpgrade(message, stream, rest, (ws) => attach(application, ws, stream, whom));
+  const { head } = headOf(message);
+  const request = application.begin(head, 0);
+  const opened = isHandshake(application, head)
+    ? request.upgrade()
+    : { answer: request.answer(nothing) };
+  if ('answer' in opened) return void writeRaw(stream, head.method, opened.answer);
+  const { addressKey } = opened;
+  sockets.handleUpgrade(message, stream, rest, (ws) => attach(application, ws, stream, addressKey));
 }
 
 /** What uWebSockets.js takes for one: everything else is a request. */
-const isHandshake = (
-  { socketPath }: Application,
-  { method, path, headers }: ReturnType<typeof requestOf>['request'],
-) =>
+const isHandshake = ({ socketPath }: Application, { method, path, headers }: RequestHead) =>
   method === 'GET' &&
   path === socketPath &&
   headers.get('sec-websocket-key')?.length === KEY_LENGTH;
 const KEY_LENGTH = 24;
 
 /** Answers what is in flight, for a while; then all connections end. */
-async function close(server: Server, sockets: WebSocketServer, flight: Flight): Promise<void> {
+async function close(server: Server, sockets: WebSocketServer, inFlight: InFlight): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   server.closeIdleConnections();
-  await flight.landed();
+  await inFlight.drained();
   const end = setTimeout(() => {
     for (const ws of sockets.clients) ws.terminate();
     server.closeAllConnections();
@@ -107,8 +110,13 @@ async function close(server: Server, sockets: WebSocketServer, flight: Flight): 
   clearTimeout(end);
 }
 
-function attach(application: Application, ws: WebSocket, stream: NetSocket, whom: string): void {
-  const handlers = application.open(socketOf(ws, stream, whom));
+function attach(
+  application: Application,
+  ws: WebSocket,
+  stream: NetSocket,
+  addressKey: string,
+): void {
+  const handlers = application.open(socketOf(ws, stream, addressKey));
   ws.on('message', (data: Buffer, isBinary: boolean) => {
     handlers.message(isBinary ? null : data.toString());
   });
@@ -123,9 +131,9 @@ function attach(application: Application, ws: WebSocket, stream: NetSocket, whom
   ws.on('error', () => {});
 }
 
-function socketOf(ws: WebSocket, stream: NetSocket, whom: string): Socket {
+function socketOf(ws: WebSocket, stream: NetSocket, addressKey: string): Socket {
   return {
-    whom,
+    addressKey,
     send(text) {
       if (ws.bufferedAmount > socketLimits.backlogBytes) return false;
       ws.send(text, { binary: false });

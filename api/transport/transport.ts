@@ -6,8 +6,8 @@
 import type { Refusal } from '../../engine/internal.js';
 import type { ExchangeLimits } from './exchange-limits.js';
 
-/** A request with its body read. Names of headers are lower case. */
-export interface HttpRequest {
+/** A request before its body is read. Names of headers are lower case. */
+export interface RequestHead {
   /** As sent: methods are told apart by their case. */
   method: string;
   /** Path and query as sent. */
@@ -16,22 +16,27 @@ export interface HttpRequest {
   headers: ReadonlyMap<string, string>;
   /** Of the peer, as text. */
   address: string;
-  /** `unread` where the application did not take it, or not all of it: then its entry knows why. */
-  body: Uint8Array | 'unread';
-  /** What the application said of its head, where it was asked. */
-  entry?: Entry;
-  /** What is wrong with its head. The connection is closed, and nothing after it is read. */
+  /** What is wrong with it. The connection is closed, and nothing after it is read. */
   fault: Refusal | null;
 }
 
-/** What a request may bring, decided by its head. */
-export interface Entry {
+/** `unread` where the application did not take it, or not all of it: then it knows why. */
+export type Body = Uint8Array | 'unread';
+
+/** One request, from its head to its answer. */
+export interface IncomingRequest {
   /** Whether its body is to be read. If not, the connection is closed with the answer. */
   readonly wanted: boolean;
   /** Takes note of bytes that arrived; false when no more are to be read. */
   take(bytes: number): boolean;
-  /** The request is over, answered or gone: what it held is free. Nothing happens twice. */
-  leave(): void;
+  /** At once where nothing has to be waited for. Neither throws nor rejects; releases it. */
+  answer(body: Body): HttpResponse | Promise<HttpResponse>;
+  /** The answer where no WebSocket is opened for it; else whom the connection is counted for. */
+  upgrade(): { answer: HttpResponse | Promise<HttpResponse> } | { addressKey: string };
+  /** The answer when its time is up; the connection is closed. */
+  late(): HttpResponse | Promise<HttpResponse>;
+  /** It is over, answered or gone: what it held is free. Nothing happens twice. */
+  release(): void;
 }
 
 export interface HttpResponse {
@@ -43,8 +48,8 @@ export interface HttpResponse {
 /** A WebSocket connection, as the application sees it. */
 export interface Socket {
   /** Of the client, as the application counts it. */
-  readonly whom: string;
-  /** Text, encoded. False when the transport had no room and dropped it. */
+  readonly addressKey: string;
+  /** Text, encoded. False when its buffer was full and it was dropped. */
   send(text: Uint8Array | string): boolean;
   /** Bytes given to `send` that have not left yet. */
   bufferedBytes(): number;
@@ -59,7 +64,7 @@ export interface SocketHandlers {
   /** Null for a binary message. */
   message(text: string | null): void;
   pong(): void;
-  /** There is room to send again. */
+  /** It takes more again. */
   drained(): void;
   /** A ping, which the transport has answered. */
   pinged(): void;
@@ -71,19 +76,11 @@ export interface Application {
   readonly limits: ExchangeLimits;
   /** Where WebSockets are opened. */
   readonly socketPath: string;
-  /** The answer where no WebSocket is opened for this request; else whom one is counted for. */
-  admitSocket(
-    request: HttpRequest,
-  ): { answer: HttpResponse | Promise<HttpResponse> } | { whom: string };
-  open(socket: Socket): SocketHandlers;
   /** Whether a new connection of this peer is taken; if not, it is closed at once. */
   accepts(address: string): boolean;
-  /** Asked about each request with a body before any of it is read; `declared` is its length. */
-  enter(head: Omit<HttpRequest, 'body'>, declared: number | null): Entry;
-  /** At once where nothing has to be waited for. Neither throws nor rejects; leaves the entry. */
-  handle(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
-  /** The answer to a request whose time is up; its connection is closed. */
-  late(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
+  /** Takes a request's head; `declared` is its body's length, 0 without one, null if unknown. */
+  begin(head: RequestHead, declared: number | null): IncomingRequest;
+  open(socket: Socket): SocketHandlers;
 }
 
 export interface Listening {

@@ -3,8 +3,8 @@
 import type { HttpRequest as UwsRequest, HttpResponse as UwsResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { BodyCollector, Head, safeValue } from './head.js';
-import type { Flight, Underway } from './in-flight.js';
-import type { Application, Entry, HttpRequest, HttpResponse } from './transport.js';
+import type { Expiring, InFlight } from './in-flight.js';
+import type { Application, Body, HttpResponse, IncomingRequest, RequestHead } from './transport.js';
 
 const nothing = new Uint8Array();
 
@@ -13,74 +13,66 @@ const statusLine = (status: number) => `${status} ${STATUS_CODES[status] ?? ''}`
 export const addressOf = (res: UwsResponse): string =>
   Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
 
-/** A request without its body, copied out of the library's memory. */
-export function requestOf(res: UwsResponse, req: UwsRequest): { head: Head; request: HttpRequest } {
-  const head = new Head();
+/** A head, copied out of the library's memory. */
+export function headOf(res: UwsResponse, req: UwsRequest): { head: RequestHead; read: Head } {
+  const read = new Head();
   // Read first: the library turns the method into lower case when it is asked for otherwise.
   const method = req.getCaseSensitiveMethod();
   req.forEach((name, value) => {
-    head.add(name, value);
+    read.add(name, value);
   });
   const path = req.getUrl();
   const query = req.getQuery();
   const target = query === undefined ? path : `${path}?${query}`;
-  const { headers, fault } = head;
-  const address = addressOf(res);
-  return { head, request: { method, target, path, headers, address, body: nothing, fault } };
+  const { headers, fault } = read;
+  return { head: { method, target, path, headers, address: addressOf(res), fault }, read };
+}
+
+/** Takes a request. One that is neither answered nor watched would end the process. */
+export function serve(
+  application: Application,
+  inFlight: InFlight,
+  res: UwsResponse,
+  req: UwsRequest,
+): void {
+  let exchange: Exchange | null = null;
+  try {
+    const { head, read } = headOf(res, req);
+    const request = application.begin(head, head.fault ? 0 : read.declaredBytes);
+    exchange = new Exchange(inFlight, res, head, request);
+    exchange.begin(read);
+  } catch (error) {
+    if (exchange) exchange.watch();
+    else res.onAborted(() => {});
+    throw error;
+  }
 }
 
 type Answer = HttpResponse | Promise<HttpResponse>;
 
-export class Exchange implements Underway {
-  readonly #application: Application;
-  readonly #flight: Flight;
+export class Exchange implements Expiring {
+  readonly #inFlight: InFlight;
   readonly #res: UwsResponse;
-  readonly #request: HttpRequest;
-  #entry: Entry | null = null;
+  readonly #head: RequestHead;
+  readonly #request: IncomingRequest;
   #over = false;
   /** Whether there is a watch, or no need for one any more. */
   #watched = false;
 
-  constructor(application: Application, flight: Flight, res: UwsResponse, request: HttpRequest) {
-    this.#application = application;
-    this.#flight = flight;
+  constructor(inFlight: InFlight, res: UwsResponse, head: RequestHead, request: IncomingRequest) {
+    this.#inFlight = inFlight;
     this.#res = res;
+    this.#head = head;
     this.#request = request;
   }
 
-  begin(head: Head): void {
-    try {
-      this.#read(head);
-    } catch (error) {
-      // A request that is neither answered nor watched would end the process.
-      this.#watch();
-      throw error;
-    }
-  }
-
-  /** Gives an answer and ends the connection. */
-  refuse(answer: () => Answer): void {
-    this.#watch();
-    // Later, because the library forgets that it shall close where the bytes of this turn hold
-    // another request. So they meet one that is unanswered, and end the connection themselves.
-    setImmediate(() => {
-      if (!this.#over) this.#give(answer(), true);
-    });
-  }
-
-  expire(): void {
-    this.#give(this.#application.late(this.#request), true);
-  }
-
-  #read(head: Head): void {
-    if (this.#request.fault) return this.#last(nothing);
-    if (!head.hasBody) return this.#answer(nothing);
-    const entry = this.#application.enter(this.#request, head.contentLength);
-    this.#entry = entry;
-    if (!entry.wanted) return this.#last('unread');
-    const collector = new BodyCollector(entry);
+  begin(read: Head): void {
+    if (this.#head.fault) return this.#last(nothing);
+    if (!read.hasBody) return this.#answer(nothing);
+    if (!this.#request.wanted) return this.#last('unread');
+    const collector = new BodyCollector(this.#request);
     let done = false;
-    this.#watch();
+    this.watch();
     this.#res.onData((chunk, isLast) => {
       if (done || this.#over) return;
       // Copied, into memory that small bodies share.
@@ -91,32 +83,41 @@ export class Exchange implements Underway {
     });
   }
 
-  #answer(body: HttpRequest['body']): void {
-    this.#give(this.#handled(body), false);
+  /** Gives an answer and ends the connection. */
+  refuse(answer: () => Answer): void {
+    this.watch();
+    // Later, because the library forgets that it shall close where the bytes of this turn hold
+    // another request. So they meet one that is unanswered, and end the connection themselves.
+    setImmediate(() => {
+      if (!this.#over) this.#give(answer(), true);
+    });
   }
 
-  #last(body: HttpRequest['body']): void {
-    this.refuse(() => this.#handled(body));
+  expire(): void {
+    this.#give(this.#request.late(), true);
   }
 
-  #handled(body: HttpRequest['body']): Answer {
-    const request = { ...this.#request, body };
-    return this.#application.handle(this.#entry ? { ...request, entry: this.#entry } : request);
+  /** To learn when the peer goes: where the answer is not written in the turn of its request. */
+  watch(): void {
+    if (this.#watched) return;
+    this.#watched = true;
+    this.#inFlight.begin(this);
+    this.#res.onAborted(() => this.#end());
+  }
+
+  #answer(body: Body): void {
+    this.#give(this.#request.answer(body), false);
+  }
+
+  #last(body: Body): void {
+    this.refuse(() => this.#request.answer(body));
   }
 
   #give(response: Answer, close: boolean): void {
     // An answer without a body is none to the library, which asks for one or for a watch.
-    if (this.#request.method === 'HEAD' || response instanceof Promise) this.#watch();
+    if (this.#head.method === 'HEAD' || response instanceof Promise) this.watch();
     if (!(response instanceof Promise)) return this.#write(response, close);
     void response.then((answer) => this.#write(answer, close));
-  }
-
-  /** To be told when the peer goes: where the answer is not written in the turn of its request. */
-  #watch(): void {
-    if (this.#watched) return;
-    this.#watched = true;
-    this.#flight.begin(this);
-    this.#res.onAborted(() => this.#end());
   }
 
   #write({ status, headers, body }: HttpResponse, close: boolean): void {
@@ -127,7 +128,7 @@ export class Exchange implements Underway {
       // 200 is what it writes by itself.
       if (status !== 200) res.writeStatus(statusLine(status));
       for (const name in headers) res.writeHeader(name, safeValue(headers[name]!));
-      if (this.#request.method !== 'HEAD') res.end(body, close);
+      if (this.#head.method !== 'HEAD') res.end(body, close);
       else res.endWithoutBody(Buffer.byteLength(body), close);
       this.#watched = true;
     });
@@ -136,7 +137,7 @@ export class Exchange implements Underway {
   #end(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#flight.end(this);
-    this.#entry?.leave();
+    this.#inFlight.end(this);
+    this.#request.release();
   }
 }

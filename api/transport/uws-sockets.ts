@@ -1,41 +1,37 @@
 /** WebSockets over uWebSockets.js, as the application sees them. */
-import type { WebSocket, WebSocketBehavior } from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+} from 'uWebSockets.js';
 import { socketLimits } from '../contract/channels.js';
-import type { Flight } from './in-flight.js';
+import type { InFlight } from './in-flight.js';
 import type { Application, Socket, SocketHandlers } from './transport.js';
-import { Exchange, requestOf } from './uws-exchange.js';
+import { Exchange, headOf } from './uws-exchange.js';
 
 interface SocketData {
-  whom: string;
+  addressKey: string;
   handlers: SocketHandlers | null;
 }
 
 /** What `send` says of a message that was dropped. */
 const DROPPED = 2;
 
-export function sockets(application: Application, flight: Flight): WebSocketBehavior<SocketData> {
+export function sockets(
+  application: Application,
+  inFlight: InFlight,
+): WebSocketBehavior<SocketData> {
   return {
     compression: 0,
     maxPayloadLength: socketLimits.transportBytes,
-    // The application beats itself. This is for a peer that was told to go and does not listen.
+    // The application beats itself. This is for a peer that was sent away and does not listen.
     idleTimeout: socketLimits.silenceSeconds,
     sendPingsAutomatically: false,
-    // Holds for its pongs as well. The application stops well before, and hears of what is dropped.
+    // Holds for its pongs as well. The application stops well before, and learns what is dropped.
     maxBackpressure: socketLimits.backlogBytes,
-    upgrade(res, req, context) {
-      const { request } = requestOf(res, req);
-      const admitted = application.admitSocket(request);
-      if ('answer' in admitted) {
-        return new Exchange(application, flight, res, request).refuse(() => admitted.answer);
-      }
-      res.upgrade<SocketData>(
-        { whom: admitted.whom, handlers: null },
-        req.getHeader('sec-websocket-key'),
-        req.getHeader('sec-websocket-protocol'),
-        req.getHeader('sec-websocket-extensions'),
-        context,
-      );
-    },
+    upgrade: (res, req, context) => upgrade(application, inFlight, res, req, context),
     open(ws) {
       ws.getUserData().handlers = application.open(socketOf(ws));
     },
@@ -55,13 +51,35 @@ export function sockets(application: Application, flight: Flight): WebSocketBeha
   };
 }
 
+function upgrade(
+  application: Application,
+  inFlight: InFlight,
+  res: HttpResponse,
+  req: HttpRequest,
+  context: us_socket_context_t,
+): void {
+  const { head } = headOf(res, req);
+  const request = application.begin(head, 0);
+  const opened = request.upgrade();
+  if ('answer' in opened) {
+    return new Exchange(inFlight, res, head, request).refuse(() => opened.answer);
+  }
+  res.upgrade<SocketData>(
+    { addressKey: opened.addressKey, handlers: null },
+    req.getHeader('sec-websocket-key'),
+    req.getHeader('sec-websocket-protocol'),
+    req.getHeader('sec-websocket-extensions'),
+    context,
+  );
+}
+
 /** Calls on a closed socket throw in uWebSockets.js: they are nothing here. */
 function socketOf(ws: WebSocket<SocketData>): Socket {
   const data = ws.getUserData();
   let ended = false;
   const alive = () => !ended && data.handlers !== null;
   return {
-    whom: data.whom,
+    addressKey: data.addressKey,
     send: (text) => ended || ws.send(text, false) !== DROPPED,
     bufferedBytes: () => (alive() ? ws.getBufferedAmount() : 0),
     cork(work) {

@@ -1,10 +1,10 @@
 /** The fast transport: uWebSockets.js. Its memory is gone when a callback returns: copy at once. */
 
 import type { HttpResponse, us_listen_socket, us_socket } from 'uWebSockets.js';
-import { Flight } from './in-flight.js';
+import { InFlight } from './in-flight.js';
 import { listenProblem } from './listen-problem.js';
 import type { Application, Listening, Transport } from './transport.js';
-import { addressOf, Exchange, requestOf } from './uws-exchange.js';
+import { addressOf, serve } from './uws-exchange.js';
 import { sockets } from './uws-sockets.js';
 
 type Uws = typeof import('uWebSockets.js');
@@ -35,15 +35,12 @@ async function listen(
   application: Application,
   { host, port }: { host: string; port: number },
 ): Promise<Listening> {
-  const flight = new Flight(application.limits);
+  const inFlight = new InFlight(application.limits);
   const app = uws
     .App()
-    .filter((res, change) => met(application, res, change))
-    .ws(application.socketPath, sockets(application, flight))
-    .any('/*', (res, req) => {
-      const { head, request } = requestOf(res, req);
-      new Exchange(application, flight, res, request).begin(head);
-    });
+    .filter((res, change) => connectionChanged(application, res, change))
+    .ws(application.socketPath, sockets(application, inFlight))
+    .any('/*', (res, req) => serve(application, inFlight, res, req));
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     // The library takes host, port and options together; its types know only pairs of them.
     const listenOn = app.listen as unknown as ListenOn;
@@ -54,14 +51,14 @@ async function listen(
     port: uws.us_socket_local_port(socket as unknown as us_socket),
     async close() {
       uws.us_listen_socket_close(socket);
-      await flight.landed();
+      await inFlight.drained();
       app.close();
     },
   };
 }
 
 /** A connection began, or ended: then the library knows its address no more. */
-function met(application: Application, res: HttpResponse, change: number): void {
+function connectionChanged(application: Application, res: HttpResponse, change: number): void {
   if (change > 0 && !application.accepts(addressOf(res))) res.close();
 }
 

@@ -7,16 +7,16 @@ import { limits } from '../protocol/limits.js';
 import { countSize } from '../protocol/sizes.js';
 import { crashPoint } from '../store/crash.js';
 import { type Batch, type Store, StoreError, type StoreMeta } from '../store/store.js';
-import type { EncodedEvent } from './encode.js';
+import type { PublishedEvent } from './encode.js';
 
-type Content = Omit<Batch, 'meta' | 'events'> & { events: EncodedEvent[] };
+type Content = Omit<Batch, 'meta' | 'events'> & { events: PublishedEvent[] };
 
 /** What the queue asks of its owner. */
 interface Owner<V> {
   /** The state that the batch ends in: taken together with the batch. */
   snapshot(): { meta: StoreMeta; view: V };
   /** The batch is durable: its events may be published. */
-  committed(view: V, events: readonly EncodedEvent[]): void;
+  committed(view: V, events: readonly PublishedEvent[]): void;
   /** It is unknown whether the commit holds: nothing may be answered or published any more. */
   failed(error: Error): void;
 }

@@ -2,7 +2,7 @@
 
 import type { Step } from '../core/index.js';
 import { canonical } from '../protocol/canonical.js';
-import type { EventType } from '../protocol/schema/index.js';
+import type { BlockStatus, EventType } from '../protocol/schema/index.js';
 import type { RecordChange } from '../store/store.js';
 
 /** An event with its text: encoded once for all subscribers. */
@@ -12,9 +12,15 @@ export interface EncodedEvent {
   json: string;
 }
 
+/** An event as followers get it. */
+export interface PublishedEvent extends EncodedEvent {
+  /** Of a block that left voting, what became of it. */
+  status: BlockStatus | null;
+}
+
 /** A step as bytes: what is stored, sent and covered by the digest. */
 export interface EncodedStep {
-  events: EncodedEvent[];
+  events: PublishedEvent[];
   changes: RecordChange[];
   /** What the digest covers, in order. */
   results: string[];
@@ -26,6 +32,7 @@ export function encodeStep(step: Step): EncodedStep {
     seq: event.seq,
     type: event.type,
     json: canonical(event),
+    status: event.type === 'block_status' ? event.data.status : null,
   }));
   const changes = step.changes.map(({ table, key, value }) => ({
     table,

@@ -1,10 +1,10 @@
 /** Whoever follows the events of a network: history from the store, then live, without a seam. */
 
 import type { Event } from '../protocol/schema/index.js';
-import type { EncodedEvent } from './encode.js';
+import type { PublishedEvent } from './encode.js';
 import type { Views } from './views.js';
 
-type Listener = (events: readonly EncodedEvent[]) => void;
+type Listener = (events: readonly PublishedEvent[]) => void;
 
 export class Followers {
   readonly #waiting = new Set<() => void>();
@@ -18,7 +18,7 @@ export class Followers {
   }
 
   /** Hands on events that were committed. */
-  publish(events: readonly EncodedEvent[]): void {
+  publish(events: readonly PublishedEvent[]): void {
     for (const listener of this.#listeners) listener(events);
     const waiting = [...this.#waiting];
     this.#waiting.clear();

@@ -21,7 +21,7 @@ import { sha256Hex } from '../protocol/signing.js';
 import type { Store, StoreMeta } from '../store/index.js';
 import { Alarm, alarmTime, type Clock, systemClock } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
-import { type EncodedEvent, encodeStep } from './encode.js';
+import { encodeStep, type PublishedEvent } from './encode.js';
 import { Followers } from './followers.js';
 import { type Applied, endProcess, type NetworkOptions, no } from './network-options.js';
 import { type OpenedStore, openStore } from './open-store.js';
@@ -203,7 +203,7 @@ export class Network {
   }
 
   /** Calls back with the events of each commit, encoded; returns how to stop that. */
-  onEvents = (listener: (events: readonly EncodedEvent[]) => void): (() => void) =>
+  onEvents = (listener: (events: readonly PublishedEvent[]) => void): (() => void) =>
     this.#followers.listen(listener);
 
   /** Commits and publishes what was applied, and closes the store; the verifier stays open. */
@@ -267,7 +267,7 @@ export class Network {
     return { meta, summary: this.#engine.summary() };
   }
 
-  #committed(view: CommittedView, events: readonly EncodedEvent[]): void {
+  #committed(view: CommittedView, events: readonly PublishedEvent[]): void {
     this.read.swap(view);
     this.#overlay.remove(view.meta.seq);
     this.#followers.publish(events);

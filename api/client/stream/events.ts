@@ -8,7 +8,7 @@ import type { EventPage } from '../answers.js';
 import type { Clock } from '../clock.js';
 import { ApiError, StreamError, UnreachableError } from '../errors.js';
 import type { Http } from '../http.js';
-import { Mailbox } from './mailbox.js';
+import { EventQueue } from './event-queue.js';
 import { backoffMs, isRefusal, pause, retryMs } from './retry.js';
 import {
   converse,
@@ -59,7 +59,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   readonly #means: Means;
   readonly #options: StreamOptions;
   readonly #ending = new AbortController();
-  readonly #mail = new Mailbox<{ event: Event; epoch: string }>();
+  readonly #events = new EventQueue<{ event: Event; epoch: string }>();
   /** The last event received. */
   #reached: Position | null;
   /** The last event taken. */
@@ -90,7 +90,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
       this.#open = resolve;
       this.#notOpen = reject;
     });
-    // Who does not wait for it hears of the failure from `next`.
+    // Who does not wait for it gets the failure from `next`.
     this.opened.catch(() => {});
     signal?.addEventListener('abort', () => this.#end(), { signal: this.#ending.signal });
     if (signal?.aborted) this.#end();
@@ -108,7 +108,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
    * @throws {StreamError} once, when the stream has ended for good.
    */
   async next(): Promise<IteratorResult<Event, undefined>> {
-    const { done, value } = await this.#mail.next();
+    const { done, value } = await this.#events.next();
     if (done) return { done, value: undefined };
     this.#taken = { epoch: value.epoch, seq: value.event.seq };
     return { done: false, value: value.event };
@@ -127,13 +127,13 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
 
   #end(): void {
     this.#ending.abort();
-    this.#mail.end();
+    this.#events.end();
     this.#notOpen(new Error('the stream ended before it was subscribed'));
   }
 
   #fail(error: unknown): void {
     this.#ending.abort();
-    this.#mail.fail(error);
+    this.#events.fail(error);
     this.#notOpen(error);
   }
 
@@ -198,16 +198,16 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     const { epoch, seq } = this.#reached!;
     if (event.seq <= seq) return true;
     this.#reached = { epoch, seq: event.seq };
-    this.#mail.push({ event, epoch });
+    this.#events.push({ event, epoch });
     return !this.#full;
   }
 
   get #full(): boolean {
-    return this.#mail.size >= (this.#options.bufferSize ?? BUFFER);
+    return this.#events.size >= (this.#options.bufferSize ?? BUFFER);
   }
 
   #room(): Promise<void> {
-    return this.#full ? this.#mail.empty() : Promise.resolve();
+    return this.#full ? this.#events.empty() : Promise.resolve();
   }
 
   /** How long to wait before the next connection; null when there must be none. */
@@ -245,7 +245,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     const query = { after, topics: this.topics.join(','), limit: PAGE };
     const { signal } = this.#ending;
     const page = (await this.#means.http.get('/api/v1/events', query, signal)) as EventPage;
-    // Another history again: subscribing will tell.
+    // Another history again: subscribing will show it.
     if (page.epoch !== epoch) return true;
     for (const event of page.events) this.#take(event);
     const seq = page.next_cursor === null ? page.last_seq : Number(page.next_cursor);

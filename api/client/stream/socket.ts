@@ -101,7 +101,7 @@ class Talk {
     const { Socket, url, signal } = with_;
     this.#socket = new Socket(`${url.replace(/^http/, 'ws')}/ws/v1`);
     this.#socket.addEventListener('open', () => this.#authenticate());
-    this.#socket.addEventListener('message', ({ data }) => this.#hear(data));
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
     this.#socket.addEventListener('close', ({ code }) => this.#over(code ?? 1006));
     // Says nothing that `close`, which follows, does not.
     this.#socket.addEventListener('error', () => {});
@@ -117,10 +117,10 @@ class Talk {
     const { by, clock } = this.#with;
     const timestamp = clock.stamp();
     const signature = by.sign(authInput(by.publicKey, timestamp));
-    this.#say({ type: 'auth', public_key: by.publicKey, timestamp, signature });
+    this.#send({ type: 'auth', public_key: by.publicKey, timestamp, signature });
   }
 
-  #hear(data: unknown): void {
+  #receive(data: unknown): void {
     if (this.#phase === 'over') return;
     this.#listen();
     const message = read(data);
@@ -138,19 +138,19 @@ class Talk {
     this.#silenceMs = heartbeat_ms * SILENT_HEARTBEATS;
     this.#heartbeat = setInterval(() => {
       this.#pings += 1;
-      this.#say({ type: 'ping', id: this.#pings });
+      this.#send({ type: 'ping', id: this.#pings });
     }, heartbeat_ms);
     const { topics, since } = this.#with;
-    this.#say({ type: 'subscribe', topics, since: since({ epoch, seq: last_seq }) });
+    this.#send({ type: 'subscribe', topics, since: since({ epoch, seq: last_seq }) });
   }
 
-  /** A close may follow and says what it means; a refused subscription has none. */
+  /** A close may follow, whose code is what it means; a refused subscription has none. */
   #warned(error: ErrorBody): void {
     this.#error = error;
     if (this.#phase === 'subscribing' && error.code === 'INVALID_REQUEST') this.#end(1000, true);
   }
 
-  #say(message: object): void {
+  #send(message: object): void {
     this.#socket.send(JSON.stringify(message));
   }
 

@@ -1,8 +1,10 @@
 /** The reads, as the documents describe them. */
 import { AgentId, BlockStatus, eventTopics, Hash, limits, Type } from '../../../engine/internal.js';
 import { type ReadName, readAnswers } from '../../contract/answers.js';
-import { DEFAULT_ROWS } from '../../http/reads/reads.js';
+import { serverBounds } from '../../contract/limit-table.js';
 import type { Operation, Parameter } from './operation.js';
+
+const { defaultPageRows } = serverBounds;
 
 const rows = (otherwise?: number): Parameter => ({
   name: 'limit',
@@ -61,7 +63,7 @@ const described: Record<ReadName, Omit<Operation, 'answer'>> = {
     extension: true,
     query: [
       { name: 'status', text: 'only blocks of this status', schema: BlockStatus },
-      rows(DEFAULT_ROWS),
+      rows(defaultPageRows),
       cursor,
     ],
     reasons: ['SCHEMA'],
@@ -107,13 +109,13 @@ const described: Record<ReadName, Omit<Operation, 'answer'>> = {
     tag: 'social',
     summary: 'Alliances as they stand',
     extension: true,
-    query: [rows(DEFAULT_ROWS), cursor],
+    query: [rows(defaultPageRows), cursor],
     reasons: ['SCHEMA'],
   },
   events: {
     id: 'listEvents',
     tag: 'network',
-    summary: 'Events that were told',
+    summary: 'Events that were published',
     text: 'The same events as on the WebSocket, for whoever asks instead of listening.',
     extension: true,
     query: [
@@ -127,7 +129,7 @@ const described: Record<ReadName, Omit<Operation, 'answer'>> = {
         text: 'only events of these topics, separated by commas; default all',
         schema: Type.Array(Type.Enum(topicNames)),
       },
-      rows(DEFAULT_ROWS),
+      rows(defaultPageRows),
     ],
     reasons: ['SCHEMA', 'ARCHIVE_DAMAGED'],
   },
@@ -136,6 +138,12 @@ const described: Record<ReadName, Omit<Operation, 'answer'>> = {
 export const readOperations = Object.fromEntries(
   Object.entries(described).map(([name, operation]) => [
     name,
-    { ...operation, answer: readAnswers[name as ReadName] },
+    withAnswer(name as ReadName, operation),
   ]),
 ) as Record<ReadName, Operation>;
+
+/** All reads count against their address. */
+function withAnswer(name: ReadName, operation: Omit<Operation, 'answer'>): Operation {
+  const reasons = [...operation.reasons, 'QUOTA_USED' as const];
+  return { ...operation, answer: readAnswers[name], reasons };
+}

@@ -2,12 +2,12 @@
 import { MemeId, Type } from '../../../engine/internal.js';
 import { ConnectionView, Health, Meta, Verification } from '../../contract/answers.js';
 import { socketLimits } from '../../contract/channels.js';
-import type { SpecialRoute } from '../../contract/routes.js';
+import type { SpecialName } from '../../contract/routes.js';
 import type { Operation } from './operation.js';
 
 const document = { 'application/json': Type.Object({}) };
 
-export const specialOperations: Record<SpecialRoute, Operation> = {
+export const specialOperations: Record<SpecialName, Operation> = {
   root: {
     id: 'getRoot',
     tag: 'documents',
@@ -30,7 +30,7 @@ export const specialOperations: Record<SpecialRoute, Operation> = {
     id: 'getMemeContent',
     tag: 'social',
     summary: "A meme's file",
-    text: 'Served with the type that its bytes told. It never changes.',
+    text: 'Served with the type that its bytes show. It never changes.',
     extension: true,
     path: [{ name: 'meme_id', text: 'the meme', schema: MemeId }],
     content: { 'image/*': null, 'text/plain': Type.String() },

@@ -74,7 +74,7 @@ producer.`,
     id: 'postMeme',
     tag: 'social',
     summary: 'Post a meme',
-    text: `PNG, JPEG, WebP, GIF or plain text, told by its bytes; at most
+    text: `PNG, JPEG, WebP, GIF or plain text, recognised by its bytes; at most
 ${limits.memeFileBytes} bytes, and ${limits.memeQuotaBytes} bytes an agent in all.`,
     answer: answers.meme,
     created: true,

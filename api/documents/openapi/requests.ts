@@ -2,8 +2,8 @@
 
 import * as engine from '../../../engine/internal.js';
 import { Type } from '../../../engine/internal.js';
+import { DebugVerifyBody } from '../../contract/answers.js';
 import type { Route } from '../../contract/routes.js';
-import { DebugVerifyBody } from '../../http/reads/debug.js';
 import type { Operation, Parameter } from './operation.js';
 import { type Components, extension, type Part } from './schemas.js';
 import { signaturePlace, signedText, signingText } from './signing.js';
@@ -56,7 +56,7 @@ type Carried = 'body' | 'form' | 'header' | null;
 
 /** Where the signature of a route's requests is; null where they have none. */
 function signedOf(route: Route, { signed }: Operation): Carried {
-  if ('write' in route) return engine.carriage[route.write].signed;
+  if (route.command) return engine.carriage[route.command].signed;
   return signed ? 'header' : null;
 }
 
@@ -79,7 +79,7 @@ export function parametersOf(route: Route, operation: Operation, components: Com
 
 /** Registration may leave out the key: it is in the body. */
 function headerOf(name: keyof typeof headers, route: Route, { lift }: Components): Part {
-  if (!('write' in route && route.write === 'register' && name === 'AgentPublicKey')) {
+  if (route.command !== 'register' || name !== 'AgentPublicKey') {
     return { $ref: `#/components/parameters/${name}` };
   }
   const { name: header, schema } = headers[name];
@@ -130,11 +130,11 @@ const bodies: Record<engine.CommandKind, object> = {
 };
 
 export function requestBodyOf(route: Route, { lift }: Components): Part | null {
-  if ('special' in route && route.special === 'debug_verify') {
+  if (route.name === 'debug_verify') {
     return { required: true, content: { 'application/json': { schema: lift(DebugVerifyBody) } } };
   }
-  if (!('write' in route)) return null;
-  const kind = route.write;
+  const kind = route.command;
+  if (kind === null) return null;
   const schema = lift(bodies[kind]);
   if (kind === 'meme') {
     const encoding = { tags: { style: 'form', explode: true } };
@@ -150,9 +150,9 @@ export function requestBodyOf(route: Route, { lift }: Components): Part | null {
 
 /** What a request's signature covers, in words. */
 export function signingOf(route: Route, operation: Operation): string {
-  if ('write' in route) {
-    return `Signed: \`${signedText(route.write).replaceAll('`', '')}\`; the signature:
-${signaturePlace(route.write)}.`;
+  if (route.command) {
+    return `Signed: \`${signedText(route.command).replaceAll('`', '')}\`; the signature:
+${signaturePlace(route.command)}.`;
   }
   return operation.signed
     ? `Signed: \`${signedText('status')}\`, over an empty body; the

@@ -39,21 +39,45 @@ export interface Responses {
   readonly shared: Record<string, Part>;
 }
 
-export function createResponses({ lift }: Components): Responses {
-  const shared: Record<string, Part> = {};
+export const createResponses = (components: Components): Responses =>
+  new SharedResponses(components);
+
+class SharedResponses implements Responses {
+  readonly shared: Record<string, Part> = {};
+  readonly #lift: Components['lift'];
+
+  constructor({ lift }: Components) {
+    this.#lift = lift;
+  }
+
+  of(operation: Operation, reasons: readonly Reason[]): Part {
+    const { created, id, redirects } = operation;
+    const located = id === 'proposeBlock';
+    const responses: Part = created
+      ? {
+          200: this.#succeeded(operation, 'a repeat: this had been done before', false),
+          201: this.#succeeded(operation, 'done', located),
+        }
+      : { 200: this.#succeeded(operation, 'done', false) };
+    if (redirects) {
+      responses[302] = this.#succeeded(operation, 'the page to read is elsewhere', true);
+    }
+    for (const [status, some] of byStatus(reasons)) responses[status] = this.#failed(status, some);
+    return responses;
+  }
 
   /** One response for each set of reasons: operations share what they have in common. */
-  function failed(status: number, reasons: readonly Reason[]): Part {
+  #failed(status: number, reasons: readonly Reason[]): Part {
     const name = `Refused${status}.${reasons.join('.')}`;
-    shared[name] ??= {
+    this.shared[name] ??= {
       description: reasons.map((reason) => `\`${reason}\`: ${table[reason].meaning}`).join('; '),
       headers: headersOf(status),
-      content: { 'application/json': { schema: failure(lift(ErrorBody), reasons) } },
+      content: { 'application/json': { schema: failure(this.#lift(ErrorBody), reasons) } },
     };
     return { $ref: `#/components/responses/${name}` };
   }
 
-  function succeeded(operation: Operation, description: string, located: boolean): Part {
+  #succeeded(operation: Operation, description: string, located: boolean): Part {
     const limited = operation.reasons.includes('QUOTA_USED') || !('content' in operation);
     return {
       description,
@@ -62,35 +86,19 @@ export function createResponses({ lift }: Components): Responses {
         ...(limited ? quota : {}),
         ...(located ? header('Location') : {}),
       },
-      content: operation.content ? bare(operation.content) : enveloped(operation.answer!),
+      content: operation.content ? bare(operation.content) : this.#enveloped(operation.answer!),
     };
   }
 
-  const enveloped = (answer: object) => ({
-    'application/json': { schema: envelope(lift(answer)) },
-  });
-
-  const bare = (content: Record<string, object | null>) =>
-    Object.fromEntries(
-      Object.entries(content).map(([type, schema]) => [type, schema ? { schema } : {}]),
-    );
-
-  return {
-    shared,
-    of(operation, reasons) {
-      const { created, id, redirects } = operation;
-      const responses: Part = created
-        ? {
-            200: succeeded(operation, 'a repeat: this had been done before', false),
-            201: succeeded(operation, 'done', id === 'proposeBlock'),
-          }
-        : { 200: succeeded(operation, 'done', false) };
-      if (redirects) responses[302] = succeeded(operation, 'the page to read is elsewhere', true);
-      for (const [status, some] of byStatus(reasons)) responses[status] = failed(status, some);
-      return responses;
-    },
-  };
+  #enveloped(answer: object): Part {
+    return { 'application/json': { schema: envelope(this.#lift(answer)) } };
+  }
 }
+
+const bare = (content: Record<string, object | null>) =>
+  Object.fromEntries(
+    Object.entries(content).map(([type, schema]) => [type, schema ? { schema } : {}]),
+  );
 
 /** Reasons in the order of the table, under their statuses, ascending. */
 function byStatus(reasons: readonly Reason[]): [number, Reason[]][] {

@@ -4,6 +4,7 @@ import { agentId, allianceId, memeId, sha256Hex } from '../../../engine/protocol
 import {
   acknowledgements,
   ConnectionView,
+  DebugVerifyBody,
   ErrorBody,
   ErrorDetails,
   eventShapes,
@@ -13,7 +14,6 @@ import {
   Verification,
 } from '../../contract/answers.js';
 import { clientMessages } from '../../contract/channels.js';
-import { DebugVerifyBody } from '../../http/reads/debug.js';
 
 /** A part of a document: JSON. */
 export type Part = { [member: string]: unknown };
@@ -125,22 +125,24 @@ export interface Components {
 /** How TypeBox writes a member of any name. */
 const ANY_NAME = '^.*$';
 
-export function createComponents(): Components {
-  const schemas: Record<string, Part> = {};
+export const createComponents = (): Components => new Lifted();
 
-  function lift(schema: object): Part {
+class Lifted implements Components {
+  readonly schemas: Record<string, Part> = {};
+
+  readonly lift = (schema: object): Part => {
     const name = nameOf.get(JSON.stringify(schema));
-    if (name === undefined) return inner(schema);
-    // Claimed before it is filled, so that names stand in the order of first use.
-    if (!schemas[name]) {
-      schemas[name] = {};
-      Object.assign(schemas[name], component(name, schema));
+    if (name === undefined) return this.#inner(schema);
+    // Entered before it is filled, so that names stand in the order of first use.
+    if (!this.schemas[name]) {
+      this.schemas[name] = {};
+      Object.assign(this.schemas[name], this.#component(name, schema));
     }
     return { $ref: `#/components/schemas/${name}` };
-  }
+  };
 
-  function component(name: string, schema: object): Part {
-    const shape = inner(schema);
+  #component(name: string, schema: object): Part {
+    const shape = this.#inner(schema);
     const properties = shape.properties as Record<string, Part> | undefined;
     for (const member of addedMembers[name] ?? []) {
       properties![member] = marked(properties![member]!);
@@ -149,34 +151,33 @@ export function createComponents(): Components {
     return name in examples ? { ...shape, examples: [examples[name]] } : shape;
   }
 
-  function inner(schema: object): Part {
+  #inner(schema: object): Part {
     const { properties, items, anyOf, patternProperties, ...rest } = schema as Part;
     return {
       // TypeBox leaves the type of an enumeration to its values; readers like to see it.
       ...('enum' in rest && !('type' in rest) ? { type: 'string' } : {}),
       ...rest,
-      ...(properties ? { properties: members(properties) } : {}),
-      ...(items ? { items: lift(items) } : {}),
-      ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(lift) } : {}),
-      ...(patternProperties ? freely(patternProperties) : {}),
+      ...(properties ? { properties: this.#members(properties) } : {}),
+      ...(items ? { items: this.lift(items) } : {}),
+      ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(this.lift) } : {}),
+      ...(patternProperties ? this.#anyNamed(patternProperties) : {}),
     };
   }
 
   /** Members of any name as readers know them: the reference page never ends at the pattern. */
-  function freely(patterns: object): Part {
+  #anyNamed(patterns: object): Part {
     const { [ANY_NAME]: any } = patterns as Part;
-    return any ? { additionalProperties: lift(any) } : { patternProperties: members(patterns) };
+    if (any) return { additionalProperties: this.lift(any) };
+    return { patternProperties: this.#members(patterns) };
   }
 
-  function members(schemas: object): Part {
+  #members(schemas: object): Part {
     const lifted = Object.entries(schemas).map(([name, schema]) => {
-      const shape = lift(schema as object);
+      const shape = this.lift(schema as object);
       return [name, addedAnywhere.has(name) ? marked(shape) : shape];
     });
     return Object.fromEntries(lifted);
   }
-
-  return { lift, schemas };
 }
 
 /** Beyond the interface. */

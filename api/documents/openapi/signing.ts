@@ -37,21 +37,21 @@ export function signedText(kind: CommandKind): string {
   return kind === 'meme' ? overMeme : overHttp;
 }
 
-const places = {
+const signaturePlaces = {
   body: 'the member `signature` of the body',
   form: 'the form field `signature`',
   header: 'the header `X-Agent-Signature`',
 };
 
 /** Where a request carries its signature. */
-export const signaturePlace = (kind: CommandKind) => places[carriage[kind].signed];
+export const signaturePlace = (kind: CommandKind) => signaturePlaces[carriage[kind].signed];
 
 const rows = [
-  ['vote', signedText('vote'), places.body],
-  ['block proposal', signedText('propose'), places.body],
+  ['vote', signedText('vote'), signaturePlaces.body],
+  ['block proposal', signedText('propose'), signaturePlaces.body],
   ['transaction in a proposal', overTransaction, 'its own `signature`'],
-  ['meme', signedText('meme'), places.form],
-  ['every other signed request', signedText('status'), places.header],
+  ['meme', signedText('meme'), signaturePlaces.form],
+  ['every other signed request', signedText('status'), signaturePlaces.header],
   ['WebSocket `auth`', overAuth, 'the member `signature` of the message'],
 ];
 

@@ -16,12 +16,12 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /** Of the thread: what a form makes it hold. */
 const THREAD_MEGABYTES = 64;
 
-type Read = MemeUpload | { refusal: Refusal };
+type FormResult = MemeUpload | { refusal: Refusal };
 
 interface Waiting extends FormTask {
-  /** The thread has died once while it read this: perhaps of the form before. */
+  /** The thread has ended once while it read this: perhaps because of the form before. */
   again: boolean;
-  done(read: Read): void;
+  done(result: FormResult): void;
 }
 
 let worker: Worker | null = null;
@@ -29,7 +29,7 @@ const waiting: Waiting[] = [];
 let bytes = 0;
 let current: { task: Waiting; timer: NodeJS.Timeout } | null = null;
 
-export function readForm(contentType: string, body: Uint8Array): Promise<Read> {
+export function readForm(contentType: string, body: Uint8Array): Promise<FormResult> {
   if (waiting.length >= MOST_WAITING || bytes + body.length > MOST_BYTES) {
     return Promise.resolve({ refusal: refuse('QUEUE_FULL', 'too many forms wait; try again') });
   }
@@ -44,7 +44,7 @@ function next(): void {
   if (current) return;
   const task = waiting.shift();
   if (!task) return;
-  const timer = setTimeout(() => lose('the form takes too long to read'), FORM_MS);
+  const timer = setTimeout(() => giveUp('the form takes too long to read'), FORM_MS);
   current = { task, timer };
   worker ??= started();
   worker.ref();
@@ -55,7 +55,7 @@ function next(): void {
 function started(): Worker {
   const thread = new Worker(new URL('./form-worker.js', import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: THREAD_MEGABYTES },
-    // What the library may print is nobody's business.
+    // What the library prints is not shown.
     stdout: true,
     stderr: true,
   });
@@ -64,18 +64,18 @@ function started(): Worker {
     if (thread === worker) finish('problem' in form ? badForm(form.problem, form.pointer) : form);
   });
   thread.on('error', (error: Error) => {
-    if (thread === worker) died(error.message);
+    if (thread === worker) threadEnded(error.message);
   });
   thread.on('exit', () => {
-    if (thread === worker) died('its reader ended');
+    if (thread === worker) threadEnded('its reader ended');
   });
   return thread;
 }
 
 /** What the library throws later may be of the form before: the present one is tried again. */
-function died(why: string): void {
+function threadEnded(why: string): void {
   const task = current?.task;
-  if (!task || task.again) return lose(`the form cannot be read: ${why}`);
+  if (!task || task.again) return giveUp(`the form cannot be read: ${why}`);
   task.again = true;
   clearTimeout(current!.timer);
   current = null;
@@ -84,22 +84,22 @@ function died(why: string): void {
   next();
 }
 
-/** The thread hangs or died twice: the next form gets another. */
-function lose(problem: string): void {
+/** The thread hangs or ended twice: the next form gets another. */
+function giveUp(problem: string): void {
   const lost = worker;
   worker = null;
   void lost?.terminate();
   finish(badForm(problem));
 }
 
-function finish(read: Read): void {
+function finish(result: FormResult): void {
   if (!current) return;
   const { task, timer } = current;
   clearTimeout(timer);
   current = null;
   bytes -= task.body.length;
   worker?.unref();
-  task.done(read);
+  task.done(result);
   next();
 }
 

@@ -1,20 +1,38 @@
 /** Parameters of reads: each is what the documents say, or the read is refused with its name. */
-import { limits as bounds, type Reason, type Refusal, refuse } from '../../../engine/internal.js';
+import {
+  limits as bounds,
+  isHash,
+  type Reason,
+  type Refusal,
+  refuse,
+} from '../../../engine/internal.js';
+import { serverBounds } from '../../contract/limit-table.js';
 
 export type ReadResult = { data: unknown } | { refusal: Refusal };
 
+const matching = (pattern: RegExp) => (text: string) => pattern.test(text);
+
 const pathShapes = {
-  agent_id: { pattern: /^agent_[0-9a-f]{32}$/, what: 'agent_ and 32 lower-case hex characters' },
-  meme_id: { pattern: /^meme_[0-9a-f]{32}$/, what: 'meme_ and 32 lower-case hex characters' },
-  block_hash: { pattern: /^[0-9a-fA-F]{64}$/, what: '64 hex characters' },
-  hash: { pattern: /^[0-9a-fA-F]{64}$/, what: '64 hex characters' },
-  key: { pattern: /^[\x21-\x7e]{1,128}$/, what: '1 to 128 printable ASCII characters, no blank' },
+  agent_id: {
+    fits: matching(/^agent_[0-9a-f]{32}$/),
+    what: 'agent_ and 32 lower-case hex characters',
+  },
+  meme_id: {
+    fits: matching(/^meme_[0-9a-f]{32}$/),
+    what: 'meme_ and 32 lower-case hex characters',
+  },
+  block_hash: { fits: isHash, what: '64 hex characters' },
+  hash: { fits: isHash, what: '64 hex characters' },
+  key: {
+    fits: matching(/^[\x21-\x7e]{1,128}$/),
+    what: '1 to 128 printable ASCII characters, no blank',
+  },
 };
 
-/** What is nothing of its kind is told so, before anything is looked for. */
+/** What is nothing of its kind is refused so, before anything is looked for. */
 export function pathProblem(name: keyof typeof pathShapes, value: string): Refusal | null {
-  const { pattern, what } = pathShapes[name];
-  if (pattern.test(value)) return null;
+  const { fits, what } = pathShapes[name];
+  if (fits(value)) return null;
   return refuse('SCHEMA', `${name} in the path is not ${what}`, { pointer: `/${name}` });
 }
 
@@ -34,10 +52,10 @@ export function number(query: URLSearchParams, name: string, otherwise: number):
   return /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** Rows of a page that says nothing else. */
-export const DEFAULT_ROWS = 100;
-
-export function rowsOf(query: URLSearchParams, otherwise = DEFAULT_ROWS): number | null {
+export function rowsOf(
+  query: URLSearchParams,
+  otherwise: number = serverBounds.defaultPageRows,
+): number | null {
   const limit = number(query, 'limit', otherwise);
   return limit !== null && limit >= 1 && limit <= bounds.pageRows ? limit : null;
 }

@@ -1,4 +1,4 @@
-/** The reads: what is committed, shown. Each gives its data, or says what is unknown. */
+/** The reads: what is committed, shown. Each gives its data, or a refusal of what is unknown. */
 import {
   BlockStatus,
   limits as bounds,
@@ -19,14 +19,14 @@ import {
   unknown,
 } from './parameters.js';
 
-export { DEFAULT_ROWS, type ReadResult } from './parameters.js';
-
-export interface Read {
+export interface ReadRequest {
   network: Network;
   /** Path parameters, decoded, in order. */
   params: readonly string[];
   query: URLSearchParams;
 }
+
+export type Read = (request: ReadRequest) => ReadResult;
 
 const found = (data: unknown, otherwise: ReadResult): ReadResult =>
   data === undefined ? otherwise : { data };
@@ -50,11 +50,11 @@ function page<T>(
 
 const jsonBytes = (row: unknown) => Buffer.byteLength(JSON.stringify(row));
 
-export function state({ network }: Read): ReadResult {
+export function state({ network }: ReadRequest): ReadResult {
   return { data: network.read.networkState() };
 }
 
-export function agents({ network, query }: Read): ReadResult {
+export function agents({ network, query }: ReadRequest): ReadResult {
   const list = network.read.activeAgents();
   if (!query.has('limit')) return { data: list };
   const limit = rowsOf(query);
@@ -63,13 +63,13 @@ export function agents({ network, query }: Read): ReadResult {
   return { data: { validators: validators.slice(0, limit), producers: producers.slice(0, limit) } };
 }
 
-export function reputation({ network, params: [id = ''] }: Read): ReadResult {
+export function reputation({ network, params: [id = ''] }: ReadRequest): ReadResult {
   const refusal = pathProblem('agent_id', id);
   if (refusal) return { refusal };
   return found(network.read.reputation(id), unknown('UNKNOWN_AGENT', 'agent has the id', id));
 }
 
-export function agent({ network, params: [id = ''] }: Read): ReadResult {
+export function agent({ network, params: [id = ''] }: ReadRequest): ReadResult {
   const refusal = pathProblem('agent_id', id);
   if (refusal) return { refusal };
   return found(network.read.agent(id), unknown('UNKNOWN_AGENT', 'agent has the id', id));
@@ -77,7 +77,7 @@ export function agent({ network, params: [id = ''] }: Read): ReadResult {
 
 const statuses: readonly string[] = BlockStatus.enum;
 
-export function blocks({ network, query }: Read): ReadResult {
+export function blocks({ network, query }: ReadRequest): ReadResult {
   const limit = rowsOf(query);
   if (limit === null) return badQuery('limit', expectedRows);
   const before = query.has('cursor') ? number(query, 'cursor', 0) : undefined;
@@ -90,7 +90,7 @@ export function blocks({ network, query }: Read): ReadResult {
   let scanned = 0;
   let last: number | null = null;
   for (const { ordinal, ...header } of network.read.blocks(before)) {
-    // Asked before the next one is told: then there is one more.
+    // Asked before the next one is taken: then there is one more.
     if (chosen.length === limit || scanned === SCANNED_BLOCKS) {
       return { data: { blocks: chosen, next_cursor: String(last) } };
     }
@@ -104,7 +104,7 @@ export function blocks({ network, query }: Read): ReadResult {
 /** Blocks that one page looks through at the most. */
 const SCANNED_BLOCKS = 1_000;
 
-export function block({ network, params: [hash = ''] }: Read): ReadResult {
+export function block({ network, params: [hash = ''] }: ReadRequest): ReadResult {
   const refusal = pathProblem('block_hash', hash);
   if (refusal) return { refusal };
   const view = network.read.block(hash.toLowerCase());
@@ -114,7 +114,7 @@ export function block({ network, params: [hash = ''] }: Read): ReadResult {
   return { data: { ...view, proposal: body, public_key: public_key.toLowerCase() } };
 }
 
-export function votes({ network, params: [hash = ''], query }: Read): ReadResult {
+export function votes({ network, params: [hash = ''], query }: ReadRequest): ReadResult {
   const refusal = pathProblem('block_hash', hash);
   if (refusal) return { refusal };
   const limit = rowsOf(query, bounds.pageRows);
@@ -145,7 +145,7 @@ function* votesIn(network: Network, range: { from: number[]; to: number[] }) {
   }
 }
 
-export function transactions({ network, params: [hash = ''], query }: Read): ReadResult {
+export function transactions({ network, params: [hash = ''], query }: ReadRequest): ReadResult {
   const refusal = pathProblem('hash', hash);
   if (refusal) return { refusal };
   const limit = rowsOf(query, bounds.pageRows);
@@ -166,7 +166,7 @@ export function transactions({ network, params: [hash = ''], query }: Read): Rea
   return { data: { hash: key, status: 'finalized', signers, next_cursor } };
 }
 
-export function stateValue({ network, params: [key = ''] }: Read): ReadResult {
+export function stateValue({ network, params: [key = ''] }: ReadRequest): ReadResult {
   const refusal = pathProblem('key', key);
   if (refusal) return { refusal };
   const record = network.read.record('state', key);
@@ -176,7 +176,7 @@ export function stateValue({ network, params: [key = ''] }: Read): ReadResult {
   );
 }
 
-export function alliances({ network, query }: Read): ReadResult {
+export function alliances({ network, query }: ReadRequest): ReadResult {
   const limit = rowsOf(query);
   if (limit === null) return badQuery('limit', expectedRows);
   const after = query.get('cursor');
@@ -190,7 +190,7 @@ export function alliances({ network, query }: Read): ReadResult {
 
 const topicsKnown = new Set(Object.values(eventTopics).flat());
 
-export function events({ network, query }: Read): ReadResult {
+export function events({ network, query }: ReadRequest): ReadResult {
   const limit = rowsOf(query);
   if (limit === null) return badQuery('limit', expectedRows);
   const after = number(query, 'after', 0);
@@ -206,12 +206,12 @@ export function events({ network, query }: Read): ReadResult {
   let seq = after;
   const last = Math.min(head, after + SCANNED);
   for (const event of readable(network.read.eventTexts(after + 1, last))) {
-    const told = about(event.type);
-    if (told) bytes += Buffer.byteLength(event.json);
+    const wanted = about(event.type);
+    if (wanted) bytes += Buffer.byteLength(event.json);
     const full = chosen.length === limit || bytes > serverBounds.pageBytes;
     if (full && chosen.length > 0) break;
     seq = event.seq;
-    if (told) chosen.push(JSON.parse(event.json));
+    if (wanted) chosen.push(JSON.parse(event.json));
   }
   const { epoch } = network;
   return {

@@ -1,9 +1,8 @@
 /** What whoever types the address alone gets: the page to read, or where everything is. */
-
-import type { HttpRequest, HttpResponse } from '../../transport/transport.js';
+import type { Handler } from '../handler.js';
 import { success } from '../response/envelope.js';
 
-const places = {
+const paths = {
   docs: '/docs',
   openapi: '/openapi.json',
   asyncapi: '/asyncapi.json',
@@ -15,9 +14,9 @@ const places = {
 } as const;
 
 /** JSON for who asks for it, else the way to the page; without following it the same JSON. */
-export function rootAnswer({ headers }: HttpRequest): HttpResponse {
-  const response = success(200, places);
+export const root: Handler = ({ head: { headers } }) => {
+  const response = success(200, paths);
   response.headers.Vary = 'Accept';
   if (/\bapplication\/json\b/i.test(headers.get('accept') ?? '')) return response;
-  return { ...response, status: 302, headers: { ...response.headers, Location: places.docs } };
-}
+  return { ...response, status: 302, headers: { ...response.headers, Location: paths.docs } };
+};

@@ -1,10 +1,10 @@
-/** The door: what is refused of a request for how it comes, whatever it asks. */
+/** What a request is refused for by the way it comes, whatever it asks: name, origin, head. */
 import { type Refusal, refuse } from '../../../engine/internal.js';
-import type { HttpRequest } from '../../transport/transport.js';
+import type { RequestHead } from '../../transport/transport.js';
 import { Origins } from './origins.js';
 import { ServedNames } from './served-names.js';
 
-export class Door {
+export class EntryChecks {
   readonly origins: Origins;
   readonly #names: ServedNames;
 
@@ -15,8 +15,8 @@ export class Door {
   }
 
   /** For its head, for the name it takes the server by, or for the page it comes from. */
-  refuse(request: Omit<HttpRequest, 'body'>): Refusal | null {
-    const { fault, method, headers } = request;
+  refuse(head: RequestHead): Refusal | null {
+    const { fault, method, headers } = head;
     if (fault) return fault;
     const host = headers.get('host');
     if (!this.#names.has(host)) {
@@ -27,16 +27,16 @@ export class Door {
   }
 
   /** What the opening of a WebSocket is refused for. */
-  refuseSocket(request: HttpRequest): Refusal | null {
-    const refused = this.refuse(request) ?? this.#refuseOrigin(request.headers);
+  refuseSocket(head: RequestHead): Refusal | null {
+    const refused = this.refuse(head) ?? this.#refuseOrigin(head.headers);
     if (refused) return refused;
-    const version = request.headers.get('sec-websocket-version');
+    const version = head.headers.get('sec-websocket-version');
     if (version === '13') return null;
     return refuse('SOCKET_VERSION', `Sec-WebSocket-Version is ${shown(version)}; expected 13`);
   }
 
   /** A page of another server must not speak for who looks at it. */
-  #refuseOrigin(headers: HttpRequest['headers']): Refusal | null {
+  #refuseOrigin(headers: RequestHead['headers']): Refusal | null {
     if (!this.origins.foreign(headers)) return null;
     const how = 'to let it in, give it to serve --cors';
     return refuse('WRONG_ORIGIN', `the page comes from ${shown(headers.get('origin'))}; ${how}`);

@@ -3,109 +3,95 @@
  * its address has left, how large its body may be, and whether its credentials can be right.
  */
 import { type CommandKind, type Network, type Refusal, refuse } from '../../../engine/internal.js';
-import { serverBounds } from '../../contract/limit-table.js';
-import { type Match, match } from '../../contract/routes.js';
+import type { Route } from '../../contract/routes.js';
 import { addressKey, clientAddress } from '../../limits/client-address.js';
 import type { Limits, Quota } from '../../limits/limits.js';
-import type { Claims } from '../../limits/signature-attempts.js';
-import type { HttpRequest } from '../../transport/transport.js';
-import { claimedKey, headProblem } from './head-credentials.js';
-import { type Bodies, Visit } from './request-budget.js';
+import type { SignatureAttempts } from '../../limits/signature-attempts.js';
+import type { RequestHead } from '../../transport/transport.js';
+import { headProblem, knownKeyOf } from './head-credentials.js';
+import { type BodiesInFlight, RequestBudget } from './request-budget.js';
 import { mediaProblem } from './signed-request.js';
 
-export type RequestHead = Omit<HttpRequest, 'body'>;
-
-const unlimited = new Set(['live', 'ready', 'metrics']);
-
-/** What of the gate is asked about a head. */
-interface Asked {
+interface Needs {
   network: Network;
   limits: Limits;
-  claims: Claims;
+  attempts: SignatureAttempts;
   now: () => number;
 }
 
-export class Intake {
+export class HeadChecks {
   readonly #network: Network;
   readonly #limits: Limits;
-  readonly #claims: Claims;
-  readonly #trusted: ReadonlySet<string>;
+  readonly #attempts: SignatureAttempts;
+  readonly #trustedProxies: ReadonlySet<string>;
   readonly #now: () => number;
-  readonly #bodies: Bodies = { total: 0, byAddress: new Map() };
+  readonly #bodies: BodiesInFlight = { total: 0, byAddress: new Map() };
 
-  constructor({ network, limits, claims, now }: Asked, trusted: Iterable<string>) {
+  constructor({ network, limits, attempts, now }: Needs, trustedProxies: Iterable<string>) {
     this.#network = network;
     this.#limits = limits;
-    this.#claims = claims;
-    this.#trusted = new Set(trusted);
+    this.#attempts = attempts;
+    this.#trustedProxies = new Set(trustedProxies);
     this.#now = now;
   }
 
   /** Connections that come faster than allowed are not taken; those of a trusted proxy always. */
   accepts(peer: string): boolean {
     const address = clientAddress(peer, undefined, none);
-    if (this.#trusted.has(address)) return true;
+    if (this.#trustedProxies.has(address)) return true;
     return 'use' in this.#limits.take('connections', addressKey(address));
   }
 
-  enter(head: RequestHead, declared: number | null): Visit {
-    const forwarded = head.headers.get('x-forwarded-for');
-    const address = clientAddress(head.address, forwarded, this.#trusted);
-    const whom = addressKey(address);
-    const found = match(head.method, head.path);
-    const key = claimedKey(head.headers, this.#network.knows);
-    const visit = new Visit(this.#limits, this.#bodies, { address, whom, found, key, declared });
-    const route = found?.route;
-    if (route && 'special' in route && unlimited.has(route.special)) return visit;
-    const limit = largestBody(found);
-    const bytes = Math.min(declared ?? 0, limit);
-    const short =
-      this.#short('requests', whom, 1) ??
-      this.#short('request_bytes', whom, bytes) ??
-      (route && 'write' in route ? this.#writeShort(route.write, visit, bytes) : null);
-    if (short) return visit.refuse({ quota: short });
-    visit.limit = limit;
-    if ((declared ?? 0) > limit) return visit.refuse({ refusal: tooLarge(limit) });
-    if (!route || !('write' in route)) return visit;
-    const refusal = mediaProblem(route.write, head.headers, declared !== 0);
-    if (refusal) return visit.refuse({ refusal });
-    const problem = headProblem(route.write, head.headers, this.#network.knows, this.#now());
-    return problem ? visit.refuse({ refusal: problem }) : visit;
+  /** What a request may cost, or the problem for which it is refused once its answer is due. */
+  budgetOf(head: RequestHead, declared: number | null, route: Route | null): RequestBudget {
+    const budget = this.#budget(head, declared);
+    if (route && !route.limited) return budget;
+    const most = route?.bodyBytes ?? 0;
+    const bytes = Math.min(declared ?? 0, most);
+    const exceeded =
+      this.#take('requests', budget, 1) ??
+      this.#take('request_bytes', budget, bytes) ??
+      (route?.command ? this.#usedUp(route.command, budget, bytes) : null);
+    if (exceeded) return budget.refuse({ quota: exceeded });
+    budget.bodyBytes = most;
+    if ((declared ?? 0) > most) return budget.refuse({ refusal: tooLarge(most) });
+    if (!route?.command) return budget;
+    const problem =
+      mediaProblem(route.command, head.headers, declared !== 0) ??
+      headProblem(route.command, head.headers, this.#network.knows, this.#now());
+    return problem ? budget.refuse({ refusal: problem }) : budget;
   }
 
-  /** Takes what is asked for, or says what is short. */
-  #short(name: 'requests' | 'request_bytes', whom: string, amount: number): Quota | null {
+  #budget({ headers, address }: RequestHead, declared: number | null): RequestBudget {
+    const client = clientAddress(address, headers.get('x-forwarded-for'), this.#trustedProxies);
+    const publicKey = knownKeyOf(headers, this.#network.knows);
+    const sender = { addressKey: addressKey(client), publicKey, declared };
+    return new RequestBudget(this.#limits, this.#bodies, sender);
+  }
+
+  /** Takes what is asked for, or gives the quota that it exceeds. */
+  #take(name: 'requests' | 'request_bytes', budget: RequestBudget, amount: number): Quota | null {
     if (amount === 0) return null;
-    const taken = this.#limits.take(name, whom, amount);
-    return 'short' in taken ? taken.short : null;
+    const taken = this.#limits.take(name, budget.addressKey, amount);
+    return 'exceeded' in taken ? taken.exceeded : null;
   }
 
-  /** What is used up before a signed request is looked at, if something is. */
-  #writeShort(kind: CommandKind, visit: Visit, bytes: number): Quota | null {
+  /** The quota that is used up before a signed request is verified, if one is. */
+  #usedUp(kind: CommandKind, budget: RequestBudget, bytes: number): Quota | null {
     return (
-      this.#claims.short(visit) ??
-      (kind === 'register' ? this.#registerShort(visit) : null) ??
-      visit.reserveRefusal(bytes, this.#claims.proven(visit))
+      this.#attempts.exceeded(budget) ??
+      (kind === 'register' ? this.#registrations(budget) : null) ??
+      budget.reserveRefusal(bytes, this.#attempts.proven(budget))
     );
   }
 
-  #registerShort({ whom }: Visit): Quota | null {
-    const quota = this.#limits.look('register', whom);
+  #registrations(budget: RequestBudget): Quota | null {
+    const quota = this.#limits.quota('register', budget.addressKey);
     return quota?.remaining === 0 ? quota : null;
   }
 }
 
 const none: ReadonlySet<string> = new Set();
 
-/** How many bytes of body there may be; 0 where none is expected. */
-function largestBody(found: Match | null): number {
-  const route = found?.route;
-  const { body } = serverBounds;
-  if (!route) return 0;
-  if ('special' in route) return route.special === 'debug_verify' ? body.debug_verify : 0;
-  if (!('write' in route)) return 0;
-  return route.write === 'propose' || route.write === 'meme' ? body[route.write] : body.small;
-}
-
-const tooLarge = (limit: number): Refusal =>
-  refuse('TOO_LARGE', `the body is larger than ${limit} bytes`);
+const tooLarge = (most: number): Refusal =>
+  refuse('TOO_LARGE', `the body is larger than ${most} bytes`);

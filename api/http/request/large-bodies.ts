@@ -12,7 +12,7 @@ export class LargeBodies {
   /** Resolves when it is this body's turn; null for one that need not wait. */
   turn(bytes: number): Promise<void> | null {
     if (bytes <= LARGE_BYTES) return null;
-    // What waits for a turn hears of others in between: immediates come after the poll for events.
+    // What waits for a turn lets others in between: immediates come after the poll for events.
     this.#last = this.#last.then(() => new Promise((resolve) => void setImmediate(resolve)));
     return this.#last;
   }

@@ -27,7 +27,7 @@ export class Origins {
     return origin !== `http://${host}` && origin !== `https://${host}`;
   }
 
-  /** What an answer says to a browser. */
+  /** Headers of an answer for a browser. */
   headers(request: Headers): Record<string, string> {
     if (!this.any) return {};
     const origin = request.get('origin');
@@ -39,7 +39,7 @@ export class Origins {
     };
   }
 
-  /** What the answer to OPTIONS says besides. */
+  /** Headers of the answer to OPTIONS besides. */
   preflight(request: Headers, methods: string): Record<string, string> {
     const origin = request.get('origin');
     if (origin === undefined || !this.#allowed.has(origin)) return {};

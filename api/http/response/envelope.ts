@@ -1,25 +1,40 @@
-/** Answers and refusals as HTTP: the envelope, the status, the headers that belong to an error. */
+/** Answers as HTTP: the envelope, the status, and the headers that belong to a refusal. */
 import type { Refusal } from '../../../engine/internal.js';
 import type { HttpResponse } from '../../transport/transport.js';
 
-/** An object for each answer: it gets more headers. */
+/** A refusal that is still to be rendered, with headers of its own. */
+export interface Refused {
+  refusal: Refusal;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** What a handler gives: a whole response, or a refusal. */
+export type Answer = HttpResponse | Refused;
+
+/** An object for each response: it gets more headers. */
 const json = (): Record<string, string> => ({
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',
 });
 
 export const success = (status: number, data: unknown): HttpResponse =>
-  answerOf(status, JSON.stringify({ success: true, data }));
+  jsonResponse(status, JSON.stringify({ success: true, data }));
 
 /** JSON that is a text already. */
-export const answerOf = (status: number, body: string): HttpResponse => ({
+export const jsonResponse = (status: number, body: string): HttpResponse => ({
   status,
   headers: json(),
   body,
 });
 
-/** `requestId` is in the header and in `details`: whoever reports a problem has it. */
-export function failure(refusal: Refusal, requestId: string): HttpResponse {
+/** The only place where a refusal becomes a response, which `requestId` names in reports. */
+export function render(answer: Answer, requestId: string): HttpResponse {
+  const response = 'refusal' in answer ? renderRefusal(answer, requestId) : answer;
+  response.headers['X-Request-Id'] = requestId;
+  return response;
+}
+
+function renderRefusal({ refusal, headers: own }: Refused, requestId: string): HttpResponse {
   const { status, code, message, reason, pointer } = refusal;
   const details = {
     reason,
@@ -32,7 +47,7 @@ export function failure(refusal: Refusal, requestId: string): HttpResponse {
   if (status === 503) headers['Retry-After'] = '1';
   return {
     status,
-    headers,
+    headers: Object.assign(headers, own),
     body: JSON.stringify({ success: false, error: { code, message, details } }),
   };
 }

@@ -4,7 +4,7 @@
  */
 import { Feed, type Subscriber } from '../../../api/socket/feed.js';
 import type { Socket } from '../../../api/transport/transport.js';
-import { type EncodedEvent, formatInstant } from '../../../engine/internal.js';
+import { formatInstant, type PublishedEvent } from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
 import { START_MS } from '../../fixtures/chain.js';
 import { withNetwork } from '../../fixtures/network.js';
@@ -29,7 +29,7 @@ async function run({ subscribers, seconds }: Configuration, _: Round): Promise<R
 function events(count: number, seconds: number): Promise<Rate> {
   return withNetwork({ verifier: 'off', store: 'memory' }, async (network) => {
     // The feed listens to what the network commits; here it is called directly.
-    let publish: (events: readonly EncodedEvent[]) => void = () => {};
+    let publish: (events: readonly PublishedEvent[]) => void = () => {};
     network.onEvents = (listener) => {
       publish = listener;
       return () => {};
@@ -67,7 +67,7 @@ const subscriberOf = (socket: Socket): Subscriber => ({
 });
 
 const countingSocket = (send: () => void): Socket => ({
-  whom: 'nobody',
+  addressKey: 'nobody',
   send() {
     send();
     return true;
@@ -78,7 +78,7 @@ const countingSocket = (send: () => void): Socket => ({
   close() {},
 });
 
-function voteEvent(seq: number): EncodedEvent {
+function voteEvent(seq: number): PublishedEvent {
   const data = {
     block_hash: 'ab'.repeat(32),
     decision: 'approve',
@@ -89,6 +89,7 @@ function voteEvent(seq: number): EncodedEvent {
   return {
     seq,
     type: 'block_validation',
+    status: null,
     json: JSON.stringify({ data, seq, type: 'block_validation' }),
   };
 }

@@ -4,11 +4,10 @@
  */
 
 import { figuresOf, type Profile } from '../../../api/contract/limit-table.js';
-import { blocksUsed } from '../../../api/http/gate.js';
-import { tooMany } from '../../../api/http/response/quota-answers.js';
 import { type BlockShare, blockShareOf } from '../../../api/limits/block-share.js';
 import { Limits } from '../../../api/limits/limits.js';
-import { Charge } from '../../../api/limits/operation-cost.js';
+import { OperationCost } from '../../../api/limits/operation-cost.js';
+import { blocksUsed, quotaUsed } from '../../../api/limits/refusals.js';
 import type { Admitted, Outcome, Refusal } from '../../../engine/internal.js';
 
 /** What a request has been charged, until its outcome is known. */
@@ -34,16 +33,16 @@ export class Quotas {
   /** Charges a request, or says why not. `look`: what the network would refuse it with. */
   take(from: number, admitted: Admitted, look: Outcome | null): Charged | { refusal: Refusal } {
     const { kind, public_key: key } = admitted.command;
-    const charge = new Charge(this.#limits, unseen, admitted, `address:${from}`);
-    const short = charge.short();
-    if (short && !charge.spares(short, look)) return { refusal: tooMany(short) };
+    const cost = new OperationCost(this.#limits, unseen, admitted, `address:${from}`);
+    const exceeded = cost.exceeded();
+    if (exceeded && !cost.isFree(exceeded, look)) return { refusal: quotaUsed(exceeded) };
     const opens = kind === 'propose' && !look ? this.#blocks : null;
     const waitMs = opens?.take(key, this.#reputationOf(key)) ?? 0;
     if (opens && waitMs > 0) return { refusal: blocksUsed(opens, waitMs) };
-    charge.take();
+    cost.charge();
     return {
       settle(outcome) {
-        charge.settle(outcome);
+        cost.conclude(outcome);
         if (outcome.result !== 'accepted') opens?.giveBack(key);
       },
     };

@@ -1,8 +1,8 @@
 /** Every schema is one: the program takes that for granted when it compiles them. */
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
+import { DebugVerifyBody } from '../../../dist/api/contract/answers.js';
 import { clientMessages } from '../../../dist/api/contract/channels.js';
-import { DebugVerifyBody } from '../../../dist/api/http/reads/debug.js';
 import { LoadResult } from '../../../dist/bench/load/result.js';
 import * as engine from '../../../dist/engine/internal.js';
 

@@ -5,7 +5,7 @@ interface Waiting<T> {
   reject(error: unknown): void;
 }
 
-export class Mailbox<T> {
+export class EventQueue<T> {
   #items: T[] = [];
   readonly #waiting: Waiting<T>[] = [];
   #onEmpty: (() => void) | null = null;

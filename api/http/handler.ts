@@ -1,0 +1,51 @@
+/** What a route's handler is: what it is given of a request, and what all handlers share. */
+import type { Network } from '../../engine/internal.js';
+import type { Route } from '../contract/routes.js';
+import type { BlockShare } from '../limits/block-share.js';
+import type { ChargedSignatures } from '../limits/charged-signatures.js';
+import type { Limits } from '../limits/limits.js';
+import type { SignatureAttempts } from '../limits/signature-attempts.js';
+import type { Connections } from '../socket/connections.js';
+import type { Body, RequestHead } from '../transport/transport.js';
+import type { Metrics } from './metrics.js';
+import type { LargeBodies } from './request/large-bodies.js';
+import type { RequestBudget } from './request/request-budget.js';
+import type { Answer } from './response/envelope.js';
+
+/** What the handlers of one server share. */
+export interface Services {
+  readonly network: Network;
+  readonly limits: Limits;
+  readonly attempts: SignatureAttempts;
+  readonly charged: ChargedSignatures;
+  /** In which order large bodies are dealt with. */
+  readonly large: LargeBodies;
+  /** Who may open the next block; null where nothing is limited. */
+  readonly blocks: BlockShare | null;
+  readonly connections: Connections;
+  readonly metrics: Metrics;
+  readonly version: string;
+  /** The edge's clock: freshness is checked here, never in the engine. */
+  now(): number;
+  /** Whether the server takes requests: not while it stops. */
+  ready(): boolean;
+}
+
+/** One request whose route is known. */
+export interface Call {
+  readonly services: Services;
+  readonly route: Route;
+  readonly head: RequestHead;
+  /** Path parameters, decoded, in order. */
+  readonly params: readonly string[];
+  readonly body: Body;
+  readonly budget: RequestBudget;
+}
+
+/** Answers a request, at once where nothing has to be waited for. */
+export type Handler = (call: Call) => Answer | Promise<Answer>;
+
+/** A route with what answers it: all that one request needs to know of its path. */
+export interface HandledRoute extends Route {
+  readonly handle: Handler;
+}

@@ -1,0 +1,17 @@
+/** What an operator asks, who is not limited: metrics and health. */
+import { refuse } from '../../engine/internal.js';
+import type { Handler } from './handler.js';
+import { success } from './response/envelope.js';
+
+export const metrics: Handler = async ({ services }) => ({
+  status: 200,
+  headers: { 'Content-Type': services.metrics.type },
+  body: await services.metrics.text(),
+});
+
+export const live: Handler = () => success(200, { status: 'ok' });
+
+export const ready: Handler = ({ services }) =>
+  services.ready()
+    ? success(200, { status: 'ok' })
+    : { refusal: refuse('STOPPING', 'the server is stopping') };

@@ -1,0 +1,52 @@
+/** Reads count against their address, and their answers show what it has left. */
+import type { Body } from '../../transport/transport.js';
+import type { Handler } from '../handler.js';
+import { unitsOf } from '../request/request-budget.js';
+import type { Answer } from '../response/envelope.js';
+import { jsonResponse, success } from '../response/envelope.js';
+import { beyond, withQuota } from '../response/quota-answers.js';
+import type { Read } from './reads.js';
+
+export const counted =
+  (handle: Handler): Handler =>
+  (call) => {
+    const { limits, large } = call.services;
+    const { addressKey } = call.budget;
+    const taken = limits.take('read', addressKey, readCost(call.body));
+    if ('exceeded' in taken) return beyond(taken.exceeded);
+    const left = limits.quota('read', addressKey);
+    const turn = large.turn(call.body.length);
+    const answer = turn ? turn.then(() => handle(call)) : handle(call);
+    if (!(answer instanceof Promise)) return withQuota(answer, left);
+    return answer.then((later) => withQuota(later, left));
+  };
+
+/** One, and more for what has a large body: `debug/verify`. */
+const readCost = (body: Body): number =>
+  body === 'unread' || body.length === 0 ? 1 : unitsOf(body.length);
+
+/** A read of what is committed. */
+export const committed = (read: Read): Handler =>
+  counted(({ services: { network }, params, head }) => {
+    const result = read({ network, params, query: queryOf(head.target) });
+    return 'refusal' in result ? result : shown(result.data);
+  });
+
+/** Views that are asked for again are the same object: its text is made once. */
+const texts = new WeakMap<object, string>();
+
+function shown(data: unknown): Answer {
+  if (typeof data !== 'object' || data === null) return success(200, data);
+  const known = texts.get(data);
+  if (known !== undefined) return jsonResponse(200, known);
+  const response = success(200, data);
+  texts.set(data, String(response.body));
+  return response;
+}
+
+const noQuery = new URLSearchParams();
+
+function queryOf(target: string): URLSearchParams {
+  const from = target.indexOf('?');
+  return from < 0 ? noQuery : new URLSearchParams(target.slice(from + 1));
+}
