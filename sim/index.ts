@@ -1,8 +1,16 @@
 /** The public list of `folkmoot/sim`: experiments, from a scenario file to its report. */
 export type { Provenance } from '../report/provenance.js';
+export type { HeardMeme, HeardVote } from './agents/port/known.js';
 export type { ScriptCommand } from './agents/script/commands.js';
-export type { BlockView, ScriptModule, View } from './agents/script/view.js';
-export { Auditor, type Put, type Violation, violationText } from './audit/index.js';
+export type { BlockView, ScriptFunction, ScriptModule, View } from './agents/script/view.js';
+export {
+  Auditor,
+  type Foreseen,
+  type Put,
+  type Reads,
+  type Violation,
+  violationText,
+} from './audit/index.js';
 export {
   type EventDifference,
   firstDivergence,
@@ -10,6 +18,7 @@ export {
   type JsonDifference,
   jsonDifference,
   type LogDifference,
+  type StoredEvents,
 } from './compare/index.js';
 export {
   type CaseRow,
@@ -37,6 +46,7 @@ export {
   tables,
 } from './measure/index.js';
 export { writeRunReport, writeSweepReport } from './report/index.js';
+export type { Stream } from './rng.js';
 export type { Progress } from './run/ending.js';
 export {
   type LiveOptions,
@@ -60,6 +70,7 @@ export { scenarioJsonSchema } from './scenario/schema/json-schema.js';
 export { type Personality, personalities } from './scenario/schema/personalities.js';
 export type { Scenario } from './scenario/schema/scenario.js';
 export {
+  type Coverage,
   type Finding,
   type FindingKind,
   type SwarmFailure,
@@ -68,6 +79,7 @@ export {
   swarm,
 } from './swarm/index.js';
 export {
+  type FactorValue,
   type FailedRun,
   type FailureKind,
   type Plan,

@@ -20,3 +20,4 @@ export {
   verifyWithLibsodium,
 } from '../engine/internal.js';
 export { checkDeterminism, type Determinism, type RunDifference } from '../sim/compare/index.js';
+export { type FaultHooks, simulateWithFaults } from '../sim/run/simulate.js';

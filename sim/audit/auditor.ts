@@ -10,6 +10,7 @@ import type { Verdict } from './model/state/state.js';
 import { Safety } from './safety.js';
 import { difference, type Finding, isSame, type Violation } from './violation.js';
 
+/** A step of the network as it is shown to the auditor: what was asked, and what came of it. */
 export interface Put {
   at: number;
   command: Command;
@@ -18,6 +19,7 @@ export interface Put {
   events: readonly Event[];
 }
 
+/** What a network said before it would do a command. */
 export interface Foreseen {
   at: number;
   command: Command;
@@ -25,11 +27,16 @@ export interface Foreseen {
   outcome: Outcome | null;
 }
 
+/**
+ * An independent model of the network's rules, written from docs/protocol.md: it is shown what a
+ * network does, predicts what must follow, and says the first rule that is broken.
+ */
 export class Auditor {
   readonly #model: Model;
   readonly #safety: Safety;
   #first: Violation | null = null;
 
+  /** Of a network with these parameters, from its first entry on. */
   constructor(genesis: Genesis) {
     this.#model = new Model(genesis);
     this.#safety = new Safety(genesis);

@@ -2,6 +2,7 @@
 import type { CommandKind } from '../../engine/internal.js';
 import { instantText } from './instant.js';
 
+/** A rule of the network that was broken, with the step in which. */
 export interface Violation {
   /** Engine time of the step. */
   at: number;

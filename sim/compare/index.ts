@@ -13,4 +13,5 @@ export {
   firstDivergence,
   firstEventDivergence,
   type LogDifference,
+  type StoredEvents,
 } from './logs.js';

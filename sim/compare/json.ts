@@ -1,5 +1,6 @@
 /** The first place where two JSON values part. */
 
+/** Where two JSON values part. */
 export interface JsonDifference {
   /** As `scenario.agents.0.count`; '' for the whole. */
   path: string;
@@ -8,6 +9,7 @@ export interface JsonDifference {
   b: string;
 }
 
+/** The first place where two JSON values part, or null. */
 export function jsonDifference(a: unknown, b: unknown, path = ''): JsonDifference | null {
   if (Object.is(a, b)) return null;
   if (!isTree(a) || !isTree(b) || Array.isArray(a) !== Array.isArray(b)) {

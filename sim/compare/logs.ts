@@ -2,6 +2,7 @@
 import { type Entry, type EntryKind, type LogLine, targetId } from '../../engine/internal.js';
 import { type JsonDifference, jsonDifference } from './json.js';
 
+/** Where two logs part. */
 export interface LogDifference extends JsonDifference {
   seq: number;
   /** Of the first run's entry; of the other's where the first has none. */
@@ -75,9 +76,10 @@ function actorOf(entry: Entry, names: ReadonlyMap<string, string>): string {
   return `${name} (key ${public_key})${subject ? ` on ${subject}` : ''}`;
 }
 
-/** As a store gives them. */
+/** Events as a store gives them. */
 export type StoredEvents = Iterable<{ seq: number; json: string }>;
 
+/** Where the events of two logs part. */
 export interface EventDifference extends JsonDifference {
   seq: number;
   type: string;

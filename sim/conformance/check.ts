@@ -10,6 +10,7 @@ import {
   SuiteFile,
 } from './format.js';
 
+/** The first place in which the results of a case are not the expected ones. */
 export interface Difference {
   case: string;
   line: number;
@@ -20,6 +21,7 @@ export interface Difference {
   found: string;
 }
 
+/** The results of another implementation, compared with the suite. */
 export interface Comparison {
   match: boolean;
   /** Result lines that were compared, and the cases they belong to. */
@@ -37,8 +39,11 @@ interface Expected {
 }
 
 /**
- * @param results NDJSON, as bytes. With `partial`, lines and members that are not there are no
- * difference.
+ * Compares the results of another implementation with the suite, up to the first difference of each
+ * case.
+ *
+ * @param suite the folder that {@link writeSuite} wrote.
+ * @param results NDJSON, a {@link ResultLine} a line.
  * @throws {StoreError} when suite or results cannot be read.
  */
 export async function checkResults(

@@ -88,13 +88,53 @@ export const SuiteFile = Type.Object({
   cases: Type.Array(CaseRow),
 });
 
+/**
+ * A request of a case: a SignedRequest whose body is text, or hex where it is no UTF-8, or filled.
+ *
+ * @interface
+ */
 export type InputRequest = Static<typeof InputRequest>;
+/**
+ * One line of a case: one of `genesis` (line 0), `request`, or neither: time passes.
+ *
+ * @interface
+ */
 export type InputLine = Static<typeof InputLine>;
+/**
+ * What must become of a request.
+ *
+ * @interface
+ */
 export type ExpectedOutcome = Static<typeof ExpectedOutcome>;
+/**
+ * An entry that the line must add to the log, with both digests after it.
+ *
+ * @interface
+ */
 export type ExpectedEntry = Static<typeof ExpectedEntry>;
+/**
+ * What must follow from a line. Genesis and passing time have no outcome.
+ *
+ * @interface
+ */
 export type ExpectedLine = Static<typeof ExpectedLine>;
+/**
+ * What another implementation hands in: each member of an expected line may be left out.
+ *
+ * @interface
+ */
 export type ResultLine = Static<typeof ResultLine>;
+/**
+ * A case in the suite's list.
+ *
+ * @interface
+ */
 export type CaseRow = Static<typeof CaseRow>;
+/**
+ * suite.json: what the suite holds.
+ *
+ * @interface
+ */
 export type SuiteFile = Static<typeof SuiteFile>;
 
 /** The JSON Schemas that are written beside the suite, by name. */

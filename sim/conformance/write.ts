@@ -26,6 +26,7 @@ import { playCase } from './run.js';
 /** The same from the built files of a checkout and of an installed package. */
 const readme = fileURLToPath(new URL('../../../docs/conformance.md', import.meta.url));
 
+/** Options of {@link writeSuite}. */
 export interface SuiteOptions {
   /** Names of cases; all unless given. */
   only?: readonly string[];
@@ -37,7 +38,11 @@ export function caseNames(): string[] {
   return [...vectorCases, ...shippedScenarios()].map(({ name }) => name);
 }
 
-/** @throws {StoreError} when the folder holds something already, or cannot be written. */
+/**
+ * Writes the conformance suite into a folder: cases, what must come of them, and how to read both.
+ *
+ * @throws {StoreError} when the folder holds something already, or cannot be written.
+ */
 export async function writeSuite(out: string, options: SuiteOptions = {}): Promise<SuiteFile> {
   const { only, onCase } = options;
   await prepare(out);

@@ -56,6 +56,11 @@ export const measures = {
   messages_duplicated: 'requests that arrived twice',
 } as const satisfies Dictionary;
 
+/**
+ * The name of a measure.
+ *
+ * @useDeclaredType
+ */
 export type MeasureName = keyof typeof measures;
 /** Null where a measure cannot be said. */
 export type Measures = Record<MeasureName, number | null>;
@@ -146,7 +151,13 @@ export const tables = {
   },
 } as const satisfies Record<string, Dictionary>;
 
+/**
+ * The file name of a table that a kept run has.
+ *
+ * @useDeclaredType
+ */
 export type TableName = keyof typeof tables;
+/** A row of a table, by its columns. */
 export type Row<T extends TableName> = Record<keyof (typeof tables)[T], string | number | null>;
 
 /** Tables of a sweep; the factors' and measures' own columns come between these. */

@@ -4,6 +4,7 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Faults } from '../world/links/faults.js';
 import type { Verdict } from './result.js';
 
+/** How far a run is. */
 export interface Progress {
   /** How much of the run is done, 0 to 1. */
   done: number;

@@ -28,6 +28,7 @@ import { type NetworkFigures, resultOf } from './summary.js';
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
 const START_MS = 1_735_689_600_000;
 
+/** How a run is made: nothing of it changes what comes out, but `seed` and `folder`. */
 export interface SimOptions {
   /** Instead of the scenario's. */
   seed?: string;
@@ -43,35 +44,67 @@ export interface SimOptions {
   audit?: boolean;
 }
 
+/** What looks on while a run is made. */
 export interface SimHooks {
   /** Called when more blocks have closed; what it shows is durable. */
   onProgress?: (progress: Progress) => void;
-  /** Changes requests on their way: faults for tests. */
-  inTransit?: (request: SignedRequest) => SignedRequest;
   /** Ends the run early, with `Interrupted`. */
   signal?: AbortSignal;
   /** What made the run: kept with its result. */
   made?: Provenance;
 }
 
+/** The same, and faults for tests. */
+export interface FaultHooks extends SimHooks {
+  /** Changes requests on their way. */
+  inTransit?: (request: SignedRequest) => SignedRequest;
+}
+
 /** A run was ended early. Entries up to `seq` are durable, in `out/network` if `out` was given. */
 export class Interrupted extends Error {
   override name = 'Interrupted';
+  /**
+   * @param seq the last entry that is durable.
+   *
+   * @internal
+   */
   constructor(readonly seq: number) {
     super(`the run was interrupted after entry ${seq}`);
   }
 }
 
 /**
- * Runs a scenario. The same scenario and seed give the same bytes, whatever verifier checks them.
+ * Runs a scenario in virtual time. The same scenario and seed give the same bytes, whatever
+ * verifier checks them.
+ *
  * @throws {ScenarioError} when a script cannot be loaded, throws or gives what is no command.
  * @throws {StoreError} when the store or the results cannot be written.
  * @throws {Interrupted} when `signal` ended it.
+ *
+ * @example
+ * ```ts
+ * import { completeScenario, simulate } from 'folkmoot/sim';
+ *
+ * const agents = [{ group: 'town', count: 20, producers: 2 }];
+ * const scenario = completeScenario({ title: 'Small', agents, length: { blocks: 2 } });
+ * const first = await simulate(scenario, { seed: '7', store: 'memory' });
+ * const again = await simulate(scenario, { seed: '7', verifier: 'inline' });
+ * console.log(first.verdict, first.digest === again.digest); // pass true
+ * ```
  */
-export async function simulate(
+export function simulate(
   scenario: Scenario,
   options: SimOptions = {},
   hooks: SimHooks = {},
+): Promise<SimResult> {
+  return simulateWithFaults(scenario, options, hooks);
+}
+
+/** As {@link simulate}, with requests that are changed on their way: a test of what notices it. */
+export async function simulateWithFaults(
+  scenario: Scenario,
+  options: SimOptions,
+  hooks: FaultHooks,
 ): Promise<SimResult> {
   const started = performance.now();
   const { out } = options;
@@ -102,7 +135,7 @@ async function temporaryFolder(): Promise<string> {
 interface Wanted {
   scenario: Scenario;
   options: SimOptions;
-  hooks: SimHooks;
+  hooks: FaultHooks;
   /** By performance.now(). */
   started: number;
   /** The network's folder; null for memory. */

@@ -25,6 +25,7 @@ const group = root.properties!.agents!.items!;
 /** Sections with a table of their own. */
 const apart = new Set(['agents', 'faults', 'sweep']);
 
+/** The reference of scenario files, Markdown: docs/scenarios.md. */
 export function scenarioReference(): string {
   const { sweep } = root.properties!;
   const top = Object.entries(root.properties!).filter(([key]) => !apart.has(key));

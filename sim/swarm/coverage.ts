@@ -5,7 +5,7 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import { Producing, Topology } from '../scenario/schema/scenario.js';
 import { Strategy } from '../scenario/schema/strategies.js';
 
-/** Scenarios by what they hold. */
+/** How many of the drawn scenarios held what. */
 export type Coverage = Record<string, Record<string, number>>;
 
 interface Kinds {

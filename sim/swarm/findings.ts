@@ -3,8 +3,13 @@ import { brokenText, type Outcome } from '../run/jobs/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { expectsProgress } from './expectation.js';
 
+/**
+ * How a drawn scenario failed: it broke a rule of the network, came to a standstill, was not the
+ * same again, or threw.
+ */
 export type FindingKind = 'safety' | 'liveness' | 'nondeterminism' | 'crash';
 
+/** How a drawn scenario failed. */
 export interface Finding {
   kind: FindingKind;
   /** Two findings of one kind and sign are taken for the same bug. */

@@ -1,4 +1,5 @@
 /** Swarms: scenarios drawn by chance, judged, and shrunk when they fail. */
+export type { Coverage } from './coverage.js';
 export { type Drawn, draw } from './draw.js';
 export { expectsProgress } from './expectation.js';
 export type { Finding, FindingKind } from './findings.js';

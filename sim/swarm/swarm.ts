@@ -7,6 +7,7 @@ import { differenceOf, digestOf, type Finding, findingIn } from './findings.js';
 import { shrink } from './shrink.js';
 import type { Raw } from './terms.js';
 
+/** How many scenarios are drawn, and how. */
 export interface SwarmOptions {
   /** How many, from `first` on. */
   seeds: number;
@@ -19,14 +20,16 @@ export interface SwarmOptions {
   onShrink?: (tried: number, agents: number) => void;
 }
 
+/** A scenario that failed, as it was drawn and made small. */
 export interface SwarmFailure extends Finding {
   number: number;
   /** As it was drawn, and the smallest that fails alike. */
-  drawn: Raw;
-  smallest: Raw;
+  drawn: Record<string, unknown>;
+  smallest: Record<string, unknown>;
   tries: number;
 }
 
+/** What a swarm of scenarios came to. */
 export interface SwarmResult {
   ran: number;
   /** Of these, run a second time, to compare digests. */
@@ -55,6 +58,7 @@ interface Found extends Finding {
   task: SwarmTask;
 }
 
+/** Draws scenarios by number, runs each under the auditor, and makes the first that fails small. */
 export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
   const { jobs, signal, onProgress, onShrink } = options;
   const state = new Judgement();

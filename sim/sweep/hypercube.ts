@@ -6,6 +6,11 @@
 import { type Stream, Streams, shuffled } from '../rng.js';
 import type { Factor } from '../scenario/schema/sweep.js';
 
+/**
+ * A value that a sweep gives to a key of its scenario.
+ *
+ * @useDeclaredType
+ */
 export type FactorValue = NonNullable<Factor['values']>[number];
 
 /** Gives the values of a sample by its index; what it draws follows from the seed alone. */

@@ -18,6 +18,7 @@ const LARGEST = { cells: 100_000, runs: 1_000_000 } as const;
 /** As the scenario's schema has it. */
 const LONGEST_SEED = 100;
 
+/** A sweep before it is run: its scenario, its cells, and how many runs. */
 export interface Plan {
   /** The scenario around which values are varied, with all defaults. */
   scenario: Scenario;
@@ -42,12 +43,17 @@ export interface SweepTask extends Job {
   replicate: number;
 }
 
+/** Instead of the file's own. */
 export interface PlanOptions {
   seed?: string;
   replicates?: number;
 }
 
-/** @throws {ScenarioError} naming the values of the first cell that cannot be, and why. */
+/**
+ * Reads the sweep of a scenario file and completes the scenario of each cell.
+ *
+ * @throws {ScenarioError} naming the values of the first cell that cannot be, and why.
+ */
 export function planSweep(file: string, { seed, replicates }: PlanOptions = {}): Plan {
   const { scenario, raw, folder } = loadScenario(file, [
     ...(seed === undefined ? [] : [['seed', seed] as const]),

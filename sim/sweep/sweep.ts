@@ -8,6 +8,7 @@ import { type Plan, type SweepTask, tasksOf, valuesOf } from './plan.js';
 import { type FailureKind, failureOf, type RunRecord, recordOf } from './record.js';
 import { writeTables } from './tables.js';
 
+/** Where a sweep is kept, and how it is run. */
 export interface SweepOptions {
   out: string;
   made: Provenance;
@@ -23,6 +24,7 @@ export interface SweepOptions {
   onProgress?: (done: number, of: number) => void;
 }
 
+/** A run of a sweep that failed. */
 export interface FailedRun {
   run: number;
   kind: FailureKind;
@@ -32,6 +34,7 @@ export interface FailedRun {
   values: [path: string, value: unknown][];
 }
 
+/** What a sweep came to. */
 export interface SweepResult {
   planned: number;
   completed: number;
@@ -43,7 +46,11 @@ export interface SweepResult {
   finished: boolean;
 }
 
-/** @throws {SweepError} when `out` cannot be used so. */
+/**
+ * Runs a sweep on worker threads, and keeps each run, so that it can go on after any end.
+ *
+ * @throws {SweepError} when `out` cannot be used so.
+ */
 export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepResult> {
   const { version, commit, node } = options.made;
   const { cells, runs, modules, scenario, design } = plan;

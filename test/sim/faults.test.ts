@@ -1,13 +1,8 @@
 /** Faults on the way to the network: what is tampered with is refused, and the rest goes on. */
 import { join } from 'node:path';
 import { createVerifier, Network, type SignedRequest, virtualClock } from 'folkmoot';
-import {
-  type SimHooks,
-  type SimOptions,
-  type SimResult,
-  simulate,
-  usualScenario,
-} from 'folkmoot/sim';
+import { type SimOptions, type SimResult, simulate, usualScenario } from 'folkmoot/sim';
+import { type FaultHooks, simulateWithFaults } from 'folkmoot/testing';
 import { beforeAll, expect, test } from 'vitest';
 import { START_MS, temporaryFolder } from '../support/fixture.js';
 import { type Line, logLines, replayHere } from '../support/runs.js';
@@ -41,7 +36,7 @@ function spoil(request: SignedRequest, bit = 0): SignedRequest {
 /** Spoils the nth request of a kind; `hit` is what it was. */
 function spoilOne(kind: SignedRequest['kind'], number: number, bit: number) {
   const seen: { count: number; hit: SignedRequest | null } = { count: 0, hit: null };
-  const hooks: SimHooks = {
+  const hooks: FaultHooks = {
     inTransit(request) {
       if (request.kind !== kind) return request;
       seen.count += 1;
@@ -62,7 +57,7 @@ test.each([
   const [verifier, kind, number, bit] = spoilt;
   const { seen, hooks } = spoilOne(kind, number, bit);
   const out = temporaryFolder();
-  const result = await simulate(scenario, { ...options, verifier, out }, hooks);
+  const result = await simulateWithFaults(scenario, { ...options, verifier, out }, hooks);
   expect(seen.hit).not.toBe(null);
   expect(result.refused.MISMATCH).toBe(1);
   expect(untouched.refused.MISMATCH).toBe(undefined);
@@ -82,13 +77,15 @@ function contentOf(one: Pick<Line, 'kind' | 'public_key' | 'timestamp' | 'body'>
 
 test('faults: a hook that changes nothing changes nothing', async () => {
   const { wall_ms, votes_per_s, peak_rss_bytes, commits, ...figures } = untouched;
-  const result = await simulate(scenario, options, { inTransit: (request) => ({ ...request }) });
+  const result = await simulateWithFaults(scenario, options, {
+    inTransit: (request) => ({ ...request }),
+  });
   expect(result).toMatchObject(figures);
 });
 
 test('faults: the signature of one transaction refuses the whole proposal', async () => {
   let spoilt = 0;
-  const result = await simulate(scenario, options, {
+  const result = await simulateWithFaults(scenario, options, {
     inTransit(request) {
       if (request.kind !== 'propose' || spoilt > 0) return request;
       spoilt += 1;
@@ -105,7 +102,7 @@ test('faults: the signature of one transaction refuses the whole proposal', asyn
 
 test('faults: spoilt votes finalize nothing, and that is no progress', async () => {
   const inTransit = (one: SignedRequest) => (one.kind === 'vote' ? spoil(one) : one);
-  const result = await simulate(scenario, options, { inTransit });
+  const result = await simulateWithFaults(scenario, options, { inTransit });
   const { votes, finalized } = result.measures;
   expect([result.verdict, votes, finalized]).toEqual(['no_progress', 0, 0]);
   expect(result.refused.MISMATCH).toBeGreaterThan(0);
@@ -114,7 +111,7 @@ test('faults: spoilt votes finalize nothing, and that is no progress', async () 
 
 test('faults: when every registration is spoilt the run ends by itself', async () => {
   const inTransit = (one: SignedRequest) => (one.kind === 'register' ? spoil(one) : one);
-  const result = await simulate(scenario, options, { inTransit });
+  const result = await simulateWithFaults(scenario, options, { inTransit });
   expect([result.verdict, result.entries, result.verified]).toEqual(['no_progress', 1, 0]);
 });
 
@@ -123,7 +120,7 @@ test('faults: a hook that throws ends the run and leaves its folder unlocked', a
   const inTransit = () => {
     throw new Error('the hook broke');
   };
-  await expect(simulate(scenario, { ...options, out }, { inTransit })).rejects.toThrow(
+  await expect(simulateWithFaults(scenario, { ...options, out }, { inTransit })).rejects.toThrow(
     'the hook broke',
   );
   const verifier = createVerifier('inline');

@@ -1,7 +1,8 @@
 /** Runs of small scenarios: what was sent, what was voted, and the tables that are left. */
 import { join } from 'node:path';
 import type { CommandKind } from 'folkmoot';
-import { completeScenario, type Row, type SimResult, simulate, type TableName } from 'folkmoot/sim';
+import { completeScenario, type Row, type SimResult, type TableName } from 'folkmoot/sim';
+import { simulateWithFaults } from 'folkmoot/testing';
 import { START_MS, temporaryFolder } from '../support/fixture.js';
 import { csvRows } from '../support/runs.js';
 
@@ -61,7 +62,7 @@ export async function live(agents: Raw[], sections: Raw = {}, folder?: string): 
   );
   const out = join(temporaryFolder(), 'run');
   const sent: SentRequest[] = [];
-  const result = await simulate(
+  const result = await simulateWithFaults(
     scenario,
     { out, ...(folder === undefined ? {} : { folder }) },
     {

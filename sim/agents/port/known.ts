@@ -1,12 +1,14 @@
 /** What an agent knows of blocks, votes and memes: received some time after it happened. */
 import type { Decision } from '../../../engine/internal.js';
 
+/** A vote that an agent has heard of. */
 export interface HeardVote {
   agent: number;
   decision: Decision;
   ally: boolean;
 }
 
+/** A meme that an agent has heard of. */
 export interface HeardMeme {
   id: string;
   stance: Decision;

@@ -53,6 +53,11 @@ const commands = {
 };
 
 type Commands = { [K in keyof typeof commands]: Static<(typeof commands)[K]> };
+/**
+ * What a function of a script gives back: told apart by `do`.
+ *
+ * @useDeclaredType
+ */
 export type ScriptCommand = Commands[keyof Commands];
 
 export interface Doing {

@@ -22,6 +22,7 @@ export interface BlockView {
   memes: readonly HeardMeme[];
 }
 
+/** What a scripted agent sees when its function is called. */
 export interface View {
   /** Milliseconds since the run began. */
   nowMs: number;
@@ -47,7 +48,8 @@ export interface View {
   groupOf(agent: number): string;
 }
 
-type Call = (
+/** A function of a script: what the agent sees and its own stream of chance, to what it does. */
+export type ScriptFunction = (
   view: View,
   chance: Stream,
 ) => ScriptCommand | readonly ScriptCommand[] | null | undefined;
@@ -59,11 +61,11 @@ type Call = (
  * bytes only then, which `--check-determinism` checks.
  */
 export interface ScriptModule {
-  hear?: Call;
-  vote?: Call;
-  produce?: Call;
-  mingle?: Call;
-  invited?: Call;
+  hear?: ScriptFunction;
+  vote?: ScriptFunction;
+  produce?: ScriptFunction;
+  mingle?: ScriptFunction;
+  invited?: ScriptFunction;
 }
 
 export interface Occasion {

@@ -5,6 +5,7 @@ import type { Door } from '../../world/gateway/gateway.js';
 import { LiveWorld } from '../../world/live.js';
 import { type Assembly, assemble } from '../assemble.js';
 
+/** How agents act on a live network. */
 export interface LiveOptions {
   /** Instead of the scenario's. Keys follow from it, so the same agents come again. */
   seed?: string;

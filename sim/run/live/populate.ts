@@ -5,6 +5,7 @@ import type { Scenario } from '../../scenario/schema/scenario.js';
 import { DirectDoor } from '../../world/gateway/direct.js';
 import { assembleLive, type LiveOptions } from './live-run.js';
 
+/** How a network is filled with the agents of a scenario. */
 export interface PopulateOptions extends LiveOptions {
   /** Stops them. */
   signal?: AbortSignal;
@@ -12,6 +13,7 @@ export interface PopulateOptions extends LiveOptions {
   onJoined?: (joined: number) => void;
 }
 
+/** The agents of a scenario on a network of this process. */
 export interface Population {
   /** Resolves when nothing of theirs is under way any more; the network stays open. */
   stop(): Promise<void>;
@@ -32,7 +34,9 @@ const nobody: Observer = {
 };
 
 /**
- * The scenario's length is of no account; a scenario without signatures gets real ones.
+ * Lets the agents of a scenario act on a network of this process, in wall time, until it is
+ * stopped. The scenario's length is of no account; a scenario without signatures gets real ones.
+ *
  * @throws {ScenarioError} when a script cannot be loaded.
  */
 export async function populate(

@@ -17,6 +17,7 @@ import { assembleLive, type LiveOptions } from './live-run.js';
 import { knownBefore, withdraw } from './participants.js';
 import { readsOf } from './reads.js';
 
+/** Which server a scenario is run on, and how. */
 export interface RemoteOptions extends LiveOptions {
   /** Of the server. */
   url: string;
@@ -24,6 +25,7 @@ export interface RemoteOptions extends LiveOptions {
   out?: string;
 }
 
+/** What looks on while a scenario is run on a server. */
 export interface RemoteHooks extends Pick<SimHooks, 'onProgress' | 'signal' | 'made'> {
   /** What whoever runs it should know, in one line. */
   onNote?: (note: string) => void;

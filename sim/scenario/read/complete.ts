@@ -24,7 +24,12 @@ export function complete(raw: unknown, folder?: string): Completed {
 
 const DEFAULT_BLOCKS = 100;
 
-/** @throws {ScenarioError} naming path and what is allowed. */
+/**
+ * Checks a scenario, as a file would hold it, and fills in all defaults.
+ *
+ * @param folder from where modules of scripts are found; left out, they are not looked for.
+ * @throws {ScenarioError} naming path and what is allowed.
+ */
 export function completeScenario(raw: unknown, folder?: string): Scenario {
   const found = complete(raw, folder);
   if ('scenario' in found) return found.scenario;

@@ -11,6 +11,7 @@ import { findScenario, shippedScenarios } from './shipped.js';
 /** A scenario is some kilobytes; what is larger is something else. */
 const LARGEST_BYTES = 1_048_576;
 
+/** A scenario that was read from a file. */
 export interface Loaded {
   /** With all defaults. */
   scenario: Scenario;
@@ -21,9 +22,25 @@ export interface Loaded {
 }
 
 /**
+ * Reads a scenario file, YAML or JSON, checks it and fills in all defaults.
+ *
  * @param named a file, or the name of a shipped scenario.
  * @param changes values that replace those of the file, by path.
  * @throws {ScenarioError} one line that names file, line, path and what is allowed.
+ *
+ * @example
+ * ```ts
+ * import { loadScenario, ScenarioError, simulate } from 'folkmoot/sim';
+ *
+ * const { scenario, folder } = loadScenario('two-blocs', [['length', { blocks: 2 }]]);
+ * const { entries, measures } = await simulate(scenario, { folder, store: 'memory' });
+ * console.log(entries > scenario.population, measures.proposed !== null); // true true
+ * try {
+ *   loadScenario('two-blocs', [['consensus.policy', 'lottery']]);
+ * } catch (error) {
+ *   console.log(error instanceof ScenarioError); // true
+ * }
+ * ```
  */
 export function loadScenario(named: string, changes: readonly Change[] = []): Loaded {
   const file = fileOf(named);

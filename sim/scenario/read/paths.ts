@@ -1,6 +1,7 @@
 /** Values of a scenario by path: `agents.town.share`, `faults.0.length_ms`, `consensus.policy`. */
 import { ScenarioError } from '../problem.js';
 
+/** Another value for a scenario, by its path: `agents.town.share`, `faults.0.length_ms`. */
 export type Change = readonly [path: string, value: unknown];
 
 type Tree = Record<string, unknown>;

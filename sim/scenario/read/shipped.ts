@@ -8,12 +8,13 @@ const folder = fileURLToPath(new URL('../../../../sim/scenarios/', import.meta.u
 
 const ENDING = '.yaml';
 
+/** A scenario that comes with folkmoot. */
 export interface Shipped {
   name: string;
   path: string;
 }
 
-/** By name. */
+/** The scenarios that come with folkmoot, by name. */
 export function shippedScenarios(): Shipped[] {
   const files = readdirSync(folder).filter((file) => file.endsWith(ENDING));
   return files.sort().map((file) => ({
@@ -22,7 +23,7 @@ export function shippedScenarios(): Shipped[] {
   }));
 }
 
-/** The path of what a user names: a file, else the shipped scenario of that name. */
+/** The path of what a user names, a file or a shipped scenario; null where it is neither. */
 export function findScenario(named: string): string | null {
   const found = statSync(named, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) return named;

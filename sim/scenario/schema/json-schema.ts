@@ -3,7 +3,8 @@ import { Scenario } from './scenario.js';
 
 type Tree = Record<string, unknown>;
 
-export function scenarioJsonSchema(): Tree {
+/** The JSON Schema of scenario files, for editors: docs/scenario.schema.json. */
+export function scenarioJsonSchema(): Record<string, unknown> {
   const { description: _, ...schema } = optionalWhereDefaulted(Scenario) as Tree;
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -2,6 +2,8 @@
  * The nine built-in personalities as data. A vote is the weighted mean of four opinions, each 0 to
  * 100, in percent; at `threshold` and above it approves. The other members say how lively they are.
  */
+
+/** How an agent votes, and how lively it is: a vote is the weighted mean of four opinions. */
 export interface Personality {
   technical: number;
   social: number;
@@ -45,6 +47,7 @@ const lively = (
   thinkMs,
 });
 
+/** The built-in personalities, by name. */
 export const personalities: Readonly<Record<string, Personality>> = {
   lawful: decides([80, 15, 0, 5], 60, lively(970, [3, 6], [20, 500], 2_000)),
   rational: decides([70, 20, 5, 5], 55, lively(960, [3, 10], [30, 500], 2_500)),

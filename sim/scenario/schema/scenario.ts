@@ -262,7 +262,11 @@ export const Scenario = Type.Object(
   { ...strictly, ...about('an experiment') },
 );
 
-/** A scenario with everything filled in. */
+/**
+ * An experiment: all defaults filled in. docs/scenarios.md has every key.
+ *
+ * @interface
+ */
 export type Scenario = Static<typeof Scenario> & { population: number };
 export type Group = Static<typeof Group>;
 export type Traits = Static<typeof Traits>;
