@@ -17,6 +17,7 @@ export {
 export {
   createPoolVerifier,
   type PoolVerifier,
+  poolEnd,
   verifyReference,
   verifyWithLibsodium,
 } from './crypto/index.js';

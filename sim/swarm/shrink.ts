@@ -2,7 +2,7 @@
  * Shrinks a scenario that fails: takes every smaller one that still fails alike, until none does or
  * the tries are used up. Greedy, and the same each time.
  */
-import { Lane, type LaneLimits, type Outcome } from '../run/jobs/index.js';
+import { type JobLimits, JobWorker, type Outcome } from '../run/jobs/index.js';
 import { ScenarioError } from '../scenario/problem.js';
 import { completeScenario } from '../scenario/read/complete.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -10,7 +10,7 @@ import { differenceOf, digestOf, type Finding, findingIn, isSame } from './findi
 import { reducers } from './reduce.js';
 import type { Raw } from './terms.js';
 
-export interface ShrinkOptions extends LaneLimits {
+export interface ShrinkOptions extends JobLimits {
   /** Runs at the most. */
   tries: number;
   signal: AbortSignal;
@@ -25,14 +25,14 @@ export interface Shrunk {
 }
 
 export async function shrink(raw: Raw, finding: Finding, options: ShrinkOptions): Promise<Shrunk> {
-  const lane = new Lane(options);
+  const worker = new JobWorker(options);
   const best: Shrunk = { raw, finding, tries: 0 };
   const goesOn = () => best.tries < options.tries && !options.signal.aborted;
   const accept = async (candidate: Raw): Promise<boolean> => {
     const scenario = completed(candidate);
     if (!scenario) return false;
     best.tries += 1;
-    const found = await findingOf(scenario, finding, lane, options.signal);
+    const found = await findingOf(scenario, finding, worker, options.signal);
     // What ends a run early looks like a crash.
     if (options.signal.aborted || !found || !isSame(finding, found)) return false;
     Object.assign(best, { raw: candidate, finding: found });
@@ -51,7 +51,7 @@ export async function shrink(raw: Raw, finding: Finding, options: ShrinkOptions)
       }
     }
   } finally {
-    await lane.close();
+    await worker.close();
   }
   return best;
 }
@@ -69,10 +69,10 @@ function completed(raw: Raw): Scenario | null {
 async function findingOf(
   scenario: Scenario,
   { kind }: Finding,
-  lane: Lane,
+  worker: JobWorker,
   signal: AbortSignal,
 ): Promise<Finding | null> {
-  const run = (): Promise<Outcome> => lane.run({ scenario, seed: scenario.seed }, signal);
+  const run = (): Promise<Outcome> => worker.run({ scenario, seed: scenario.seed }, signal);
   const outcome = await run();
   if (kind !== 'nondeterminism') return findingIn(scenario, outcome);
   return differenceOf(digestOf(outcome), digestOf(await run()));

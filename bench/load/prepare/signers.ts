@@ -1,6 +1,7 @@
 /** The threads that sign, by piscina: so that the generator's own thread never does. */
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
+import { poolEnd } from '../../../engine/internal.js';
 import type { Linked, LinkTask, SignTask, TransactionTask, WorkerSetting } from './tasks.js';
 
 /** More threads than this sign faster than any one thread can send. */
@@ -11,6 +12,7 @@ export const signatureBytes = 64;
 
 export class Signers {
   readonly #pool: Piscina;
+  readonly #end: () => Promise<void>;
 
   constructor(setting: WorkerSetting) {
     const threads = Math.min(THREADS, availableParallelism());
@@ -20,6 +22,7 @@ export class Signers {
       maxThreads: threads,
       workerData: setting,
     });
+    this.#end = poolEnd(this.#pool);
   }
 
   async publicKeys(ordinals: readonly number[]): Promise<string[]> {
@@ -51,7 +54,7 @@ export class Signers {
 
   /** What is still being signed is given up: its promises reject. */
   close(): Promise<void> {
-    return this.#pool.destroy();
+    return this.#end();
   }
 
   #run(name: string, task: unknown): Promise<unknown> {

@@ -4,6 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { poolEnd } from './pool-end.js';
 
 /**
  * Batches handed to one thread: the second waits in its port while the first is checked, so that a
@@ -11,20 +12,11 @@ import { Piscina } from 'piscina';
  */
 const tasksPerThread = 2;
 
-/** How long a thread may take to load before it is ended all the same. */
-const LOADING_MS = 5_000;
-
-/** A thread's first message says that it has loaded; one that has ended loads no more. */
-const loaded = (thread: Worker) =>
-  new Promise<void>((resolve) => {
-    for (const event of ['message', 'exit', 'error']) thread.once(event, () => resolve());
-  });
-
 export class VerifyThreads {
   /** How many batches may be handed over at a time. */
   readonly slots: number;
   readonly #count: number;
-  #loaded: Promise<void>[] = [];
+  #end: () => Promise<void> = async () => {};
   #piscina: Piscina<ArrayBuffer, Uint8Array>;
 
   constructor(count: number) {
@@ -43,11 +35,8 @@ export class VerifyThreads {
     return this.#piscina.run(packed, { transferList: [packed] });
   }
 
-  /** Not before its threads have loaded: one that is ended while it loads may end the process. */
-  async destroy(): Promise<void> {
-    const patience = new Promise((resolve) => setTimeout(resolve, LOADING_MS).unref());
-    await Promise.race([Promise.all(this.#loaded), patience]);
-    return this.#piscina.destroy();
+  destroy(): Promise<void> {
+    return this.#end();
   }
 
   #start(): Piscina<ArrayBuffer, Uint8Array> {
@@ -60,7 +49,7 @@ export class VerifyThreads {
       // Every batch may come back at once when the threads die.
       maxQueue: this.slots,
     });
-    this.#loaded = piscina.threads.map(loaded);
+    this.#end = poolEnd(piscina);
     // A thread that fails while idle holds no batch, and piscina replaces it.
     piscina.on('error', () => {});
     // The event comes before piscina has started a replacement, hence the look afterwards.

@@ -1,12 +1,12 @@
 /**
- * Runs many scenarios, as many at a time as there are lanes. Jobs are taken only when a lane is
- * free, so that a million of them need no more memory than a few.
+ * Runs many scenarios, as many at a time as there are workers. Jobs are taken only when a worker
+ * is free, so that a million of them need no more memory than a few.
  */
 import { availableParallelism } from 'node:os';
 import type { Job, Outcome } from './job.js';
-import { Lane, type LaneLimits } from './worker.js';
+import { type JobLimits, JobWorker } from './worker.js';
 
-export interface JobOptions<T extends Job> extends Partial<LaneLimits> {
+export interface JobOptions<T extends Job> extends Partial<JobLimits> {
   /** How many run at a time; default: one a core. */
   jobs?: number;
   /** Ends the runs that are under way at once; no `onDone` is called for them. */
@@ -31,19 +31,19 @@ export async function runJobs<T extends Job>(
   if (options.signal?.aborted) stop();
   const waiting = iteratorOf(tasks);
   const work = async () => {
-    const lane = new Lane(limits);
+    const worker = new JobWorker(limits);
     try {
       while (!signal.aborted) {
         const task = await waiting.next();
         if (task.done || signal.aborted) return;
-        const outcome = await lane.run(task.value, signal);
+        const outcome = await worker.run(task.value, signal);
         if (!signal.aborted) await onDone(task.value, outcome);
       }
     } catch (error) {
       stop();
       throw error;
     } finally {
-      await lane.close();
+      await worker.close();
     }
   };
   const ends = await Promise.allSettled(Array.from({ length: jobs }, work));

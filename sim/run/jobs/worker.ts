@@ -1,11 +1,12 @@
 /**
- * A lane: one thread, by piscina, that works off one job after another. Whatever becomes of the
+ * A worker: one thread, by piscina, that works off one job after another. Whatever becomes of the
  * thread, each job gets an outcome, and the next job a thread that works.
  */
 import { Piscina } from 'piscina';
+import { poolEnd } from '../../../engine/internal.js';
 import { type Failure, type Job, type Outcome, runsScripts } from './job.js';
 
-export interface LaneLimits {
+export interface JobLimits {
   /** A run that takes longer is ended. */
   wallMs: number;
   /** A run that holds more live memory is ended. */
@@ -18,11 +19,12 @@ export interface LaneLimits {
  */
 const YOUNG_MB = 192;
 
-export class Lane {
-  readonly #limits: LaneLimits;
+export class JobWorker {
+  readonly #limits: JobLimits;
   #thread: Piscina<Job, Outcome> | null = null;
+  #end: () => Promise<void> = async () => {};
 
-  constructor(limits: LaneLimits) {
+  constructor(limits: JobLimits) {
     this.#limits = limits;
   }
 
@@ -53,9 +55,9 @@ export class Lane {
   }
 
   async close(): Promise<void> {
-    const thread = this.#thread;
+    if (!this.#thread) return;
     this.#thread = null;
-    await thread?.destroy();
+    await this.#end();
   }
 
   #start(): Piscina<Job, Outcome> {
@@ -71,6 +73,7 @@ export class Lane {
         maxOldGenerationSizeMb: this.#limits.memoryMb,
       },
     });
+    this.#end = poolEnd(thread);
     // A thread that dies between two runs: piscina replaces it, and nothing was lost.
     thread.on('error', () => {});
     return thread;

@@ -1,10 +1,32 @@
 /** Opens pools and closes them at once, each a little later: threads are ended as they load. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { Signers } from '../../../dist/bench/load/prepare/signers.js';
 import { createVerifier } from '../../../dist/engine/index.js';
+import { JobWorker } from '../../../dist/sim/run/jobs/index.js';
+import { usualScenario } from '../../../dist/sim/scenario/default.js';
 
-for (let milliseconds = 0; milliseconds < Number(process.argv[2]); milliseconds += 3) {
-  const verifier = createVerifier('pool');
+const pools = {
+  verifier: () => createVerifier('pool'),
+  signers: () => new Signers({ seed: 'close', run: 'close', networkId: 'close' }),
+  jobs() {
+    const worker = new JobWorker({ wallMs: 60_000, memoryMb: 512 });
+    const end = new AbortController();
+    const scenario = usualScenario(20);
+    const ran = worker.run({ scenario, seed: '1' }, end.signal);
+    return {
+      async close() {
+        end.abort();
+        await worker.close();
+        await ran;
+      },
+    };
+  },
+};
+
+const [kind, most] = process.argv.slice(2);
+for (let milliseconds = 0; milliseconds < Number(most); milliseconds += 3) {
+  const pool = pools[kind]();
   await pause(milliseconds);
-  await verifier.close();
+  await pool.close();
 }
 process.stdout.write('closed');

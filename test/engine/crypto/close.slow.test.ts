@@ -7,9 +7,13 @@ import { full } from '../../support/counts.js';
 
 const child = fileURLToPath(new URL('close-child.mjs', import.meta.url));
 
-test('pool.close: at any moment of the start of its threads, the process goes on', async () => {
+const pools = ['verifier', 'signers', 'jobs'];
+
+test.each(
+  pools,
+)('%s: closed at any moment of the start of its threads, the process goes on', async (pool) => {
   const most = full ? '600' : '90';
   // Rejects with the signal that ended it.
-  const { stdout } = await promisify(execFile)(process.execPath, [child, most]);
+  const { stdout } = await promisify(execFile)(process.execPath, [child, pool, most]);
   expect(stdout).toBe('closed');
 });
