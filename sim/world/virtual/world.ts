@@ -105,6 +105,7 @@ export class LocalWorld extends Society {
       if (this.broken) return;
       if (this.#quotas) this.#advance(arrival.at);
       else this.#clock.set(arrival.at);
+      await this.#awaitReputation([arrival]);
       const ended = this.#quotas && this.#atDoor(arrival);
       if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
       else this.#take(arrival, network.verification.skip(arrival.admitted));
@@ -126,8 +127,18 @@ export class LocalWorld extends Society {
     return arrivals;
   }
 
+  /**
+   * A server's limits share blocks by reputation, read as it was committed: all before is on the
+   * disk first, or it would depend on how fast the disk is.
+   */
+  async #awaitReputation(arrivals: readonly Arrival[]): Promise<void> {
+    const proposes = arrivals.some(({ admitted }) => admitted.command.kind === 'propose');
+    if (this.#quotas && proposes) await this.#network.durable;
+  }
+
   async #round(arrivals: readonly Arrival[]): Promise<void> {
     const network = this.#network;
+    await this.#awaitReputation(arrivals);
     const verified = await Promise.all(
       arrivals.map((one) => this.#atDoor(one) ?? network.verifyAdmitted(one.admitted)),
     );

@@ -162,6 +162,13 @@ test.each([
   expect(refused.BLOCKS_USED).toBeGreaterThan(500);
 });
 
+test('takeover: the same digest however fast signatures and disk are', async () => {
+  const { scenario, folder } = loadScenario('takeover', [['length', { blocks: 12 }]]);
+  const pool = await simulate(scenario, { folder });
+  const inline = await simulate(scenario, { verifier: 'inline', store: 'memory', folder });
+  expect(pool.digest).toBe(inline.digest);
+});
+
 test('takeover: a third and more finalize nothing either', async () => {
   const { measures } = await outcome('takeover', ['agents.attackers.share', 0.49]);
   expect(measures.unsound_finalized_share).toBe(0);
