@@ -67,17 +67,17 @@ function inputOf({ target, timestamp, body }: SignedRequest): string {
   return httpInput({ method: 'POST', target, timestamp, bodySha256: sha256Hex(body) });
 }
 
-/** What a caller is told: the answer, or the reason. */
-type Told = { data: object } | { reason: string };
-const told = (outcome: Outcome): Told =>
+/** What a caller gets: the answer, or the reason. */
+type CallerAnswer = { data: object } | { reason: string };
+const answerTo = (outcome: Outcome): CallerAnswer =>
   'data' in outcome ? { data: outcome.data } : { reason: outcome.refusal.reason };
 
 async function inProcess(requests: readonly SignedRequest[]) {
   const { network, clock, submit } = await testNetwork({ genesis: { network_id: 'testnet' } });
-  const answers: Told[] = [];
+  const answers: CallerAnswer[] = [];
   for (const [index, request] of requests.entries()) {
     clock.set(START_MS + index);
-    answers.push(told(await submit(request)));
+    answers.push(answerTo(await submit(request)));
   }
   const { digest, log_digest } = network.read.position;
   return { answers, digest, log_digest };
@@ -87,7 +87,7 @@ async function overTheWire(requests: readonly SignedRequest[], transport: 'uws' 
   const clock = virtualClock(START_MS);
   const server = await serve({ transport, clock });
   const client = new AgentClient({ url: server.url, keys: generateKeys() });
-  const answers: Told[] = [];
+  const answers: CallerAnswer[] = [];
   for (const [index, request] of requests.entries()) {
     clock.set(START_MS + index);
     const answer = client.send(request).then(
@@ -142,7 +142,7 @@ test('case: an upper-case content_sha256 is the same meme with the same signatur
   const body = Buffer.from(JSON.stringify(upper));
   const { submit } = await testNetwork({ genesis: { network_id: 'testnet' } });
   await submit(register!);
-  const { data } = told(await submit({ ...posted, body })) as { data: { meme_id: string } };
+  const { data } = answerTo(await submit({ ...posted, body })) as { data: { meme_id: string } };
   const signed = { caption: 'c', content_sha256: form.content_sha256!, tags: [] };
   expect(data.meme_id).toBe(memeId(by.publicKey, { ...signed, timestamp: instant(0) }));
   expect(await submit(posted)).toMatchObject({ result: 'duplicate', data });

@@ -72,7 +72,7 @@ test.each(
   await stream.return();
 });
 
-test('events: another history is told as a gap and filled in over HTTP', async () => {
+test('events: another history is published as a gap and filled in over HTTP', async () => {
   const port = await freePort();
   const old = await live({ port });
   const client = await agentOf(old.url);
@@ -193,7 +193,7 @@ test('events: an end while nobody listens is not waited for', async () => {
 
 test.each(
   transports,
-)('events: an unknown agent is told once, then it is over (%s)', async (transport) => {
+)('events: an unknown agent gets one error, then it is over (%s)', async (transport) => {
   const { url } = await live({ transport });
   const stream = clientOf(url).events(['network']);
   const error = await failureOf(stream.next());

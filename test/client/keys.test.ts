@@ -41,14 +41,14 @@ test('loadKeys: what cannot be keys is refused without repeating the secret', ()
     JSON.stringify({ private_key: secret, public_key: publicKey }),
   ];
   for (const text of texts) {
-    let told = '';
+    let message = '';
     try {
       loadKeys(text);
     } catch (error) {
       expect(error).toBeInstanceOf(TypeError);
-      told = (error as Error).message;
+      message = (error as Error).message;
     }
-    expect(told).toMatch(/^keys: /);
-    expect(told).not.toContain(secret.slice(0, 8));
+    expect(message).toMatch(/^keys: /);
+    expect(message).not.toContain(secret.slice(0, 8));
   }
 });

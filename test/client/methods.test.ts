@@ -79,7 +79,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect(rest.events.map(({ data }) => 'height' in data && data.height)).toEqual([2, 3]);
   });
 
-  test('meme: its type is told by the server; line ends and tags arrive as signed', async () => {
+  test('meme: the server recognises its type; line ends and tags arrive as signed', async () => {
     const { url } = await live({ transport });
     const client = await agentOf(url);
     const caption = 'first line\nsecond line, ü 🎉';
@@ -98,21 +98,21 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
   test('social: a discussion, and an alliance from proposal to its end', async () => {
     const { url } = await live({ transport });
     const founder = await agentOf(url);
-    const guest = await agentOf(url, 2);
+    const invited = await agentOf(url, 2);
     const { block_hash } = await founder.propose();
     const said = { block_hash, message: 'why empty?', sentiment: 'negative' } as const;
-    expect(await guest.discuss(said)).toMatchObject({ ...said, agent: { id: guest.agentId } });
+    expect(await invited.discuss(said)).toMatchObject({ ...said, agent: { id: invited.agentId } });
 
-    const invitation = { target_ids: [guest.agentId], purpose: 'calm', duration: 'P1D' };
+    const invitation = { target_ids: [invited.agentId], purpose: 'calm', duration: 'P1D' };
     const { alliance_id, status } = await founder.proposeAlliance(invitation);
     expect(status).toBe('proposed');
-    const joined = await guest.respondAlliance(alliance_id, true);
+    const joined = await invited.respondAlliance(alliance_id, true);
     expect(joined.members).toEqual([
       { id: founder.agentId, role: 'founder' },
-      { id: guest.agentId, role: 'member' },
+      { id: invited.agentId, role: 'member' },
     ]);
-    expect((await guest.alliances()).alliances).toEqual([joined]);
-    expect(await guest.leaveAlliance(alliance_id)).toMatchObject({ status: 'dissolved' });
+    expect((await invited.alliances()).alliances).toEqual([joined]);
+    expect(await invited.leaveAlliance(alliance_id)).toMatchObject({ status: 'dissolved' });
   });
 
   test('lists: agents, and meta', async () => {

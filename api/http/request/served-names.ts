@@ -39,7 +39,7 @@ export class ServedNames {
 export function servedName(text: string): string {
   const name = nameOf(text);
   if (name !== null && text.toLowerCase() === name) return name;
-  const expected = 'expected a host name without scheme, port or path, as in moot.example';
+  const expected = 'expected a host name without scheme, port or path, as in network.example';
   throw new Error(`${JSON.stringify(text)} is not a name to be served under; ${expected}`);
 }
 

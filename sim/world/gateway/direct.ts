@@ -3,10 +3,9 @@ import {
   admit,
   type Clock,
   type Event,
-  limits,
+  freshness,
   type Network,
   type Outcome,
-  refuse,
   type SignedRequest,
   systemClock,
 } from '../../../engine/internal.js';
@@ -38,11 +37,8 @@ export class DirectDoor implements Door {
     const network = this.#network;
     const admitted = admit(request, this.networkId);
     if ('refusal' in admitted) return { result: 'refused', ...admitted };
-    const skewMs = admitted.signedAt - this.now();
-    if (Math.abs(skewMs) > limits.skewMs) {
-      const message = `the timestamp is ${skewMs} ms from the network's clock`;
-      return { result: 'refused', refusal: refuse('TIMESTAMP_SKEW', message) };
-    }
+    const stale = freshness(admitted.signedAt, this.now());
+    if (stale) return { result: 'refused', refusal: stale };
     network.fireDeadlines();
     const look = network.precheck(admitted);
     if (!look) return network.submit(await network.verifyAdmitted(admitted));

@@ -9,7 +9,7 @@ import {
   admit,
   type CommandKind,
   type Event,
-  limits,
+  freshness,
   type Network,
   type Outcome,
   type Refusal,
@@ -120,7 +120,7 @@ export class LocalWorld extends Society {
       // Only a meme's file takes time to be looked into.
       const known = admit(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
-      else if (Math.abs(known.signedAt - at) > limits.skewMs) {
+      else if (freshness(known.signedAt, at)) {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');
       } else arrivals.push({ at, from, number, admitted: known });
     }

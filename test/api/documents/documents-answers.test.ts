@@ -180,7 +180,7 @@ test('answers: every read, with and without something to show', async () => {
   expect((await send('HEAD', '/api/v1/meta')).status).toBe(200);
 });
 
-test('checkResponse: tells what is not as documented', () => {
+test('checkResponse: names what is not as documented', () => {
   const contentType = 'application/json; charset=utf-8';
   const request = { method: 'GET', target: '/healthz', status: 200, contentType };
   const good = { success: true, data: { status: 'ok' } };

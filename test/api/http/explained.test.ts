@@ -39,10 +39,10 @@ describe.each(transports)('explained over %s', (transport) => {
     expect(sixth.error.details).not.toHaveProperty('mistake');
   });
 
-  test('malformed credentials say what they look like', async () => {
+  test('malformed credentials: the message says what they look like', async () => {
     const { there, ada } = await begin(transport);
     const request = put(ada);
-    const told = async (name: string, value: string) => {
+    const messageFor = async (name: string, value: string) => {
       const headers = { ...request.headers, [name]: value };
       const { error } = await there.send({ ...request, headers });
       expect(error.details.reason).toBe('MALFORMED');
@@ -50,12 +50,14 @@ describe.each(transports)('explained over %s', (transport) => {
     };
     const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
     const signature = request.headers['X-Agent-Signature']!;
-    expect(await told('X-Agent-Signature', base64(signature))).toContain('base64: send hex');
-    expect(await told('X-Agent-Public-Key', base64(ada.publicKey))).toContain('base64: send hex');
-    expect(await told('X-Agent-Public-Key', `0x${ada.publicKey}`)).toContain('leave out 0x');
-    expect(await told('X-Timestamp', '1767225600')).toContain('are seconds');
-    expect(await told('X-Timestamp', '1767225600000')).toContain('are milliseconds');
-    expect(await told('X-Timestamp', '2026-01-01T00:00:00')).toContain('add Z');
+    expect(await messageFor('X-Agent-Signature', base64(signature))).toContain('base64: send hex');
+    expect(await messageFor('X-Agent-Public-Key', base64(ada.publicKey))).toContain(
+      'base64: send hex',
+    );
+    expect(await messageFor('X-Agent-Public-Key', `0x${ada.publicKey}`)).toContain('leave out 0x');
+    expect(await messageFor('X-Timestamp', '1767225600')).toContain('are seconds');
+    expect(await messageFor('X-Timestamp', '1767225600000')).toContain('are milliseconds');
+    expect(await messageFor('X-Timestamp', '2026-01-01T00:00:00')).toContain('add Z');
   });
 
   test('a transaction signed for another network says what its signer must sign', async () => {

@@ -176,10 +176,15 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     const request = good(scene, signerOf(name, scene), at);
     const answer = await expectUnchanged(scene, request);
     expectError(answer, 401, 'INVALID_SIGNATURE', 'TIMESTAMP_SKEW');
-    const told = { ...DETAILS, reason: 'TIMESTAMP_SKEW', kind: name, request_target: request.path };
-    // Of a form it is told before it is read: what its signature covers is not known then.
+    const expected = {
+      ...DETAILS,
+      reason: 'TIMESTAMP_SKEW',
+      kind: name,
+      request_target: request.path,
+    };
+    // A form is refused before it is read: what its signature covers is not known then.
     const of = name === 'meme' ? { expected_input_sha256: null } : {};
-    expect(answer.error.details).toEqual({ ...told, ...of });
+    expect(answer.error.details).toEqual({ ...expected, ...of });
     expect(Math.sign(Number(answer.error.details.skew_ms))).toBe(Math.sign(off));
   });
 

@@ -7,7 +7,7 @@ import { expectError } from '../../support/service/world.js';
 
 const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
-/** The smallest files of each kind: their first bytes tell. */
+/** The smallest files of each kind: recognised by their first bytes. */
 const PNG = bytes(
   `89504e470d0a1a0a 0000000d49484452 00000001000000010806000000 1f15c489
   0000000d49444154 78da63fccfc0500f0004850180 84a98c21 0000000049454e44ae426082`.replaceAll(

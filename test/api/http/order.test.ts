@@ -1,4 +1,4 @@
-/** The order of checks: of two mistakes, the one that is checked first is told. */
+/** The order of checks: of two mistakes, the refusal names the one that is checked first. */
 import { describe, expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import {

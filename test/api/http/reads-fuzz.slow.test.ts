@@ -58,7 +58,7 @@ async function filledIn(there: World): Promise<Record<string, string>> {
   return { agent_id: ada!.agentId, block_hash, meme_id: String(meme_id), ...rest };
 }
 
-/** Values that are of the kind after all: numbers where they are places, and printable keys. */
+/** Values that are of the kind after all: numbers where they are positions, and printable keys. */
 const harmless = (path: string, name: string, value: string): boolean => {
   if (name === 'key') return /^[\x21-\x7e]{1,128}$/.test(decode(value));
   const counted = name === 'after' || (name === 'cursor' && path.includes('/blocks'));
@@ -89,7 +89,7 @@ describe.each(transports)('reads over %s', (transport) => {
           const target = where === 'query' ? `${filled}?${name}=${value}` : filled;
           const text = await raw(there.url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
           tried += 1;
-          // Whoever asks for a connection is told nothing of what an id looks like.
+          // Whoever asks for a connection learns nothing of what an id looks like.
           const expected = harmless(path, name, value)
             ? [200, 404]
             : name === 'connection_id'

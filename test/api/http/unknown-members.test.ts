@@ -9,7 +9,7 @@ import { expectError, GENESIS_HASH } from '../../support/service/world.js';
 
 const BAD = { status: 'active' };
 /** What a member is as canonical JSON, with its colon and a comma. */
-const room = (name: string, value: unknown) =>
+const bytesOf = (name: string, value: unknown) =>
   Buffer.byteLength(canonical(name)) + Buffer.byteLength(canonical(value)) + 2;
 
 test('unknown members: 512 bytes to the byte, of whatever values', () => {
@@ -18,11 +18,11 @@ test('unknown members: 512 bytes to the byte, of whatever values', () => {
       const unknown = Object.entries(members).filter(
         ([name]) => !['status', 'reason', 'expected_duration', '__proto__'].includes(name),
       );
-      const all = unknown.reduce((sum, [name, value]) => sum + room(name, value), 0);
+      const all = unknown.reduce((sum, [name, value]) => sum + bytesOf(name, value), 0);
       const body = { ...BAD, ...Object.fromEntries(unknown) };
       expect(unknownMembersProblem('status', body) === null).toBe(all <= 512);
       // As many as fit, and one byte more.
-      const rest = 512 - all - room('filling', '');
+      const rest = 512 - all - bytesOf('filling', '');
       if (rest < 0) return;
       const full = { ...body, filling: 'x'.repeat(rest) };
       expect(unknownMembersProblem('status', full)).toBe(null);

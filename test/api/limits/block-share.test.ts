@@ -41,7 +41,7 @@ test('blocks: five in any half minute, and no more than ten in any minute', () =
   expect(Math.max(...opened.map((at) => within(60_000, at)))).toBe(10);
 });
 
-test('blocks: one alone has all of them, and is told when there is room again', () => {
+test('blocks: one alone has all of them, and learns when a slot is free again', () => {
   const { take, wait } = shareOfTen();
   for (let block = 0; block < 5; block += 1) {
     expect(take('ada')).toBe(0);
@@ -119,7 +119,7 @@ test('blocks: the honest wait half a minute at the most, however many keys spam'
   }
 });
 
-test('blocks: who was to come back and does not keeps its place for a while only', () => {
+test('blocks: who was expected back and does not come keeps its slot for a while only', () => {
   const { take, wait } = shareOfTen();
   for (let block = 0; block < 5; block += 1) take(`p${block}`);
   for (let ghost = 0; ghost < 20; ghost += 1) expect(take(`ghost${ghost}`)).toBeGreaterThan(0);

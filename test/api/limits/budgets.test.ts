@@ -68,7 +68,7 @@ describe.each(transports)('budgets over %s', (transport) => {
     expect((await there.do(first, 200)).duplicate).toBe(true);
   });
 
-  test('meta: tells the limits in force, own figures and all', async () => {
+  test('meta: shows the limits in force, own figures and all', async () => {
     const { there } = await begin(transport, { bytes: 2_000, vote: 7 });
     const { limits } = (await there.read('/api/v1/meta')) as { limits: Record<string, unknown> };
     expect(limits).toMatchObject({

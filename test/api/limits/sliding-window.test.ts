@@ -57,7 +57,7 @@ test.each([1, 7])('sliding window: as its definition says, by slots of %i ms', (
   );
 });
 
-test('sliding window: tells exactly when there is room', () => {
+test('sliding window: knows exactly when enough is free', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 1, max: 5 })), {

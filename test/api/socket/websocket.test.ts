@@ -137,7 +137,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(ended).toHaveLength(6);
   });
 
-  test('malformed: told twice, the third time 4400', async () => {
+  test('malformed: an error twice, the third time 4400', async () => {
     for (const text of ['{', '[]', '"auth"', '{"type":"dance"}', '{"type":"ping"}', '\u0000']) {
       const { live } = await one();
       for (let time = 1; time <= 3; time += 1) {

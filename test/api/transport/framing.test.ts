@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { transports, world } from '../../support/service/server.js';
 import { agentOf, type Request, register } from '../../support/service/signer.js';
 
-interface Heard {
+interface Received {
   statuses: number[];
   reasons: string[];
 }
 
 /** Sends bytes, in one piece each, and waits until the server closes. */
-function hear(url: string, ...pieces: string[]): Promise<Heard> {
+function receive(url: string, ...pieces: string[]): Promise<Received> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     let text = '';
@@ -97,50 +97,53 @@ describe.each(transports)('framing over %s', (transport) => {
     const smuggled = asText(register(agentOf('Mallory')));
     const { digest } = await there.read('/api/v1/meta');
     /** Nothing behind the bytes was read as a request. */
-    const unharmed = async (heard: Heard) => {
-      expect(heard.statuses.length, JSON.stringify(heard)).toBeLessThanOrEqual(1);
+    const unharmed = async (received: Received) => {
+      expect(received.statuses.length, JSON.stringify(received)).toBeLessThanOrEqual(1);
       expect((await there.read('/api/v1/meta')).digest).toBe(digest);
     };
     return { there, smuggled, unharmed };
   };
 
-  test.each([...unframed, ...twice])('%s: refused, told why, closed', async (name, head, rest) => {
+  test.each([
+    ...unframed,
+    ...twice,
+  ])('%s: refused with a reason, closed', async (name, head, rest) => {
     const { there, smuggled, unharmed } = await begin();
     const reason = twice.some(([other]) => other === name) ? 'SCHEMA' : 'LENGTH_REQUIRED';
-    const alone = await hear(there.url, `${start}${head}`);
+    const alone = await receive(there.url, `${start}${head}`);
     const status = reason === 'SCHEMA' ? 400 : 411;
     expect(alone).toEqual({ statuses: [status], reasons: [reason] });
-    await unharmed(await hear(there.url, `${start}${head}${rest}${smuggled}`));
-    await unharmed(await hear(there.url, `${start}${head}`, `${rest}${smuggled}`));
+    await unharmed(await receive(there.url, `${start}${head}${rest}${smuggled}`));
+    await unharmed(await receive(there.url, `${start}${head}`, `${rest}${smuggled}`));
   });
 
   test.each(lax)('%s: refused with 400 or 411, and closed', async (_, head, rest) => {
     const { there, smuggled, unharmed } = await begin();
-    const alone = await hear(there.url, `${start}${head}${rest}`);
+    const alone = await receive(there.url, `${start}${head}${rest}`);
     expect([[400], [411]]).toContainEqual(alone.statuses);
-    await unharmed(await hear(there.url, `${start}${head}${rest}${smuggled}`));
-    await unharmed(await hear(there.url, `${start}${head}`, `${rest}${smuggled}`));
+    await unharmed(await receive(there.url, `${start}${head}${rest}${smuggled}`));
+    await unharmed(await receive(there.url, `${start}${head}`, `${rest}${smuggled}`));
   });
 
   test('heads that no reader ends are closed, and nothing behind them is read', async () => {
     const { there, smuggled, unharmed } = await begin();
     const found = await Promise.all(
       endless.map(async ([name, head, rest]) => {
-        const heard = await hear(there.url, `${start}${head}${rest}${smuggled}`);
-        return [name, heard] as const;
+        const received = await receive(there.url, `${start}${head}${rest}${smuggled}`);
+        return [name, received] as const;
       }),
     );
-    for (const [name, heard] of found) {
+    for (const [name, received] of found) {
       const expected = transport === 'node' ? [400] : [];
-      expect([name, heard.statuses]).toEqual([name, expected]);
-      await unharmed(heard);
+      expect([name, received.statuses]).toEqual([name, expected]);
+      await unharmed(received);
     }
   });
 
   test('a request behind one whose body is too large is not read', async () => {
     const { there, smuggled, unharmed } = await begin();
-    const heard = await hear(there.url, `${start}${length('99999999')}${smuggled}`);
-    expect(heard).toEqual({ statuses: [413], reasons: ['TOO_LARGE'] });
-    await unharmed(heard);
+    const received = await receive(there.url, `${start}${length('99999999')}${smuggled}`);
+    expect(received).toEqual({ statuses: [413], reasons: ['TOO_LARGE'] });
+    await unharmed(received);
   });
 });

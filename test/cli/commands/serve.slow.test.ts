@@ -268,9 +268,9 @@ test.each([
   ['--cors', 'null'],
   ['--cors', 'HTTPS://A.example'],
   ['--cors', 'https://a.example:443'],
-  ['--hosts', 'http://moot.example'],
-  ['--hosts', 'moot.example:8080'],
-  ['--hosts', 'moot.example,*'],
+  ['--hosts', 'http://network.example'],
+  ['--hosts', 'network.example:8080'],
+  ['--hosts', 'network.example,*'],
   ['--nonsense', ''],
 ])('serve: %s %j is a usage error, exit code 2', async (flag, value) => {
   const ended = await serve('usage', flag, ...(value === '' ? [] : [value]));

@@ -22,7 +22,7 @@ const opening = (headers: Record<string, string>) => {
 
 const whole = (text: string) => text.endsWith('\r\n\r\n') || text.endsWith('}');
 
-describe.each(transports)('door of %s', (transport) => {
+describe.each(transports)('entry checks of %s', (transport) => {
   const begin = (server: Around['server'] = {}) => world({ transport, server });
 
   test.each([
@@ -34,18 +34,18 @@ describe.each(transports)('door of %s', (transport) => {
     '[::1]:8080',
     '[2001:db8::1]',
     hostname(),
-    'moot.example',
-    'Moot.Example:443',
+    'network.example',
+    'Network.Example:443',
   ])('the name %s is answered', async (host) => {
-    const there = await begin({ hosts: ['moot.example'] });
+    const there = await begin({ hosts: ['network.example'] });
     expect(statusOf(await raw(there.url, read(host)))).toBe(200);
     expect(statusOf(await raw(there.url, opening({ Host: host }), whole))).toBe(101);
   });
 
   test.each([
     'evil.example',
-    'moot.example.evil.example',
-    'sub.moot.example',
+    'network.example.evil.example',
+    'sub.network.example',
     'localhost.evil.example',
     '127.0.0.1.evil.example',
     'localhost@evil.example',
@@ -54,7 +54,7 @@ describe.each(transports)('door of %s', (transport) => {
     '[::1',
     '.',
   ])('the name %s is another server: 421', async (host) => {
-    const there = await begin({ hosts: ['moot.example'] });
+    const there = await begin({ hosts: ['network.example'] });
     for (const bytes of [read(host), opening({ Host: host })]) {
       const text = await raw(there.url, bytes);
       expect(statusOf(text), text).toBe(421);
