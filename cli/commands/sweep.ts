@@ -50,9 +50,9 @@ progress is a result. Exit codes: 0 done; of the first failed run 11 for a broke
 scenario or script, 13 for a crash.
 
 Examples:
-  $ folkmoot sweep experiment.yaml --out sweeps/experiment
-  $ folkmoot sweep experiment.yaml --out sweeps/experiment --resume --on-error continue
-  $ folkmoot sweep experiment.yaml --replicates 30 --jobs 8 --json`,
+  $ folkmoot sweep byzantine --out sweeps/byzantine
+  $ folkmoot sweep byzantine --out sweeps/byzantine --resume --on-error continue
+  $ folkmoot sweep byzantine --replicates 30 --jobs 8 --json`,
     )
     .action(run);
 }

@@ -33,7 +33,7 @@ ${scenarioHelp}
 
 Examples:
   $ folkmoot serve --port 0 --data ./moot
-  $ folkmoot serve --scenario town.yaml --speed 2
+  $ folkmoot serve --scenario healthy-town --speed 2
   $ folkmoot serve --limits bench            several agents on one machine share an address`,
     )
     .action((flags: ServeFlags) => run(flags, new Stopping()));

@@ -64,8 +64,8 @@ export function simCommand(): Command {
 Examples:
   $ folkmoot sim                                      1,000 agents, 100 blocks
   $ folkmoot sim --seed 7 --agents 300 --blocks 20 --json
-  $ folkmoot sim town.yaml --out runs/town            tables and a report to look at
-  $ folkmoot sim town.yaml --set agents.town.share=0.4 --set consensus.policy=veto
+  $ folkmoot sim healthy-town --out runs/town        tables and a report to look at
+  $ folkmoot sim byzantine --set agents.adversaries.share=0.4 --set consensus.policy=veto
 
 The same scenario and seed give the same digest on any machine, whatever --verifier checks.
 Progress lines name what is on disk at that moment, which differs from run to run.
@@ -74,7 +74,7 @@ With --url the agents sign and send as any others do, and no two runs are the sa
 are simulated on top. Consensus is the server's. --speed makes agents think, wait and hear faster;
 the server's own periods (voting, alliances) stay what they are. With --out the tables are kept; the
 log is the server's. At the end, and when interrupted, the agents become inactive.
-  $ folkmoot sim town.yaml --url http://127.0.0.1:8080 --speed 5
+  $ folkmoot sim healthy-town --url http://127.0.0.1:8080 --speed 5
 
 Exit codes: 0 pass, 10 no progress, 11 the network broke a rule of its own, 2 usage; 1 the server
 cannot be used, or went away.`,
