@@ -125,6 +125,7 @@ export {
   storedLines,
 } from './replay/index.js';
 export {
+  ArchiveError,
   type Batch,
   type LmdbStoreOptions,
   openLmdbStore,

@@ -58,7 +58,6 @@ export {
 export { splitLines } from './replay/split-lines.js';
 export { type CrashPoint, crashPoint, crashPoints } from './store/crash.js';
 export {
-  ArchiveError,
   checkStorePages,
   createMemoryStore,
   keysUnder,

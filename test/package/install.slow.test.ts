@@ -110,7 +110,14 @@ const nodes = [process.execPath, ...listed];
 test.each(nodes)('install: a program and one in CommonJS run as compiled, by %s', async (node) => {
   const program = JSON.parse((await run(node, ['out/program.mjs'], here)).stdout);
   const pages = [200, 200];
-  expect(program).toEqual({ height: 1, pages, verdict: 'pass', transport: 'node' });
+  expect(program).toEqual({
+    height: 1,
+    pages,
+    verdict: 'pass',
+    transport: 'node',
+    same: true,
+    digits: 64,
+  });
   const required = await run(node, ['out/required.cjs'], here);
   expect(JSON.parse(required.stdout)).toEqual(['function', 64, 'function', 'function']);
 });

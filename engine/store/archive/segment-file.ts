@@ -79,8 +79,13 @@ export function parseSegment(folder: string, text: string): Segment {
   return value as Segment;
 }
 
-/** A part of the past that cannot be read: where it should be, and what it holds. */
+/** `ARCHIVE`: a part of the past that cannot be read: where it should be, and what it holds. */
 export class ArchiveError extends StoreError {
+  /**
+   * @param segment which part of the past it is.
+   *
+   * @internal
+   */
   constructor(
     path: string,
     readonly segment: Segment,

@@ -2,7 +2,9 @@
 import * as moot from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { AgentClient, generateKeys } from 'folkmoot/client';
+import { sha256Hex } from 'folkmoot/signing';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
+import { checkDeterminism } from 'folkmoot/testing';
 
 const verifier = moot.createVerifier('inline');
 const genesis = { network_id: 'consumer', min_validators: 1 };
@@ -26,11 +28,14 @@ const scenario = completeScenario({
   length: { blocks: 2 },
 });
 const result: SimResult = await simulate(scenario, { store: 'memory' });
+const { same } = await checkDeterminism(scenario);
 
 const found = {
   height: block_height,
   pages: [page.status, viewer.status],
   verdict: result.verdict,
   transport: server.transport,
+  same,
+  digits: sha256Hex('').length,
 };
 process.stdout.write(`${JSON.stringify(found)}\n`);
