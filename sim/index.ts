@@ -1,13 +1,18 @@
 /** The public list of `folkmoot/sim`: experiments, from a scenario file to its report. */
 export type { Provenance } from '../report/provenance.js';
-export type { HeardMeme, HeardVote } from './agents/port/known.js';
+export type { ReceivedMeme, ReceivedVote } from './agents/port/known.js';
 export type { ScriptCommand } from './agents/script/commands.js';
-export type { BlockView, ScriptFunction, ScriptModule, View } from './agents/script/view.js';
+export type {
+  ScriptBlock,
+  ScriptFunction,
+  ScriptModule,
+  ScriptView,
+} from './agents/script/view.js';
 export {
+  type AuditedReads,
   Auditor,
-  type Foreseen,
+  type Prechecked,
   type Put,
-  type Reads,
   type Violation,
   violationText,
 } from './audit/index.js';
@@ -59,7 +64,7 @@ export {
 } from './run/live/index.js';
 export type { SimResult, Verdict } from './run/result.js';
 export { Interrupted, type SimHooks, type SimOptions, simulate } from './run/simulate.js';
-export { usualScenario } from './scenario/default.js';
+export { defaultScenario } from './scenario/default.js';
 export { ScenarioError } from './scenario/problem.js';
 export { completeScenario } from './scenario/read/complete.js';
 export { type Loaded, loadScenario } from './scenario/read/load.js';

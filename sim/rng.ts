@@ -1,7 +1,7 @@
-/** Chance, seeded: one named stream for each (agent, purpose), and pure hashes for links. */
+/** Random draws, seeded: one named stream for each (agent, purpose), and pure hashes for links. */
 import seedrandom from 'seedrandom';
 
-/** A stream of chance. seedrandom's alea: 0.4 KB a stream where its default holds 3.3 KB. */
+/** A random stream. seedrandom's alea: 0.4 KB a stream where its default holds 3.3 KB. */
 export interface Stream {
   /** An integer from 0 to `below` - 1. */
   int(below: number): number;
@@ -82,7 +82,7 @@ function swap<T>(list: { [index: number]: T }, a: number, b: number): void {
   list[b] = moved;
 }
 
-/** A 32-bit hash of a few integers (the finalizer of MurmurHash3): chance without state. */
+/** A 32-bit hash of a few integers (the finalizer of MurmurHash3): a draw without state. */
 export function mix(...values: readonly number[]): number {
   let hash = 0x9e3779b9;
   for (const value of values) {

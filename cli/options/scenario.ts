@@ -64,9 +64,9 @@ export async function wantedScenario(
     return loadScenario(file, changes);
   }
   const { completeScenario } = await import('../../sim/scenario/read/complete.js');
-  const { usualRaw, usualSize } = await import('../../sim/scenario/default.js');
+  const { defaultRaw, defaultSize } = await import('../../sim/scenario/default.js');
   const { withValues } = await import('../../sim/scenario/read/paths.js');
-  const raw = usualRaw(agents ?? usualSize.agents);
+  const raw = defaultRaw(agents ?? defaultSize.agents);
   return { scenario: completeScenario(withValues(raw, changes)) };
 }
 

@@ -7,7 +7,7 @@ import type { Behaviour } from './port/behaviour.js';
 import type { ScheduledEvent, World } from './port/world.js';
 
 /** First steps are spread, so that a thousand agents do not act at one instant. */
-const FIRST_MINGLE_MS = 20_000;
+const FIRST_SOCIAL_MS = 20_000;
 /** An agent that has not heard of its own registration asks again. */
 const JOIN_AGAIN_MS = 10_000;
 
@@ -31,9 +31,9 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
     takeTurn(agent, world, nextTurnAt(agent, world));
     if (!agent.onBreak) agent.strategy.produce(agent, world);
   },
-  mingle(agent, world) {
+  socialize(agent, world) {
     callForOccasion(agent, world);
-    if (!agent.away) agent.strategy.mingle(agent, world);
+    if (!agent.away) agent.strategy.socialize(agent, world);
   },
   invited: (agent, world, { alliance }) => agent.strategy.invited(agent, world, alliance),
   restart(agent, world) {
@@ -77,12 +77,12 @@ function join(agent: ScriptedAgent, world: World): void {
 function registered(agent: ScriptedAgent, world: World, at: number): void {
   if (agent.joined) return;
   agent.joined = true;
-  const after = FIRST_MINGLE_MS + agent.chance('life').int(FIRST_MINGLE_MS);
-  world.schedule(agent.ordinal, at + after, { type: 'mingle' });
+  const after = FIRST_SOCIAL_MS + agent.rng('life').int(FIRST_SOCIAL_MS);
+  world.schedule(agent.ordinal, at + after, { type: 'socialize' });
 }
 
 function callForOccasion(agent: ScriptedAgent, world: World): void {
   const { occasion_ms } = world.scenario.social;
-  const after = occasion_ms + agent.chance('life').int(occasion_ms);
-  world.schedule(agent.ordinal, world.now + after, { type: 'mingle' });
+  const after = occasion_ms + agent.rng('life').int(occasion_ms);
+  world.schedule(agent.ordinal, world.now + after, { type: 'socialize' });
 }

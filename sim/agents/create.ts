@@ -51,7 +51,7 @@ export async function createAgents(
       away: false,
       turn: 0,
       votes: 0,
-      chance: (purpose) => streams.of(ordinal, purpose),
+      rng: (purpose) => streams.of(ordinal, purpose),
     };
   });
   return { agents, modules };

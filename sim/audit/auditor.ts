@@ -1,26 +1,26 @@
 /**
- * Stands beside a network and foretells, from the commands alone, every outcome and every event;
+ * Stands beside a network and predicts, from the commands alone, every outcome and every event;
  * what differs is a violation. It learns nothing from the network but when things happened.
  */
 import type { Command, Event, Genesis, Outcome } from '../../engine/internal.js';
 import { agentId } from '../../engine/protocol/signing.js';
-import { checkReads, type Reads } from './ending.js';
+import { type AuditedReads, checkReads } from './ending.js';
 import { Model } from './model/model.js';
-import type { Verdict } from './model/state/state.js';
+import type { PredictedOutcome } from './model/state/state.js';
 import { Safety } from './safety.js';
-import { difference, type Finding, isSame, type Violation } from './violation.js';
+import { type BrokenRule, difference, isSame, type Violation } from './violation.js';
 
 /** A step of the network as it is shown to the auditor: what was asked, and what came of it. */
 export interface Put {
   at: number;
   command: Command;
   outcome: Outcome;
-  /** All that was told, of deadlines before `at` first. */
+  /** All that was published, of deadlines before `at` first. */
   events: readonly Event[];
 }
 
 /** What a network said before it would do a command. */
-export interface Foreseen {
+export interface Prechecked {
   at: number;
   command: Command;
   /** What was said: refused or a repeat; null when it would be done. */
@@ -51,35 +51,35 @@ export class Auditor {
   observe({ at, command, outcome, events }: Put): Violation | null {
     if (this.#first || isUnable(outcome)) return this.#first;
     const unsafe = this.#safety.watch({ at, command, outcome, events });
-    const { verdict, told } = this.#model.put(at, command);
-    const wrong = unsafe ?? checkOutcome(verdict, outcome) ?? checkEvents(told, events);
+    const { prediction, predicted } = this.#model.put(at, command);
+    const wrong = unsafe ?? checkOutcome(prediction, outcome) ?? checkEvents(predicted, events);
     return this.#keep(at, wrong, command.kind, command);
   }
 
   /** The network was asked what would become of a command, which changed nothing. */
-  foresee({ at, command, outcome }: Foreseen): Violation | null {
+  precheck({ at, command, outcome }: Prechecked): Violation | null {
     if (this.#first || (outcome && isUnable(outcome))) return this.#first;
     const due = this.#model.nextDue();
     if (due !== null && due < at) {
-      const found = `asked at ${at} while the deadline ${due} was not told of`;
+      const found = `asked at ${at} while the deadline ${due} had not fired`;
       const missed = { rule: 'deadline', actor: 'network', expected: 'deadlines first', found };
-      return this.#keep(at, missed, `foresight of ${command.kind}`, command);
+      return this.#keep(at, missed, `precheck of ${command.kind}`, command);
     }
-    const verdict = this.#model.foresee(at, command);
-    const wrong = checkForesight(verdict, outcome);
-    return this.#keep(at, wrong, `foresight of ${command.kind}`, command);
+    const prediction = this.#model.precheck(at, command);
+    const wrong = checkPrecheck(prediction, outcome);
+    return this.#keep(at, wrong, `precheck of ${command.kind}`, command);
   }
 
   /** Time passed to `at`: deadlines strictly before it fired. */
   advance(at: number, events: readonly Event[]): Violation | null {
     if (this.#first) return this.#first;
     const unsafe = this.#safety.watch({ at, command: null, outcome: null, events });
-    const told = this.#model.advance(at);
-    return this.#keep(at, unsafe ?? checkEvents(told, events), 'time');
+    const predicted = this.#model.advance(at);
+    return this.#keep(at, unsafe ?? checkEvents(predicted, events), 'time');
   }
 
   /** At the end: everything that the network shows is what the model holds. */
-  finish(at: number, reads: Reads): Violation | null {
+  finish(at: number, reads: AuditedReads): Violation | null {
     if (this.#first) return this.#first;
     return this.#keep(at, checkReads(this.#model.state, at, reads), 'end');
   }
@@ -92,16 +92,16 @@ export class Auditor {
 
   #keep(
     at: number,
-    finding: Finding | null,
+    broken: BrokenRule | null,
     during: Violation['during'],
     command?: Command,
   ): Violation | null {
-    if (!finding) return null;
-    const { rule, expected, found } = finding;
+    if (!broken) return null;
+    const { rule, expected, found } = broken;
     const sender = command ? agentId(command.public_key) : 'network';
-    const actor = finding.actor === '' ? sender : finding.actor;
+    const actor = broken.actor === '' ? sender : broken.actor;
     const asked = command && 'block_hash' in command ? command.block_hash : '';
-    this.#first = { at, rule, actor, expected, found, during, block: finding.block ?? asked };
+    this.#first = { at, rule, actor, expected, found, during, block: broken.block ?? asked };
     return this.#first;
   }
 }
@@ -110,45 +110,48 @@ export class Auditor {
 const isUnable = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
 
-function checkOutcome(verdict: Verdict, outcome: Outcome): Finding | null {
-  if ('data' in verdict && verdict.result === outcome.result && 'data' in outcome) {
-    return isSame(verdict.data, outcome.data) ? null : inAnswer(verdict.data, outcome.data);
+function checkOutcome(prediction: PredictedOutcome, outcome: Outcome): BrokenRule | null {
+  if ('data' in prediction && prediction.result === outcome.result && 'data' in outcome) {
+    return isSame(prediction.data, outcome.data) ? null : inAnswer(prediction.data, outcome.data);
   }
-  const expected = word(verdict);
+  const expected = word(prediction);
   const found = word(saidBy(outcome));
   if (expected !== found) return { rule: 'outcome', actor: '', expected, found };
   const said = saidBy(outcome);
-  if (!('details' in verdict) || !('details' in said)) return null;
-  const isRight = isSame(verdict.details, said.details);
-  return isRight ? null : inAnswer({ details: verdict.details }, { details: said.details });
+  if (!('details' in prediction) || !('details' in said)) return null;
+  const isRight = isSame(prediction.details, said.details);
+  return isRight ? null : inAnswer({ details: prediction.details }, { details: said.details });
 }
 
-function inAnswer(expected: object, found: object): Finding {
+function inAnswer(expected: object, found: object): BrokenRule {
   const one = difference(expected, found)!;
   return { rule: 'answer', actor: '', expected: one.expected, found: `${one.where} ${one.found}` };
 }
 
-function checkForesight(verdict: Verdict | null, outcome: Outcome | null): Finding | null {
-  if (verdict && outcome) return checkOutcome(verdict, outcome);
-  if (!verdict && !outcome) return null;
-  const said = (what: Verdict | null) => (what ? word(what) : 'nothing against it');
+function checkPrecheck(
+  prediction: PredictedOutcome | null,
+  outcome: Outcome | null,
+): BrokenRule | null {
+  if (prediction && outcome) return checkOutcome(prediction, outcome);
+  if (!prediction && !outcome) return null;
+  const said = (what: PredictedOutcome | null) => (what ? word(what) : 'nothing against it');
   const found = said(outcome && saidBy(outcome));
-  return { rule: 'outcome', actor: '', expected: said(verdict), found };
+  return { rule: 'outcome', actor: '', expected: said(prediction), found };
 }
 
 /** What a network said, as the model says it. */
-function saidBy(outcome: Outcome): Verdict {
+function saidBy(outcome: Outcome): PredictedOutcome {
   if ('data' in outcome) return outcome;
   const { reason, details = {} } = outcome.refusal;
   return { result: outcome.result, reason, details };
 }
 
-const word = (verdict: Verdict) =>
-  'reason' in verdict ? `${verdict.result} ${verdict.reason}` : verdict.result;
+const word = (prediction: PredictedOutcome) =>
+  'reason' in prediction ? `${prediction.result} ${prediction.reason}` : prediction.result;
 
-function checkEvents(told: readonly Event[], events: readonly Event[]): Finding | null {
-  for (let index = 0; index < Math.max(told.length, events.length); index += 1) {
-    const expected = told[index];
+function checkEvents(predicted: readonly Event[], events: readonly Event[]): BrokenRule | null {
+  for (let index = 0; index < Math.max(predicted.length, events.length); index += 1) {
+    const expected = predicted[index];
     const found = events[index];
     if (!expected || !found || expected.type !== found.type) {
       const name = (event: Event | undefined) =>

@@ -11,10 +11,10 @@ import { allianceData } from './model/events.js';
 import { figures } from './model/state/metrics.js';
 import { needed } from './model/state/quorum.js';
 import type { Agent, Block, State } from './model/state/state.js';
-import { difference, type Finding } from './violation.js';
+import { type BrokenRule, difference } from './violation.js';
 
 /** The reads of a network that are looked at. */
-export interface Reads {
+export interface AuditedReads {
   networkState(): NetworkState;
   agents(): Iterable<AgentView>;
   reputation(agentId: string): ReputationView | undefined;
@@ -22,7 +22,7 @@ export interface Reads {
   alliances(): Iterable<EventData['alliance_update']>;
 }
 
-export function checkReads(state: State, at: number, reads: Reads): Finding | null {
+export function checkReads(state: State, at: number, reads: AuditedReads): BrokenRule | null {
   return (
     compare('network', networkView(state, at), reads.networkState()) ??
     checkAgents(state, reads) ??
@@ -31,7 +31,7 @@ export function checkReads(state: State, at: number, reads: Reads): Finding | nu
   );
 }
 
-function compare(actor: string, expected: unknown, found: unknown): Finding | null {
+function compare(actor: string, expected: unknown, found: unknown): BrokenRule | null {
   const one = difference(expected, found);
   if (!one) return null;
   return { rule: 'read', actor, expected: one.expected, found: `${one.where} ${one.found}` };
@@ -43,7 +43,7 @@ function networkView(state: State, at: number): NetworkState {
   return { ...others, network_tps: tps, network_id, server_time: instantText(at) };
 }
 
-function checkAgents(state: State, reads: Reads): Finding | null {
+function checkAgents(state: State, reads: AuditedReads): BrokenRule | null {
   let seen = 0;
   for (const view of reads.agents()) {
     const agent = state.byId.get(view.id);
@@ -85,7 +85,7 @@ function reputationView({ scores }: Agent): ReputationView {
   };
 }
 
-function checkBlocks(state: State, reads: Reads): Finding | null {
+function checkBlocks(state: State, reads: AuditedReads): BrokenRule | null {
   let left = state.blocks.size;
   for (const { ordinal, ...view } of reads.blocks()) {
     left -= 1;
@@ -114,7 +114,7 @@ function blockView({ genesis }: State, block: Block): BlockView {
   };
 }
 
-function checkAlliances(state: State, reads: Reads): Finding | null {
+function checkAlliances(state: State, reads: AuditedReads): BrokenRule | null {
   const alliances = [...state.alliances.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const views = [...reads.alliances()];
   return compare('alliances', alliances.map(allianceData), views);

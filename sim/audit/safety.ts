@@ -1,5 +1,5 @@
 /**
- * What must hold whatever the model foretold: seen from events and answers alone, so that a wrong
+ * What must hold whatever the model predicts: seen from events and answers alone, so that a wrong
  * model that agrees with a wrong network is still found out.
  */
 import type {
@@ -11,7 +11,7 @@ import type {
   Outcome,
 } from '../../engine/internal.js';
 import { instantText } from './instant.js';
-import { brief, type Finding } from './violation.js';
+import { type BrokenRule, brief } from './violation.js';
 import { checkEnd, countVote, type WatchedBlock } from './watched.js';
 
 /** One step: a command with what came of it, or only time. */
@@ -37,7 +37,7 @@ export class Safety {
     this.#genesis = genesis;
   }
 
-  watch(step: Step): Finding | null {
+  watch(step: Step): BrokenRule | null {
     for (const event of step.events) {
       const found = this.#number(event, step.at) ?? this.#take(event, step);
       if (found) return found;
@@ -46,10 +46,10 @@ export class Safety {
   }
 
   /** Event numbers have no gap, and their times never go back. */
-  #number({ seq, data }: Event, at: number): Finding | null {
+  #number({ seq, data }: Event, at: number): BrokenRule | null {
     const expected = this.#seq + 1;
     if (seq !== expected) {
-      return finding('event-number', `event ${seq}`, 'an event left out or told twice', {
+      return broken('event-number', `event ${seq}`, 'an event left out or published twice', {
         expected: `event ${expected}`,
       });
     }
@@ -57,13 +57,13 @@ export class Safety {
     const { timestamp } = data;
     if (timestamp < this.#lastInstant || timestamp > instantText(at)) {
       const expected = `a time from ${this.#lastInstant} to ${instantText(at)}`;
-      return finding('event-time', `event ${seq}`, `told for ${timestamp}`, { expected });
+      return broken('event-time', `event ${seq}`, `published for ${timestamp}`, { expected });
     }
     this.#lastInstant = timestamp;
     return null;
   }
 
-  #take(event: Event, step: Step): Finding | null {
+  #take(event: Event, step: Step): BrokenRule | null {
     if (event.type === 'block_proposal') return this.#propose(event.data, step);
     if (event.type === 'block_validation') return this.#vote(event.data, step);
     if (event.type === 'block_status') return this.#end(event.data, step);
@@ -71,69 +71,69 @@ export class Safety {
     return null;
   }
 
-  #propose(data: EventData['block_proposal'], { at, command, outcome }: Step): Finding | null {
+  #propose(data: EventData['block_proposal'], { at, command, outcome }: Step): BrokenRule | null {
     const { block_hash: hash, parent_hash: parent, height, producer } = data;
     if (outcome?.result !== 'accepted' || command?.kind !== 'propose') {
-      return finding('proposal', hash, 'told though nobody proposed it', {
+      return broken('proposal', hash, 'published though nobody proposed it', {
         expected: 'an accepted proposal',
       });
     }
     if (this.#open.has(hash) || this.#ended.has(hash)) {
-      return finding('proposal', hash, 'proposed twice', { expected: 'each block once' });
+      return broken('proposal', hash, 'proposed twice', { expected: 'each block once' });
     }
     if (parent !== this.#head.hash || height !== this.#head.height + 1) return this.#apart(data);
     for (const other of this.#open.values()) {
       if (other.producer !== producer.id) continue;
       const expected = 'one block in voting a producer';
-      return finding('open-blocks', producer.id, 'has two blocks in voting', { expected });
+      return broken('open-blocks', producer.id, 'has two blocks in voting', { expected });
     }
     const { electorate } = outcome.data as AnswerOf['propose'];
     const deadline = at + this.#genesis.voting_period_ms;
     const counted = { approve: 0, reject: 0, voters: new Set<string>(), groups: new Map() };
-    const told = { hash, parent, height, producer: producer.id };
-    this.#open.set(hash, { ...told, electorate, deadline, ...counted });
+    const published = { hash, parent, height, producer: producer.id };
+    this.#open.set(hash, { ...published, electorate, deadline, ...counted });
     if (this.#open.size <= MOST_OPEN) return null;
-    return finding('open-blocks', hash, `block ${this.#open.size} in voting`, {
+    return broken('open-blocks', hash, `block ${this.#open.size} in voting`, {
       expected: `at most ${MOST_OPEN}`,
     });
   }
 
-  #vote(data: EventData['block_validation'], { at, command, outcome }: Step): Finding | null {
+  #vote(data: EventData['block_validation'], { at, command, outcome }: Step): BrokenRule | null {
     const { block_hash: hash, validator, decision } = data;
     if (outcome?.result !== 'accepted' || command?.kind !== 'vote') {
-      const found = `a vote of ${brief(validator.id)} was told that was not accepted`;
-      return finding('vote', hash, found, { expected: 'votes that were accepted, only' });
+      const found = `a vote of ${brief(validator.id)} was published that was not accepted`;
+      return broken('vote', hash, found, { expected: 'votes that were accepted, only' });
     }
     const block = this.#open.get(hash);
     if (!block || at > block.deadline) {
       const end = this.#ended.get(hash) ?? (block ? 'its deadline' : 'no proposal');
       const found = `a vote of ${brief(validator.id)} was counted after ${end}`;
-      return finding('vote-after-end', hash, found, { expected: 'no vote after the end' });
+      return broken('vote-after-end', hash, found, { expected: 'no vote after the end' });
     }
     const { tally } = outcome.data as AnswerOf['vote'];
     const { id: by, personality } = validator;
     return countVote(this.#genesis, block, { by, personality, decision, tally });
   }
 
-  #end(data: EventData['block_status'], step: Step): Finding | null {
+  #end(data: EventData['block_status'], step: Step): BrokenRule | null {
     const { block_hash: hash, status, approve, reject, electorate, timestamp } = data;
     const block = this.#open.get(hash);
     if (!block) {
       const before = this.#ended.get(hash);
       const found = `${status}, after ${before ?? 'no proposal'}`;
-      return finding('end-once', hash, found, { expected: 'one end a block' });
+      return broken('end-once', hash, found, { expected: 'one end a block' });
     }
     const counted = `${block.approve} to ${block.reject} of ${block.electorate}`;
     if (counted !== `${approve} to ${reject} of ${electorate}`) {
       const found = `ended with ${approve} to ${reject} of ${electorate}`;
-      return finding('tally', hash, found, { expected: counted });
+      return broken('tally', hash, found, { expected: counted });
     }
     const isDue = timestamp > instantText(block.deadline);
     const wrong = checkEnd(this.#genesis, block, { status, isDue });
     if (wrong) return wrong;
     if (status === 'finalized') return this.#finalize(block) ?? this.#close(block, status);
     if (status === 'orphaned' && this.#head.height !== block.height && !this.#gaveWay(step)) {
-      return finding('orphan', hash, 'orphaned while no other block of its height is final', {
+      return broken('orphan', hash, 'orphaned while no other block of its height is final', {
         expected: 'a finalized sibling first, or an accepted proposal when all places are taken',
       });
     }
@@ -146,11 +146,11 @@ export class Safety {
     return isTaken && this.#open.size === MOST_OPEN;
   }
 
-  #finalize(block: WatchedBlock): Finding | null {
+  #finalize(block: WatchedBlock): BrokenRule | null {
     const { height, hash, parent } = block;
     if (height <= this.#head.height) {
       const found = `finalized at height ${height}, which has ${brief(this.#head.hash)}`;
-      return finding('one-block-a-height', hash, found, { expected: 'one block a height' });
+      return broken('one-block-a-height', hash, found, { expected: 'one block a height' });
     }
     if (parent !== this.#head.hash || height !== this.#head.height + 1) {
       return this.#apart({ block_hash: hash, parent_hash: parent, height });
@@ -165,32 +165,32 @@ export class Safety {
     return null;
   }
 
-  #apart(data: { block_hash: string; parent_hash: string; height: number }): Finding {
+  #apart(data: { block_hash: string; parent_hash: string; height: number }): BrokenRule {
     const { hash, height } = this.#head;
     const found = `at height ${data.height} on ${brief(data.parent_hash)}`;
     const expected = `height ${height + 1} on the head ${brief(hash)}`;
-    return finding('extends-head', data.block_hash, found, { expected });
+    return broken('extends-head', data.block_hash, found, { expected });
   }
 
-  #measure({ block_height, head_hash }: EventData['network_metrics']): Finding | null {
+  #measure({ block_height, head_hash }: EventData['network_metrics']): BrokenRule | null {
     const { height, hash } = this.#head;
     if (block_height === height && head_hash === hash) return null;
     const found = `height ${block_height}, head ${brief(head_hash)}`;
     const expected = `height ${height}, head ${brief(hash)}`;
-    return finding('height', 'network', found, { expected });
+    return broken('height', 'network', found, { expected });
   }
 
   /** After a step nothing is in voting that is decided, overdue, or beaten by a sibling. */
-  #checkOpen({ at }: Step): Finding | null {
+  #checkOpen({ at }: Step): BrokenRule | null {
     for (const block of this.#open.values()) {
       const { hash, height, deadline } = block;
       if (height <= this.#head.height) {
         const expected = 'orphaned with the end of its sibling';
-        return finding('orphan', hash, 'in voting at a height that is final', { expected });
+        return broken('orphan', hash, 'in voting at a height that is final', { expected });
       }
       if (deadline < at) {
         const found = `in voting after its deadline ${instantText(deadline)}`;
-        return finding('deadline', hash, found, { expected: 'its end' });
+        return broken('deadline', hash, found, { expected: 'its end' });
       }
       const wrong = checkEnd(this.#genesis, block, { status: 'voting', isDue: false });
       if (wrong) return wrong;
@@ -199,9 +199,9 @@ export class Safety {
   }
 }
 
-const finding = (
+const broken = (
   rule: string,
   actor: string,
   found: string,
   { expected }: { expected: string },
-): Finding => ({ rule, actor, expected, found });
+): BrokenRule => ({ rule, actor, expected, found });

@@ -13,13 +13,13 @@ export interface Violation {
   expected: string;
   found: string;
   /** What happened: a command, a look ahead at one, the passing of time, or the end. */
-  during: CommandKind | `foresight of ${CommandKind}` | 'time' | 'end';
+  during: CommandKind | `precheck of ${CommandKind}` | 'time' | 'end';
   /** The block that it concerns; '' where it concerns none. */
   block: string;
 }
 
 /** What a check finds; where it happened is added by who called it. */
-export type Finding = Pick<Violation, 'rule' | 'actor' | 'expected' | 'found'> & {
+export type BrokenRule = Pick<Violation, 'rule' | 'actor' | 'expected' | 'found'> & {
   block?: string;
 };
 

@@ -1,6 +1,6 @@
-/** A block as the safety rules see it: only what was told of it, and the votes seen. */
+/** A block as the safety rules see it: only what was published of it, and the votes seen. */
 import type { Decision, Genesis } from '../../engine/internal.js';
-import { brief, type Finding } from './violation.js';
+import { type BrokenRule, brief } from './violation.js';
 
 export interface WatchedBlock {
   hash: string;
@@ -29,7 +29,11 @@ export interface SeenVote {
 const weights = { equal: [1, 1], reputation: [1, 100], alliance_bonus: [100, 110] } as const;
 
 /** Counts a vote; what is wrong with it, or null. */
-export function countVote(genesis: Genesis, block: WatchedBlock, vote: SeenVote): Finding | null {
+export function countVote(
+  genesis: Genesis,
+  block: WatchedBlock,
+  vote: SeenVote,
+): BrokenRule | null {
   const { by, decision, tally, personality } = vote;
   if (block.voters.has(by)) {
     const found = `a second vote of ${brief(by)} was counted`;
@@ -60,7 +64,7 @@ export function checkEnd(
   genesis: Genesis,
   block: WatchedBlock,
   { status, isDue }: { status: string; isDue: boolean },
-): Finding | null {
+): BrokenRule | null {
   const { approve, reject, electorate } = block;
   if (status === 'orphaned') return null;
   const allowed = endsAllowed(genesis, block, isDue);

@@ -33,12 +33,12 @@ export function actor(number: number): Actor {
   return { publicKey, id: agentId(publicKey), sign: signed };
 }
 
-/** One case: a story that is played on a stage. */
+/** One case: a story that is played on a harness. */
 export interface Case {
   name: string;
   about: string;
   genesis?: Omit<Partial<GenesisOptions>, 'network_id'>;
-  play(stage: Stage): Promise<void>;
+  play(harness: Harness): Promise<void>;
 }
 
 export interface Played {
@@ -56,7 +56,7 @@ function filled(bytes: Uint8Array): { byte: number; bytes: number } | null {
   return { byte, bytes: bytes.length };
 }
 
-export class Stage {
+export class Harness {
   readonly played: Played[] = [];
   readonly network: Network;
   readonly #clock: VirtualClock;
@@ -120,7 +120,7 @@ export class Stage {
     return by;
   }
 
-  async joinMany(count: number, ...rest: Parameters<Stage['join']>): Promise<Actor[]> {
+  async joinMany(count: number, ...rest: Parameters<Harness['join']>): Promise<Actor[]> {
     const all: Actor[] = [];
     for (let index = 0; index < count; index += 1) all.push(await this.join(...rest));
     return all;

@@ -14,7 +14,7 @@ import {
   virtualClock,
 } from '../../engine/internal.js';
 import type { ExpectedEntry, ExpectedLine, InputLine } from './format.js';
-import { type Case, expectedOutcome, type Played, START_MS, Stage } from './harness.js';
+import { type Case, expectedOutcome, Harness, type Played, START_MS } from './harness.js';
 
 export const NETWORK_ID = 'conformance';
 
@@ -53,15 +53,15 @@ async function perform({ genesis = {}, play }: Case, path: string) {
       fatal = error;
     },
   });
-  const stage = new Stage(network, clock);
+  const harness = new Harness(network, clock);
   try {
-    await play(stage);
+    await play(harness);
   } finally {
     await network.close();
     await verifier.close();
   }
   if (fatal) throw fatal;
-  return { played: stage.played, genesis: network.genesis };
+  return { played: harness.played, genesis: network.genesis };
 }
 
 /** What each entry did, recomputed from the log. */

@@ -23,7 +23,7 @@ export interface Counts {
 }
 
 /** What the end of a run reads of the network. */
-export interface Reads extends Pick<Views, 'agent' | 'agents' | 'block' | 'reputation'> {
+export interface RunReads extends Pick<Views, 'agent' | 'agents' | 'block' | 'reputation'> {
   record(table: 'blocks', hash: string): { context: { electors: number } } | undefined;
 }
 

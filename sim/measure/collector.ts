@@ -9,14 +9,14 @@ import type { Observer, RefusedWhy, Traffic } from '../world/observer.js';
 import { Activity } from './collect/activity.js';
 import { Agreement } from './collect/agreement.js';
 import { Alliances } from './collect/alliances.js';
-import { Blocks, cast, type OpenBlock } from './collect/blocks.js';
+import { Blocks, countVote, type MeasuredBlock } from './collect/blocks.js';
 import { Memes } from './collect/memes.js';
 import { Outcomes } from './collect/outcomes.js';
 import { type MeasuredAgent, NOBODY, Population } from './collect/population.js';
-import { ToldReputation } from './collect/reputation.js';
+import { PublishedReputation } from './collect/reputation.js';
 import { Series } from './collect/series.js';
 import { Waits } from './collect/waits.js';
-import type { Counts, Reads } from './collected.js';
+import type { Counts, RunReads } from './collected.js';
 import type { Row } from './dictionary.js';
 import { type Finished, finish } from './finish.js';
 
@@ -40,7 +40,7 @@ export class Collector implements Observer {
   readonly #activity: Activity;
   readonly #agreement: Agreement;
   readonly #memes: Memes;
-  readonly #reputation: ToldReputation;
+  readonly #reputation: PublishedReputation;
   readonly #outcomes = new Outcomes();
   readonly #alliances = new Alliances();
   readonly #waits: Waits;
@@ -49,7 +49,7 @@ export class Collector implements Observer {
   #at: number;
   readonly #traffic: Record<Traffic, number> = { sent: 0, lost: 0, duplicated: 0 };
   /** The block that was voted on last: the next vote is mostly on the same one. */
-  #voted: OpenBlock | undefined;
+  #voted: MeasuredBlock | undefined;
 
   /**
    * @param agents all agents of the scenario, in the order of their ordinals, from 0.
@@ -71,7 +71,7 @@ export class Collector implements Observer {
     this.#activity = new Activity(this.#population);
     this.#agreement = new Agreement(groups.length);
     this.#memes = new Memes(groups.length);
-    this.#reputation = new ToldReputation(this.#population);
+    this.#reputation = new PublishedReputation(this.#population);
     this.#waits = new Waits(agents);
     this.#series = new Series(startMs, scenario.measure.every_ms, this.#curves(groups));
   }
@@ -92,7 +92,7 @@ export class Collector implements Observer {
     else if (event.type === 'agent_status') this.#reputation.meet(event.data.agent_id);
     else if (event.type === 'alliance_update') this.#alliances.update(event.data, at);
     else if (event.type === 'reputation_update') {
-      this.#reputation.tell(event.data.agent_id, event.data.new_score);
+      this.#reputation.publish(event.data.agent_id, event.data.new_score);
     }
   }
 
@@ -120,7 +120,7 @@ export class Collector implements Observer {
    * @param reads `network.read`, after everything is durable.
    * @param nowMs when the run ended, milliseconds since 1970; the last event may have come later.
    */
-  finish(reads: Reads, nowMs: number): Finished {
+  finish(reads: RunReads, nowMs: number): Finished {
     const endMs = Math.max(nowMs, this.#at);
     this.#series.finish(endMs);
     return finish(reads, {
@@ -177,7 +177,7 @@ export class Collector implements Observer {
     const block = this.#voted;
     if (!block) return;
     const group = this.#population.groupOf(agent);
-    cast(block, group, decision);
+    countVote(block, group, decision);
     const note = block.notes.get(agent);
     if (note) this.#memes.add(group, decision, note);
     block.notes.delete(agent);
@@ -187,7 +187,7 @@ export class Collector implements Observer {
   }
 
   #voteRow(
-    { figure }: OpenBlock,
+    { figure }: MeasuredBlock,
     voter: { agent: number; group: number; personality: string },
     decision: Decision,
     at: number,
@@ -202,7 +202,7 @@ export class Collector implements Observer {
       decision,
       voted_ms: at - this.#startMs,
       after_ms: at - figure.proposedAt,
-      memes_heard: note?.memesHeard.length ?? null,
+      memes_heard: note?.receivedMemes.length ?? null,
       meme_references: note?.memeReferences.length ?? null,
       without_memes: note?.withoutMemes ?? null,
     };

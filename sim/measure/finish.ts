@@ -1,6 +1,6 @@
 /** The end of a run: its measures, and the rows of its tables, out of what was collected. */
 import type { BlockFigure } from './collect/blocks.js';
-import type { Collected, Reads } from './collected.js';
+import type { Collected, RunReads } from './collected.js';
 import type { Measures, Row, TableName } from './dictionary.js';
 import { agentRows, blockRows, groupRows } from './rows.js';
 import { gini, Mean, share } from './statistics.js';
@@ -13,7 +13,7 @@ export interface Finished {
   tables: TableRows;
 }
 
-export function finish(reads: Reads, collected: Collected): Finished {
+export function finish(reads: RunReads, collected: Collected): Finished {
   return {
     measures: measuresOf(reads, collected),
     tables: {
@@ -25,7 +25,7 @@ export function finish(reads: Reads, collected: Collected): Finished {
   };
 }
 
-function measuresOf(reads: Reads, collected: Collected): Measures {
+function measuresOf(reads: RunReads, collected: Collected): Measures {
   const { counts, closed, activity, agreement, memes, traffic } = collected;
   const { proposed, finalized, rejected, expired, orphaned, votes, transactions } = counts;
   const seconds = (collected.endMs - collected.startMs) / 1000;
@@ -62,7 +62,7 @@ function measuresOf(reads: Reads, collected: Collected): Measures {
   };
 }
 
-function turnout(reads: Reads, blocks: readonly BlockFigure[]) {
+function turnout(reads: RunReads, blocks: readonly BlockFigure[]) {
   const votes = new Mean();
   const participation = new Mean();
   for (const block of blocks) {
@@ -75,7 +75,7 @@ function turnout(reads: Reads, blocks: readonly BlockFigure[]) {
 }
 
 /** Of all agents of the network, those of others too. */
-function reputations(reads: Reads) {
+function reputations(reads: RunReads) {
   const scores = [...reads.agents()].map(({ reputation_score }) => reputation_score);
   const mean = new Mean();
   for (const score of scores) mean.add(score);

@@ -3,7 +3,7 @@
 export type { ContentNote, DecisionNote } from '../agents/port/notes.js';
 export type { Observer, Traffic } from '../world/observer.js';
 export type { MeasuredAgent } from './collect/population.js';
-export type { Counts, Reads } from './collected.js';
+export type { Counts, RunReads } from './collected.js';
 export { Collector } from './collector.js';
 export * from './dictionary.js';
 export type { Finished, TableRows } from './finish.js';

@@ -1,16 +1,16 @@
 /** The rows of blocks.csv, agents.csv and groups.csv, in the dictionary's words. */
 import type { BlockFigure } from './collect/blocks.js';
 import { NOBODY } from './collect/population.js';
-import type { Collected, Reads } from './collected.js';
+import type { Collected, RunReads } from './collected.js';
 import type { Row } from './dictionary.js';
 import { Mean, share } from './statistics.js';
 
-export function* blockRows(reads: Reads, collected: Collected): Iterable<Row<'blocks.csv'>> {
+export function* blockRows(reads: RunReads, collected: Collected): Iterable<Row<'blocks.csv'>> {
   for (const figure of collected.blocks) yield blockRow(reads, collected, figure);
 }
 
 function blockRow(
-  reads: Reads,
+  reads: RunReads,
   { population, startMs }: Collected,
   figure: BlockFigure,
 ): Row<'blocks.csv'> {
@@ -42,7 +42,7 @@ function blockRow(
   };
 }
 
-export function* agentRows(reads: Reads, collected: Collected): Iterable<Row<'agents.csv'>> {
+export function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<'agents.csv'>> {
   const { population, activity, alliances } = collected;
   const memberships = alliances.memberships();
   for (const {
@@ -77,7 +77,7 @@ export function* agentRows(reads: Reads, collected: Collected): Iterable<Row<'ag
   }
 }
 
-export function* groupRows(reads: Reads, collected: Collected): Iterable<Row<'groups.csv'>> {
+export function* groupRows(reads: RunReads, collected: Collected): Iterable<Row<'groups.csv'>> {
   const { population, activity, agreement, memes, counts } = collected;
   const sizes = population.sizes();
   const votes = activity.byGroup('votes');
@@ -101,7 +101,7 @@ export function* groupRows(reads: Reads, collected: Collected): Iterable<Row<'gr
 }
 
 /** Of the agents that registered. */
-function reputationsByGroup(reads: Reads, { population }: Collected): Mean[] {
+function reputationsByGroup(reads: RunReads, { population }: Collected): Mean[] {
   const means = population.groups.map(() => new Mean());
   for (const { ordinal, id } of population.agents) {
     const score = reads.reputation(id)?.overall_score;

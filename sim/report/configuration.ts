@@ -33,9 +33,9 @@ function yaml(value: unknown): string {
 
 /** What a file must say for the defaults to fill in the rest. */
 function departures({ agents, faults, sweep, ...rest }: Scenario): Tree {
-  const usual = Value.Default(Scenario, {}) as Tree;
+  const defaults = Value.Default(Scenario, {}) as Tree;
   return {
-    ...differing(rest, usual),
+    ...differing(rest, defaults),
     agents: agents.map(ownOfGroup),
     ...(faults.length > 0 ? { faults: faults.map((fault) => ownOfKind(fault, Fault)) } : {}),
     ...(sweep === undefined ? {} : { sweep }),
@@ -53,18 +53,18 @@ function ownOfGroup({ strategy, ...rest }: Group): Tree {
 function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): Tree {
   const { kind, ...rest } = element;
   const schema = anyOf.find((one) => Value.Check(kindOf(one), kind));
-  const usual = schema ? (Value.Default(schema, {}) as Tree) : {};
-  return { kind, ...differing(rest, usual) };
+  const defaults = schema ? (Value.Default(schema, {}) as Tree) : {};
+  return { kind, ...differing(rest, defaults) };
 }
 
 const kindOf = (schema: TSchema) => (schema as { properties?: { kind: TSchema } }).properties!.kind;
 
 /** Members whose value is another; sections are gone through, lists compared as a whole. */
-function differing(value: object, usual: Tree): Tree {
+function differing(value: object, defaults: Tree): Tree {
   const pairs = Object.entries(value)
-    .filter(([name, inner]) => !isDeepStrictEqual(inner, usual[name]))
+    .filter(([name, inner]) => !isDeepStrictEqual(inner, defaults[name]))
     .map(([name, inner]) => {
-      const standard = usual[name];
+      const standard = defaults[name];
       return [name, isTree(inner) && isTree(standard) ? differing(inner, standard) : inner];
     });
   return Object.fromEntries(pairs) as Tree;

@@ -75,7 +75,7 @@ export async function assemble<W extends World, O extends Observer>(
 function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): void {
   if (seq === 0) return;
   const streams = new Streams(`${seed}/${seq}`);
-  for (const agent of agents) agent.chance = (purpose) => streams.of(agent.ordinal, purpose);
+  for (const agent of agents) agent.rng = (purpose) => streams.of(agent.ordinal, purpose);
 }
 
 function measured(agents: readonly ScriptedAgent[]): MeasuredAgent[] {

@@ -23,7 +23,7 @@ export class Ending {
   /** When the last fault is over. */
   readonly #healedAt: number;
   readonly #patienceMs: number;
-  #told = 0;
+  #reported = 0;
   #stalled = false;
 
   constructor(scenario: Scenario, collector: Collector, faults: Faults, startMs: number) {
@@ -59,15 +59,15 @@ export class Ending {
     return quietMs > periods ? 'no_progress' : 'pass';
   }
 
-  /** Tells how far the run is, when more blocks have closed. */
-  tell(
+  /** Reports how far the run is, when more blocks have closed. */
+  report(
     now: number,
     position: { seq: number; digest: string },
     onProgress: (progress: Progress) => void,
   ): void {
     const { closed, counts } = this.#collector;
-    if (closed === this.#told) return;
-    this.#told = closed;
+    if (closed === this.#reported) return;
+    this.#reported = closed;
     const { seq, digest } = position;
     const done = Math.min(1, this.#done(now));
     onProgress({ done, closed, votes: counts.votes, virtualMs: now - this.#startMs, seq, digest });

@@ -216,7 +216,7 @@ async function runToEnd(network: Network, hooks: SimHooks, world: LocalWorld, en
     }
     const goes = await world.step();
     if (!goes || ending.stalled(world.now)) break;
-    if (hooks.onProgress) ending.tell(world.now, network.read.position, hooks.onProgress);
+    if (hooks.onProgress) ending.report(world.now, network.read.position, hooks.onProgress);
   }
 }
 

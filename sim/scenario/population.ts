@@ -61,10 +61,10 @@ function inhabitant(
 
 const permille = (share: number) => Math.round(share * 1000);
 
-function withTraits(usual: Personality, traits: Traits = {}): Personality {
+function withTraits(own: Personality, traits: Traits = {}): Personality {
   const { care, memes, remarks, invites, accepts, abstains, think_ms, ...opinions } = traits;
   return {
-    ...usual,
+    ...own,
     ...opinions,
     ...(care === undefined ? {} : { carePermille: permille(care) }),
     ...(memes === undefined ? {} : { memePermille: permille(memes) }),

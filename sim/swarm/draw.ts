@@ -18,25 +18,25 @@ export interface Drawn {
 
 export function draw(number: number): Drawn {
   const streams = new Streams(`swarm/${number}`);
-  const chance = (part: string): Stream => streams.of('world', part);
+  const rng = (part: string): Stream => streams.of('world', part);
   // Half of them are calm: there, a network that makes no progress has failed.
-  const calm = chance('temper').chance(500);
-  const groups = drawGroups(chance('agents'), calm);
-  const period = chance('period').pick([500, 1_000, 3_000, 10_000]) * (calm ? 4 : 1);
+  const calm = rng('temper').chance(500);
+  const groups = drawGroups(rng('agents'), calm);
+  const period = rng('period').pick([500, 1_000, 3_000, 10_000]) * (calm ? 4 : 1);
   const raw: Raw = {
     title: `swarm ${number}`,
     seed: `${number}`,
-    signatures: chance('signatures').pick(['verified', 'verified', 'unverified', 'none']),
-    limits: chance('limits').pick(['off', 'off', 'spec']),
+    signatures: rng('signatures').pick(['verified', 'verified', 'unverified', 'none']),
+    limits: rng('limits').pick(['off', 'off', 'spec']),
     agents: groups,
-    producers: drawProducing(chance('producers'), calm),
-    social: drawSocial(chance('social')),
-    topology: drawTopology(chance('topology')),
-    links: drawLinks(chance('links'), calm),
-    consensus: drawConsensus(chance('consensus'), groups, period, calm),
-    length: { ...drawEnd(chance('length'), calm), virtual_ms: 80 * period },
-    patience_periods: between(chance('patience'), 10, calm ? 40 : 20),
-    faults: drawFaults(chance('faults'), groups, period, calm),
+    producers: drawProducing(rng('producers'), calm),
+    social: drawSocial(rng('social')),
+    topology: drawTopology(rng('topology')),
+    links: drawLinks(rng('links'), calm),
+    consensus: drawConsensus(rng('consensus'), groups, period, calm),
+    length: { ...drawEnd(rng('length'), calm), virtual_ms: 80 * period },
+    patience_periods: between(rng('patience'), 10, calm ? 40 : 20),
+    faults: drawFaults(rng('faults'), groups, period, calm),
   };
   try {
     return { raw, scenario: completeScenario(raw) };
@@ -48,72 +48,72 @@ export function draw(number: number): Drawn {
 }
 
 /** Blocks that expire under a fault must not end a run of which progress is expected. */
-function drawEnd(chance: Stream, calm: boolean): Raw {
-  const blocks = between(chance, 3, 12);
+function drawEnd(rng: Stream, calm: boolean): Raw {
+  const blocks = between(rng, 3, 12);
   return calm ? { until: { measure: 'finalized', reaches: blocks } } : { blocks };
 }
 
-function drawProducing(chance: Stream, calm: boolean): Raw {
-  const least = between(chance, calm ? 1 : 0, 3);
+function drawProducing(rng: Stream, calm: boolean): Raw {
+  const least = between(rng, calm ? 1 : 0, 3);
   return {
-    schedule: chance.pick(['open', 'round_robin', 'random']),
-    block_interval_ms: calm ? between(chance, 500, 2_000) : between(chance, 100, 6_000),
-    transactions: { least, most: least + between(chance, 0, 4) },
-    senders: chance.pick(['own', 'neighbours']),
-    memes: share(chance),
-    insist: chance.chance(300),
+    schedule: rng.pick(['open', 'round_robin', 'random']),
+    block_interval_ms: calm ? between(rng, 500, 2_000) : between(rng, 100, 6_000),
+    transactions: { least, most: least + between(rng, 0, 4) },
+    senders: rng.pick(['own', 'neighbours']),
+    memes: share(rng),
+    insist: rng.chance(300),
   };
 }
 
-function drawSocial(chance: Stream): Raw {
-  const rate = () => ({ rate: chance.pick([0, 0.5, 1, 3]) });
+function drawSocial(rng: Stream): Raw {
+  const rate = () => ({ rate: rng.pick([0, 0.5, 1, 3]) });
   return {
     memes: rate(),
     discussion: rate(),
     alliances: {
       ...rate(),
-      duration_ms: between(chance, 60_000, 200_000),
-      most: between(chance, 1, 5),
-      invited: between(chance, 1, 8),
+      duration_ms: between(rng, 60_000, 200_000),
+      most: between(rng, 1, 5),
+      invited: between(rng, 1, 8),
     },
     breaks: rate(),
-    occasion_ms: between(chance, 1_000, 30_000),
+    occasion_ms: between(rng, 1_000, 30_000),
   };
 }
 
-function drawTopology(chance: Stream): Raw {
+function drawTopology(rng: Stream): Raw {
   return {
-    kind: chance.pick(['complete', 'ring', 'small_world', 'scale_free', 'groups']),
-    degree: 2 * between(chance, 1, 6),
-    rewired: share(chance),
+    kind: rng.pick(['complete', 'ring', 'small_world', 'scale_free', 'groups']),
+    degree: 2 * between(rng, 1, 6),
+    rewired: share(rng),
   };
 }
 
-function drawLinks(chance: Stream, calm: boolean): Raw {
+function drawLinks(rng: Stream, calm: boolean): Raw {
   const most = calm ? 100 : 1_000;
   return {
     latency: {
-      distribution: chance.pick(['constant', 'uniform', 'normal', 'exponential']),
-      mean_ms: between(chance, 1, most),
-      spread_ms: between(chance, 0, most),
+      distribution: rng.pick(['constant', 'uniform', 'normal', 'exponential']),
+      mean_ms: between(rng, 1, most),
+      spread_ms: between(rng, 0, most),
     },
-    loss: sometimes(chance, 500, () => between(chance, 0, calm ? 30 : 400) / 1_000) ?? 0,
-    duplication: sometimes(chance, 500, () => share(chance)) ?? 0,
+    loss: sometimes(rng, 500, () => between(rng, 0, calm ? 30 : 400) / 1_000) ?? 0,
+    duplication: sometimes(rng, 500, () => share(rng)) ?? 0,
   };
 }
 
-function drawConsensus(chance: Stream, groups: readonly Raw[], period: number, calm: boolean): Raw {
+function drawConsensus(rng: Stream, groups: readonly Raw[], period: number, calm: boolean): Raw {
   // Every group votes.
   const validators = groups.reduce((sum, { count }) => sum + (count as number), 0);
   return {
-    policy: chance.pick(policies),
-    weights: chance.pick(weightings),
+    policy: rng.pick(policies),
+    weights: rng.pick(weightings),
     voting_period_ms: period,
-    min_validators: calm || chance.chance(700) ? 1 : between(chance, 1, validators),
-    dormant_after: chance.pick([0, 0, 0, 1, 2, 5]),
-    participation: calm ? chance.int(60) / 100 : share(chance),
-    consistency: chance.pick(['conformity', 'off']),
-    dormant_share: chance.pick([0, 0.3333, 0.3333, 0.5, 1]),
-    leak_periods: chance.pick([0, 1, 3, 20]),
+    min_validators: calm || rng.chance(700) ? 1 : between(rng, 1, validators),
+    dormant_after: rng.pick([0, 0, 0, 1, 2, 5]),
+    participation: calm ? rng.int(60) / 100 : share(rng),
+    consistency: rng.pick(['conformity', 'off']),
+    dormant_share: rng.pick([0, 0.3333, 0.3333, 0.5, 1]),
+    leak_periods: rng.pick([0, 1, 3, 20]),
   };
 }

@@ -113,7 +113,7 @@ class Judgement {
     return this.#found.length > 0;
   }
 
-  /** That of the lowest number: which of two ends first is chance. */
+  /** That of the lowest number: which of two ends first is rng. */
   first(): Found | null {
     return this.#found.sort((a, b) => a.task.number - b.task.number)[0] ?? null;
   }

@@ -5,12 +5,12 @@ import type { Stream } from '../rng.js';
 export type Raw = Record<string, unknown>;
 
 /** A whole number, both ends included. */
-export const between = (chance: Stream, least: number, most: number): number =>
-  least + chance.int(most - least + 1);
+export const between = (rng: Stream, least: number, most: number): number =>
+  least + rng.int(most - least + 1);
 
 /** From 0 to 1 in hundredths, as somebody would write it. */
-export const share = (chance: Stream): number => chance.int(101) / 100;
+export const share = (rng: Stream): number => rng.int(101) / 100;
 
 /** What `make` gives in so many of 1,000 cases; else undefined. */
-export const sometimes = <T>(chance: Stream, permille: number, make: () => T): T | undefined =>
-  chance.chance(permille) ? make() : undefined;
+export const sometimes = <T>(rng: Stream, permille: number, make: () => T): T | undefined =>
+  rng.chance(permille) ? make() : undefined;

@@ -21,10 +21,10 @@ export function hypercube(
 ): (index: number) => FactorValue[] {
   const streams = new Streams(seed);
   const columns = factors.map((factor) => {
-    const chance = streams.of('world', `lhs/${factor.path}`);
-    const strata = shuffled(samples, chance);
+    const rng = streams.of('world', `lhs/${factor.path}`);
+    const strata = shuffled(samples, rng);
     // Choices come equally often from the middles of the strata, and not from places by chance.
-    const within = () => (isEven(factor, samples) ? 0.5 : unit(chance));
+    const within = () => (isEven(factor, samples) ? 0.5 : unit(rng));
     const places = Float64Array.from(strata, (stratum) => (stratum + within()) / samples);
     return { factor, places };
   });
@@ -36,7 +36,7 @@ function isEven({ values, from = 0, to = 0, whole = false }: Factor, samples: nu
 }
 
 /** From 0 to below 1. */
-const unit = (chance: Stream): number => chance.int(2 ** 32) / 2 ** 32;
+const unit = (rng: Stream): number => rng.int(2 ** 32) / 2 ** 32;
 
 /** `place` runs from 0 to below 1 over the factor's range, or over its values in their order. */
 function valueAt({ values, from = 0, to = 0, whole }: Factor, place: number): FactorValue {

@@ -5,7 +5,7 @@
  */
 import type { CommandKind, Event, EventData } from '../../engine/internal.js';
 import { soundness } from '../agents/port/content.js';
-import type { Answer, Door } from './gateway/gateway.js';
+import type { Answer, Gateway } from './gateway/gateway.js';
 import type { SocietyOptions } from './society/options.js';
 import { type Sent, Society } from './society/society.js';
 
@@ -13,13 +13,13 @@ import { type Sent, Society } from './society/society.js';
 const LONGEST_PAUSE_MS = 250;
 
 export interface LiveWorldOptions extends SocietyOptions {
-  door: Door;
+  gateway: Gateway;
   speed: number;
 }
 
 export class LiveWorld extends Society {
   readonly #options: LiveWorldOptions;
-  readonly #door: Door;
+  readonly #gateway: Gateway;
   readonly #underway = new Set<Promise<void>>();
   #failure: { error: unknown } | null = null;
   #over = false;
@@ -30,7 +30,7 @@ export class LiveWorld extends Society {
   constructor(options: LiveWorldOptions) {
     super(options);
     this.#options = options;
-    this.#door = options.door;
+    this.#gateway = options.gateway;
   }
 
   /** How many agents the network knows. */
@@ -57,7 +57,7 @@ export class LiveWorld extends Society {
   }
 
   protected override networkTime(): number {
-    return this.#door.now();
+    return this.#gateway.now();
   }
 
   /** The world's time at an instant of the network's. */
@@ -67,7 +67,7 @@ export class LiveWorld extends Society {
 
   /** Whatever is due by now, in short windows: what is sent goes out in its turn, late or not. */
   #turn(): void {
-    const now = this.#worldTime(this.#door.now());
+    const now = this.#worldTime(this.#gateway.now());
     const { windowMs } = this.#options.links;
     for (let due = this.nextDue(); due <= now; due = this.nextDue()) {
       const end = Math.min(due + windowMs, now + 1);
@@ -79,7 +79,7 @@ export class LiveWorld extends Society {
 
   #pause(): Promise<void> {
     this.#pausedUntil = this.nextDue();
-    const left = this.#pausedUntil - this.#worldTime(this.#door.now());
+    const left = this.#pausedUntil - this.#worldTime(this.#gateway.now());
     const wallMs = Math.ceil(Math.max(0, left) / this.#options.speed);
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, Math.min(wallMs, LONGEST_PAUSE_MS));
@@ -96,7 +96,7 @@ export class LiveWorld extends Society {
   }
 
   #deliver({ from, request }: Sent): void {
-    const answered = this.#door
+    const answered = this.#gateway
       .submit(from, request)
       .then((answer) => this.#take(from, request.kind, answer))
       .catch((error) => this.#fail(error))
@@ -130,7 +130,7 @@ export class LiveWorld extends Society {
 
   /** Until the network ends, or the first event after the world has. */
   async #listen(): Promise<void> {
-    for await (const event of this.#door.events()) {
+    for await (const event of this.#gateway.events()) {
       if (this.#over) return;
       if (event.type === 'block_proposal') await this.#judge(event.data);
       this.#hear(event);
@@ -138,16 +138,16 @@ export class LiveWorld extends Society {
   }
 
   #hear(event: Event): void {
-    this.now = Math.max(this.now, this.#worldTime(this.#door.now()));
-    this.tell(event, this.#worldTime(Date.parse(event.data.timestamp)));
+    this.now = Math.max(this.now, this.#worldTime(this.#gateway.now()));
+    this.publish(event, this.#worldTime(Date.parse(event.data.timestamp)));
     if (this.nextDue() < this.#pausedUntil) this.#endPause();
   }
 
   /** Of a stranger's block nobody has noted what is in it: it is read. */
   async #judge({ block_hash: block, producer, meme_content }: EventData['block_proposal']) {
     if (this.knowledge.ordinalOf(producer.id) >= 0) return;
-    const transactions = (await this.#door.transactionsOf(block)) ?? [];
+    const transactions = (await this.#gateway.transactionsOf(block)) ?? [];
     const hasMeme = Object.keys(meme_content).length > 0;
-    this.knowledge.publish({ block, soundness: soundness(transactions), hasMeme, senders: [] });
+    this.knowledge.noteContent({ block, soundness: soundness(transactions), hasMeme, senders: [] });
   }
 }

@@ -1,13 +1,13 @@
 /** Faults on the way to the network: what is tampered with is refused, and the rest goes on. */
 import { join } from 'node:path';
 import { createVerifier, Network, type SignedRequest, virtualClock } from 'folkmoot';
-import { type SimOptions, type SimResult, simulate, usualScenario } from 'folkmoot/sim';
+import { defaultScenario, type SimOptions, type SimResult, simulate } from 'folkmoot/sim';
 import { type FaultHooks, simulateWithFaults } from 'folkmoot/testing';
 import { beforeAll, expect, test } from 'vitest';
 import { START_MS, temporaryFolder } from '../support/fixture.js';
 import { type Line, logLines, replayHere } from '../support/runs.js';
 
-const scenario = usualScenario(40, { seed: '7', length: { blocks: 4 } });
+const scenario = defaultScenario(40, { seed: '7', length: { blocks: 4 } });
 const options: SimOptions = { verifier: 'inline' };
 
 let untouched: SimResult;

@@ -1,7 +1,7 @@
 /** The simulator: scripted agents in virtual time, without signatures, and starting up. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { simulate, usualScenario } from '../../../sim/index.js';
+import { defaultScenario, simulate } from '../../../sim/index.js';
 import { defineCase, type Round } from '../../case.js';
 import type { Row } from '../../result.js';
 import { folkmootArguments } from '../../servers/cli.js';
@@ -32,7 +32,7 @@ async function run(asked: Configuration, { r }: Round): Promise<Row[]> {
 /** Nine of ten agents vote, with complete social life on a small world. */
 function population(agents: number, blocks: number) {
   const validators = Math.floor((agents * 9) / 10);
-  return usualScenario(agents, {
+  return defaultScenario(agents, {
     agents: [
       { group: 'validators', count: validators, producers: Math.ceil(agents / 50) },
       { group: 'others', count: agents - validators, capabilities: ['producer'] },

@@ -23,15 +23,15 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
   const head = world.head(agent.ordinal);
   const insists = making.insists ?? world.scenario.producers.insist;
   if (insists ? head.own : head.contested) return;
-  const chance = agent.chance('blocks');
+  const rng = agent.rng('blocks');
   const { transactions: range, memes } = world.scenario.producers;
-  const count = making.transactions ?? range.least + chance.int(range.most - range.least + 1);
+  const count = making.transactions ?? range.least + rng.int(range.most - range.least + 1);
   const signed = Array.from({ length: count }, (_, index) =>
-    transaction(agent, world, making, index, chance),
+    transaction(agent, world, making, index, rng),
   );
   const transactions = signed.map(({ made }) => made);
-  const hasMeme = chance.chance(memes * 1000);
-  const meme = { type: 'text', content: memeText(head.hash, 'approve', chance), tags: ['pro'] };
+  const hasMeme = rng.chance(memes * 1000);
+  const meme = { type: 'text', content: memeText(head.hash, 'approve', rng), tags: ['pro'] };
   const last = transactions.at(-1);
   const additions = last ? { [`ledger/${agent.ordinal}`]: last.hash } : {};
   const timestamp = world.stamp(agent.ordinal);
@@ -43,7 +43,7 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
   };
   const block = blockHash({ ...fields, timestamp }, agent.by.publicKey, world.networkId);
   const senders = signed.map(({ sender }) => sender);
-  world.publish({ block, soundness: soundness(transactions), hasMeme, senders });
+  world.noteContent({ block, soundness: soundness(transactions), hasMeme, senders });
   world.send(agent.ordinal, composeProposal(agent.by, timestamp, fields));
 }
 
@@ -52,13 +52,13 @@ function transaction(
   world: World,
   { carePermille, leaveOut }: Making,
   index: number,
-  chance: Stream,
+  rng: Stream,
 ) {
-  const sender = senderOf(agent, world, leaveOut, chance);
-  const sound = chance.chance(carePermille ?? agent.personality.carePermille);
+  const sender = senderOf(agent, world, leaveOut, rng);
+  const sound = rng.chance(carePermille ?? agent.personality.carePermille);
   // Unique for the sender: who produces, when, and which of the block's.
   const nonce = (world.now - world.startMs) * 1000 + index;
-  const data = transactionData(agent.ordinal, nonce, sound, chance);
+  const data = transactionData(agent.ordinal, nonce, sound, rng);
   const own = sender === agent.ordinal;
   const by = own ? agent.by : world.signatoryOf(sender);
   return { sender, made: composeTransaction(by, world.networkId, data, !own) };
@@ -69,12 +69,12 @@ function senderOf(
   agent: ScriptedAgent,
   world: World,
   leaveOut: string | undefined,
-  chance: Stream,
+  rng: Stream,
 ): number {
   const neighbours = world.neighbours(agent.ordinal);
   if (world.scenario.producers.senders === 'own' || neighbours.length === 0) return agent.ordinal;
   for (let tries = 0; tries < neighbours.length; tries += 1) {
-    const sender = chance.pick(neighbours);
+    const sender = rng.pick(neighbours);
     if (world.groupOf(sender) !== leaveOut) return sender;
   }
   return agent.ordinal;

@@ -14,10 +14,10 @@ const LEAVE_PERMILLE = 150;
 
 /** A rate of the scenario on one of 1,000 occasions. */
 export function happens(agent: ScriptedAgent, purpose: string, permille: number, rate: number) {
-  return agent.chance(purpose).chance(permille * rate);
+  return agent.rng(purpose).chance(permille * rate);
 }
 
-export function mingle(agent: ScriptedAgent, world: World): void {
+export function socialize(agent: ScriptedAgent, world: World): void {
   const { breaks } = world.scenario.social;
   const tired = happens(agent, 'life', BREAK_PERMILLE, breaks.rate);
   if (agent.onBreak) comeBack(agent, world);
@@ -26,13 +26,13 @@ export function mingle(agent: ScriptedAgent, world: World): void {
 }
 
 function ally(agent: ScriptedAgent, world: World): void {
-  const chance = agent.chance('life');
+  const rng = agent.rng('life');
   const { most, rate } = world.scenario.social.alliances;
   if (rate === 0) return;
   const own = world.alliancesOf(agent.ordinal);
-  if (own.length > 0 && chance.chance(LEAVE_PERMILLE)) {
-    leave(agent, world, chance.pick(own));
-  } else if (own.length < most && chance.chance(agent.personality.invitePermille * rate)) {
+  if (own.length > 0 && rng.chance(LEAVE_PERMILLE)) {
+    leave(agent, world, rng.pick(own));
+  } else if (own.length < most && rng.chance(agent.personality.invitePermille * rate)) {
     invite(agent, world, drawn(agent, world));
   }
 }
@@ -40,18 +40,18 @@ function ally(agent: ScriptedAgent, world: World): void {
 export function goAway(agent: ScriptedAgent, world: World): void {
   if (agent.onBreak) return;
   agent.onBreak = true;
-  const status = agent.chance('life').chance(500) ? 'inactive' : 'maintenance';
-  say(agent, world, { status, reason: 'a break', expected_duration: 'PT1M' });
+  const status = agent.rng('life').chance(500) ? 'inactive' : 'maintenance';
+  sendStatus(agent, world, { status, reason: 'a break', expected_duration: 'PT1M' });
 }
 
 export function comeBack(agent: ScriptedAgent, world: World): void {
   if (!agent.onBreak) return;
   agent.onBreak = false;
-  say(agent, world, { status: 'active', reason: 'back again' });
+  sendStatus(agent, world, { status: 'active', reason: 'back again' });
 }
 
 /** Tells the network its status. */
-export function say(
+export function sendStatus(
   agent: ScriptedAgent,
   world: World,
   fields: Parameters<typeof composeStatus>[3],
@@ -62,11 +62,11 @@ export function say(
 
 /** Some neighbours, by chance. */
 function drawn(agent: ScriptedAgent, world: World): number[] {
-  const chance = agent.chance('life');
+  const rng = agent.rng('life');
   const neighbours = world.neighbours(agent.ordinal);
   const { invited } = world.scenario.social.alliances;
-  const count = Math.min(neighbours.length, 1 + chance.int(invited));
-  return Array.from({ length: count }, () => chance.pick(neighbours));
+  const count = Math.min(neighbours.length, 1 + rng.int(invited));
+  return Array.from({ length: count }, () => rng.pick(neighbours));
 }
 
 /** Founds an alliance with others; does nothing without any. */

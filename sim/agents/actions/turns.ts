@@ -26,13 +26,13 @@ export function nextTurnAt(agent: ScriptedAgent, world: World): number {
   const { schedule, block_interval_ms } = world.scenario.producers;
   if (schedule !== 'open') return slotAt(agent, world, world.now + 1);
   const wait = RETRY_INTERVALS * block_interval_ms;
-  return world.now + wait + agent.chance('turns').int(wait);
+  return world.now + wait + agent.rng('turns').int(wait);
 }
 
 /** Open schedule: how long a producer waits after a block, longer where there are more of them. */
 export function openWaitMs(agent: ScriptedAgent, world: World): number {
   const { block_interval_ms } = world.scenario.producers;
-  return 1 + agent.chance('turns').int(world.producers.length * block_interval_ms);
+  return 1 + agent.rng('turns').int(world.producers.length * block_interval_ms);
 }
 
 /** The start of the agent's next slot from an instant on. */

@@ -9,7 +9,7 @@ import type { Stream } from '../../rng.js';
 import { approves, type Opinions } from '../../scenario/schema/personalities.js';
 import type { ScriptedAgent } from '../port/agent.js';
 import { blockTag, stanceTag } from '../port/content.js';
-import type { BlockTalk, HeardMeme } from '../port/known.js';
+import type { BlockTalk, ReceivedMeme } from '../port/known.js';
 import type { World } from '../port/world.js';
 import { memeText, remark } from './content.js';
 import { happens } from './social.js';
@@ -23,7 +23,7 @@ export const opposite = (decision: Decision): Decision =>
 
 /** Calls the agent for its vote when it has thought for a while. */
 export function think(agent: ScriptedAgent, world: World, block: BlockTalk): void {
-  const after = THINK_MS + agent.chance('pace').int(Math.max(1, agent.personality.thinkMs));
+  const after = THINK_MS + agent.rng('pace').int(Math.max(1, agent.personality.thinkMs));
   callToVote(agent, world, block, after);
 }
 
@@ -34,18 +34,18 @@ export function callToVote(
   afterMs: number,
   round = 0,
 ): void {
-  const wake = { type: 'vote', block: block.hash, round } as const;
-  world.schedule(agent.ordinal, world.now + afterMs, wake);
+  const event = { type: 'vote', block: block.hash, round } as const;
+  world.schedule(agent.ordinal, world.now + afterMs, event);
 }
 
 /** What an agent thinks of a block, by its personality, with the memes that it heard. */
 export function judge(agent: ScriptedAgent, world: World, block: BlockTalk) {
-  const memes = world.memesHeard(agent.ordinal, block.hash);
+  const memes = world.receivedMemes(agent.ordinal, block.hash);
   const opinions: Opinions = {
     technical: block.soundness,
     social: socialOpinion(agent, world, block),
     meme: memeOpinion(block.hasMeme, memes),
-    random: agent.chance('votes').int(101),
+    random: agent.rng('votes').int(101),
   };
   const verdict = (on: Opinions): Decision =>
     approves(agent.personality, on) ? 'approve' : 'reject';
@@ -60,21 +60,26 @@ export interface Ballot {
   /** What it would have been without memes; null when the strategy cannot say. */
   withoutMemes?: Decision | null;
   /** Memes that it heard of, and may refer to; a strategy that minds none leaves them out. */
-  memes?: readonly HeardMeme[];
+  memes?: readonly ReceivedMeme[];
   reason?: string;
 }
 
 /** Casts a vote, which refers to memes of its own mind, and may argue for it aloud. */
-export function cast(agent: ScriptedAgent, world: World, block: BlockTalk, ballot: Ballot): void {
+export function castVote(
+  agent: ScriptedAgent,
+  world: World,
+  block: BlockTalk,
+  ballot: Ballot,
+): void {
   const { decision, memes = [], withoutMemes = null } = ballot;
   const moved = memes.filter(({ stance }) => stance === decision).slice(0, REFERENCES);
   const meme_references = moved.map(({ id }) => id);
   const reason = ballot.reason ?? remark(decision, block.soundness);
   const fields = { block_hash: block.hash, decision, reason, meme_references };
-  const heard = ballot.memes ?? world.memesHeard(agent.ordinal, block.hash);
-  const memesHeard = heard.map(({ id }) => id);
+  const heard = ballot.memes ?? world.receivedMemes(agent.ordinal, block.hash);
+  const receivedMemes = heard.map(({ id }) => id);
   agent.votes += 1;
-  const note = { decision, withoutMemes, memesHeard, memeReferences: meme_references };
+  const note = { decision, withoutMemes, receivedMemes, memeReferences: meme_references };
   world.decided({ agent: agent.ordinal, block: block.hash, ...note });
   world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields));
   world.share(agent.ordinal, block.hash, meme_references);
@@ -101,7 +106,7 @@ export function postMeme(
   world: World,
   block: BlockTalk,
   stance: Decision,
-  text: string = memeText(block.hash, stance, agent.chance('memes')),
+  text: string = memeText(block.hash, stance, agent.rng('memes')),
 ): void {
   const file = Buffer.from(text);
   const tags = [stanceTag[stance], blockTag(block.hash)];
@@ -111,15 +116,15 @@ export function postMeme(
 }
 
 /** A first impression: mostly what the content deserves. */
-export function leaning(soundness: number, chance: Stream): Decision {
-  return soundness + chance.int(60) >= 80 ? 'approve' : 'reject';
+export function leaning(soundness: number, rng: Stream): Decision {
+  return soundness + rng.int(60) >= 80 ? 'approve' : 'reject';
 }
 
 /** The share of approval among the neighbours' votes; an ally's counts twice. */
 function socialOpinion(agent: ScriptedAgent, world: World, block: BlockTalk): number {
   let approving = 0;
   let all = 0;
-  for (const { decision, ally } of world.votesHeard(agent.ordinal, block.hash)) {
+  for (const { decision, ally } of world.receivedVotes(agent.ordinal, block.hash)) {
     const weight = ally ? 2 : 1;
     all += weight;
     if (decision === 'approve') approving += weight;
@@ -128,7 +133,7 @@ function socialOpinion(agent: ScriptedAgent, world: World, block: BlockTalk): nu
 }
 
 /** The share of memes in favour; the block's own meme is one of them. */
-function memeOpinion(hasMeme: boolean, memes: readonly HeardMeme[]): number {
+function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): number {
   const own = hasMeme ? 1 : 0;
   const approving = memes.filter(({ stance }) => stance === 'approve').length + own;
   const all = memes.length + own;

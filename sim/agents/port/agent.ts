@@ -14,7 +14,7 @@ export interface Strategy {
   /** It is its turn to produce. */
   produce(agent: ScriptedAgent, world: World): void;
   /** An occasion for social life. */
-  mingle(agent: ScriptedAgent, world: World): void;
+  socialize(agent: ScriptedAgent, world: World): void;
   /** It is invited to an alliance. */
   invited(agent: ScriptedAgent, world: World, alliance: string): void;
 }
@@ -35,5 +35,5 @@ export interface ScriptedAgent extends Inhabitant {
   /** Votes that it has cast. */
   votes: number;
   /** The agent's own chance for a purpose. */
-  chance(purpose: string): Stream;
+  rng(purpose: string): Stream;
 }

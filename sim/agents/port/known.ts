@@ -2,14 +2,14 @@
 import type { Decision } from '../../../engine/internal.js';
 
 /** A vote that an agent has heard of. */
-export interface HeardVote {
+export interface ReceivedVote {
   agent: number;
   decision: Decision;
   ally: boolean;
 }
 
 /** A meme that an agent has heard of. */
-export interface HeardMeme {
+export interface ReceivedMeme {
   id: string;
   stance: Decision;
 }

@@ -9,7 +9,7 @@ export interface DecisionNote {
   /** What it would have decided without any memes; null for strategies that cannot say. */
   withoutMemes: Decision | null;
   /** Ids of the memes about the block that it had heard of. */
-  memesHeard: readonly string[];
+  receivedMemes: readonly string[];
   /** Ids of the memes that its vote refers to. */
   memeReferences: readonly string[];
 }

@@ -1,7 +1,7 @@
 /** What a scripted agent can do and know; it never learns which world it lives in. */
 import type { Signatory, SignedRequest } from '../../../engine/internal.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
-import type { BlockTalk, HeardMeme, HeardVote, KnownHead } from './known.js';
+import type { BlockTalk, KnownHead, ReceivedMeme, ReceivedVote } from './known.js';
 import type { ContentNote, DecisionNote } from './notes.js';
 
 /** Why an agent is called. */
@@ -11,7 +11,7 @@ export type ScheduledEvent =
   | { type: 'vote'; block: string; round: number }
   /** `turn` is the agent's latest: an older call is void. */
   | { type: 'produce'; turn: number }
-  | { type: 'mingle' }
+  | { type: 'socialize' }
   | { type: 'invited'; alliance: string }
   /** After a crash. */
   | { type: 'restart' }
@@ -49,12 +49,12 @@ export interface World {
   /** The head as the agent knows it. */
   head(agent: number): KnownHead;
   /** The neighbours' votes that the agent has heard of. */
-  votesHeard(agent: number, hash: string): readonly HeardVote[];
-  memesHeard(agent: number, hash: string): HeardMeme[];
+  receivedVotes(agent: number, hash: string): readonly ReceivedVote[];
+  receivedMemes(agent: number, hash: string): ReceivedMeme[];
   /** Tells the neighbours which memes moved the agent. */
   share(agent: number, hash: string, memes: readonly string[]): void;
   /** Notes what is in a block that the agent proposes. */
-  publish(note: ContentNote): void;
+  noteContent(note: ContentNote): void;
   /** Notes how the agent decided. */
   decided(note: DecisionNote): void;
   /** Alliances that the agent is a member of. */

@@ -3,7 +3,7 @@ import { Decision, type Static, Type, validator } from '../../../engine/internal
 import { allowed, schemaAt } from '../../scenario/schema/describe.js';
 import { produce } from '../actions/produce.js';
 import { answer, comeBack, goAway, invite, leave } from '../actions/social.js';
-import { callToVote, cast, postMeme, speak } from '../actions/voting.js';
+import { callToVote, castVote, postMeme, speak } from '../actions/voting.js';
 import type { ScriptedAgent } from '../port/agent.js';
 import type { BlockTalk } from '../port/known.js';
 import type { World } from '../port/world.js';
@@ -77,9 +77,9 @@ const onBlock = ({ block }: Doing): BlockTalk => {
 const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => void } = {
   vote({ decision, reason }, doing) {
     const block = onBlock(doing);
-    const memes = doing.world.memesHeard(doing.agent.ordinal, block.hash);
+    const memes = doing.world.receivedMemes(doing.agent.ordinal, block.hash);
     const ballot = { decision, memes, ...(reason === undefined ? {} : { reason }) };
-    cast(doing.agent, doing.world, block, ballot);
+    castVote(doing.agent, doing.world, block, ballot);
   },
   meme: ({ stance, text }, doing) =>
     postMeme(doing.agent, doing.world, onBlock(doing), stance, text),

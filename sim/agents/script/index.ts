@@ -6,7 +6,7 @@ import { scriptFile } from '../../scenario/read/script-file.js';
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
 import type { ScriptedAgent, Strategy } from '../port/agent.js';
 import type { World } from '../port/world.js';
-import { town } from '../strategies/personality.js';
+import { byPersonality } from '../strategies/personality.js';
 import { doCommand } from './commands.js';
 import { type Occasion, type ScriptModule, viewOf } from './view.js';
 
@@ -52,7 +52,7 @@ function strategyOf(path: string, module: ScriptModule, parameters: object): Str
     memories.set(ordinal, memory);
     try {
       const view = viewOf(agent, world, occasion, { parameters: kept, memory });
-      const given = call(view, agent.chance('script'));
+      const given = call(view, agent.rng('script'));
       const { block, round = 0, alliance } = occasion;
       const doing = { agent, world, block, round, alliance };
       for (const command of listOf(given)) doCommand(command, doing);
@@ -64,13 +64,15 @@ function strategyOf(path: string, module: ScriptModule, parameters: object): Str
   };
   return {
     hear: (agent, world, block) =>
-      ask('hear', agent, world, { block }) || town.hear(agent, world, block),
+      ask('hear', agent, world, { block }) || byPersonality.hear(agent, world, block),
     vote: (agent, world, block, round) =>
-      ask('vote', agent, world, { block, round }) || town.vote(agent, world, block, round),
-    produce: (agent, world) => ask('produce', agent, world, {}) || town.produce(agent, world),
-    mingle: (agent, world) => ask('mingle', agent, world, {}) || town.mingle(agent, world),
+      ask('vote', agent, world, { block, round }) || byPersonality.vote(agent, world, block, round),
+    produce: (agent, world) =>
+      ask('produce', agent, world, {}) || byPersonality.produce(agent, world),
+    socialize: (agent, world) =>
+      ask('mingle', agent, world, {}) || byPersonality.socialize(agent, world),
     invited: (agent, world, alliance) =>
-      ask('invited', agent, world, { alliance }) || town.invited(agent, world, alliance),
+      ask('invited', agent, world, { alliance }) || byPersonality.invited(agent, world, alliance),
   };
 }
 

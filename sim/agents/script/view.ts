@@ -1,12 +1,12 @@
 /** What a script of a user's own sees when its agent is called, and the module's interface. */
 import type { Stream } from '../../rng.js';
 import type { ScriptedAgent } from '../port/agent.js';
-import type { BlockTalk, HeardMeme, HeardVote } from '../port/known.js';
+import type { BlockTalk, ReceivedMeme, ReceivedVote } from '../port/known.js';
 import type { World } from '../port/world.js';
 import type { ScriptCommand } from './commands.js';
 
 /** A block in voting as the agent knows it. */
-export interface BlockView {
+export interface ScriptBlock {
   hash: string;
   /** Ordinal of its producer, -1 for a stranger; and the group of it, '' for a stranger. */
   producer: number;
@@ -17,13 +17,13 @@ export interface BlockView {
   /** Milliseconds since it was proposed. */
   ageMs: number;
   /** Neighbours' votes that the agent has heard of. */
-  votes: readonly HeardVote[];
+  votes: readonly ReceivedVote[];
   /** Memes about it that the agent has heard of. */
-  memes: readonly HeardMeme[];
+  memes: readonly ReceivedMeme[];
 }
 
 /** What a scripted agent sees when its function is called. */
-export interface View {
+export interface ScriptView {
   /** Milliseconds since the run began. */
   nowMs: number;
   me: { ordinal: number; id: string; name: string; group: string; personality: string };
@@ -35,7 +35,7 @@ export interface View {
   /** The head as the agent knows it; contested when it knows of a block in voting on it. */
   head: { hash: string; contested: boolean };
   /** The block that the call is about, in `hear` and `vote`. */
-  block: BlockView | null;
+  block: ScriptBlock | null;
   /** Counts the calls of `vote` for this block, from 0. */
   round: number;
   /** The alliance that it is invited to, in `invited`. */
@@ -48,17 +48,17 @@ export interface View {
   groupOf(agent: number): string;
 }
 
-/** A function of a script: what the agent sees and its own stream of chance, to what it does. */
+/** A function of a script: what the agent sees and its own random stream, to what it does. */
 export type ScriptFunction = (
-  view: View,
-  chance: Stream,
+  view: ScriptView,
+  rng: Stream,
 ) => ScriptCommand | readonly ScriptCommand[] | null | undefined;
 
 /**
- * A module of a user's own. Each function is called with what the agent sees and its own stream of
- * chance, and gives what it does; a function that is left out acts by the agent's personality. A
- * script must draw all its chance from the stream and read no clock: the same seed gives the same
- * bytes only then, which `--check-determinism` checks.
+ * A module of a user's own. Each function is called with what the agent sees and its own random
+ * stream, and gives what it does; a function that is left out acts by the agent's personality. A
+ * script must draw all its random numbers from the stream and read no clock: the same seed gives
+ * the same bytes only then, which `--check-determinism` checks.
  */
 export interface ScriptModule {
   hear?: ScriptFunction;
@@ -78,8 +78,8 @@ export function viewOf(
   agent: ScriptedAgent,
   world: World,
   { block, round = 0, alliance }: Occasion,
-  kept: Pick<View, 'parameters' | 'memory'>,
-): View {
+  kept: Pick<ScriptView, 'parameters' | 'memory'>,
+): ScriptView {
   const { ordinal, name, group, personalityName, onBreak } = agent;
   const me = { ordinal, name, group: group.group, personality: personalityName };
   return {
@@ -97,7 +97,7 @@ export function viewOf(
   };
 }
 
-function blockView(agent: number, world: World, block: BlockTalk): BlockView {
+function blockView(agent: number, world: World, block: BlockTalk): ScriptBlock {
   const { hash, producer, soundness, hasMeme, proposedAt } = block;
   return {
     hash,
@@ -106,7 +106,7 @@ function blockView(agent: number, world: World, block: BlockTalk): BlockView {
     soundness,
     hasMeme,
     ageMs: world.now - proposedAt,
-    votes: world.votesHeard(agent, hash),
-    memes: world.memesHeard(agent, hash),
+    votes: world.receivedVotes(agent, hash),
+    memes: world.receivedMemes(agent, hash),
   };
 }

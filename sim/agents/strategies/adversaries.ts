@@ -4,25 +4,25 @@ import { mix } from '../../rng.js';
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
 import { produce } from '../actions/produce.js';
 import { answer, invite } from '../actions/social.js';
-import { callToVote, cast, judge, postMeme } from '../actions/voting.js';
+import { callToVote, castVote, judge, postMeme } from '../actions/voting.js';
 import type { ScriptedAgent, Strategy } from '../port/agent.js';
-import { abstains, town } from './personality.js';
+import { abstains, byPersonality } from './personality.js';
 
 /** Rounds of its second vote: what that is, is settled with the first. */
 const AGAIN = { approve: 1, reject: 2 } as const;
 
 export const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   vote(agent, world, block, round) {
     if (round > 0) {
       const decision = round === AGAIN.approve ? 'approve' : 'reject';
-      cast(agent, world, block, { decision, withoutMemes: decision });
+      castVote(agent, world, block, { decision, withoutMemes: decision });
       return;
     }
     if (abstains(agent)) return;
     const ballot = judge(agent, world, block);
-    cast(agent, world, block, ballot);
-    if (!agent.chance('equivocation').chance(rate * 1000)) return;
+    castVote(agent, world, block, ballot);
+    if (!agent.rng('equivocation').chance(rate * 1000)) return;
     const again = ballot.decision === 'approve' ? AGAIN.reject : AGAIN.approve;
     callToVote(agent, world, block, gap_ms, again);
   },
@@ -30,17 +30,17 @@ export const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strate
 
 /** Votes for its own group's blocks and against all others, whatever is in them. */
 export const bloc = ({ honest_blocks }: StrategyOf<'bloc'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   vote(agent, world, block) {
     const own = world.groupOf(block.producer) === agent.group.group;
     const decision = own ? 'approve' : 'reject';
-    cast(agent, world, block, { decision, withoutMemes: decision });
+    castVote(agent, world, block, { decision, withoutMemes: decision });
   },
   produce: (agent, world) => produce(agent, world, { carePermille: honest_blocks ? 1000 : 0 }),
 });
 
 export const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   hear(agent, world, block) {
     // A meme that says the same would be a repetition.
     for (let count = 1; count <= memes; count += 1) {
@@ -49,8 +49,8 @@ export const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Stra
     callToVote(agent, world, block, 1);
   },
   vote(agent, world, block) {
-    const heard = world.memesHeard(agent.ordinal, block.hash);
-    cast(agent, world, block, { decision: stance, withoutMemes: stance, memes: heard });
+    const heard = world.receivedMemes(agent.ordinal, block.hash);
+    castVote(agent, world, block, { decision: stance, withoutMemes: stance, memes: heard });
   },
 });
 
@@ -59,15 +59,15 @@ const OPERATOR = 0x5b11;
 
 /** Many keys, one will: drawn for each block, the same for the whole group. */
 export const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   hear: (agent, world, block) => callToVote(agent, world, block, 1),
   vote(agent, world, block) {
     const will = mix(world.seedNumber, OPERATOR, nameNumber(agent), block.seq) % 1_000_000;
     const decision = will < Math.round(approves * 1_000_000) ? 'approve' : 'reject';
-    cast(agent, world, block, { decision, withoutMemes: decision });
+    castVote(agent, world, block, { decision, withoutMemes: decision });
   },
   /** Allies with others of its group, so that they strengthen each other. */
-  mingle(agent, world) {
+  socialize(agent, world) {
     const { rate, most, invited } = world.scenario.social.alliances;
     if (rate === 0 || world.alliancesOf(agent.ordinal).length >= most) return;
     const { ordinal } = agent;
@@ -85,6 +85,6 @@ function nameNumber({ group }: ScriptedAgent): number {
 
 /** Leaves the transactions of a group out of its blocks. */
 export const censor = ({ against }: StrategyOf<'censor'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   produce: (agent, world) => produce(agent, world, { leaveOut: against }),
 });

@@ -1,10 +1,10 @@
 /** Strategies of producers that want nothing in the chain, only that others have no room in it. */
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
 import { produce } from '../actions/produce.js';
-import { callToVote, cast } from '../actions/voting.js';
+import { callToVote, castVote } from '../actions/voting.js';
 import type { ScriptedAgent, Strategy } from '../port/agent.js';
 import type { World } from '../port/world.js';
-import { town } from './personality.js';
+import { byPersonality } from './personality.js';
 
 /** Proposes what never adds up, whoever else does, and comes back before its turn. */
 function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
@@ -15,17 +15,17 @@ function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
 
 /** Votes for its own group's blocks alone: it finalizes them once all others are out of votes. */
 export const voteExhauster = ({ every_ms }: StrategyOf<'vote_exhauster'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   hear: (agent, world, block) => callToVote(agent, world, block, 1),
   vote(agent, world, block) {
     if (world.groupOf(block.producer) !== agent.group.group) return;
-    cast(agent, world, block, { decision: 'approve', withoutMemes: 'approve' });
+    castVote(agent, world, block, { decision: 'approve', withoutMemes: 'approve' });
   },
   produce: (agent, world) => flood(agent, world, every_ms),
 });
 
 export const slotHolder = ({ every_ms }: StrategyOf<'slot_holder'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   hear() {},
   vote() {},
   produce: (agent, world) => flood(agent, world, every_ms),

@@ -3,14 +3,14 @@ import type { StrategyOf, Strategy as Wanted } from '../../scenario/schema/strat
 import type { Strategy } from '../port/agent.js';
 import { bloc, censor, equivocator, memeSpammer, sybil } from './adversaries.js';
 import { slotHolder, voteExhauster } from './flooders.js';
-import { town } from './personality.js';
+import { byPersonality } from './personality.js';
 import { contrarian, flipFlop, follower, honest, lazy, silent } from './plain.js';
 
 type Kind = Exclude<Wanted['kind'], 'script'>;
 type Makers = { [K in Kind]: (parameters: StrategyOf<K>) => Strategy };
 
 const makers: Makers = {
-  personality: () => town,
+  personality: () => byPersonality,
   honest,
   equivocator,
   bloc,

@@ -1,33 +1,33 @@
-/** The usual strategy: an agent that acts by its personality. */
+/** The default strategy: an agent that acts by its personality. */
 
 import { produce } from '../actions/produce.js';
-import { answer, happens, mingle } from '../actions/social.js';
-import { cast, judge, leaning, postMeme, think } from '../actions/voting.js';
+import { answer, happens, socialize } from '../actions/social.js';
+import { castVote, judge, leaning, postMeme, think } from '../actions/voting.js';
 import type { ScriptedAgent, Strategy } from '../port/agent.js';
 
-export const town: Strategy = {
+export const byPersonality: Strategy = {
   /** It may make a meme of a block, and thinks about its vote. */
   hear(agent, world, block) {
     const { rate } = world.scenario.social.memes;
     if (happens(agent, 'memes', agent.personality.memePermille, rate)) {
-      postMeme(agent, world, block, leaning(block.soundness, agent.chance('memes')));
+      postMeme(agent, world, block, leaning(block.soundness, agent.rng('memes')));
     }
     think(agent, world, block);
   },
 
   vote(agent, world, block) {
-    if (!abstains(agent)) cast(agent, world, block, judge(agent, world, block));
+    if (!abstains(agent)) castVote(agent, world, block, judge(agent, world, block));
   },
 
   produce: (agent, world) => produce(agent, world),
-  mingle,
+  socialize,
 
   invited(agent, world, alliance) {
-    const accepted = agent.chance('life').chance(agent.personality.acceptPermille);
+    const accepted = agent.rng('life').chance(agent.personality.acceptPermille);
     answer(agent, world, alliance, accepted);
   },
 };
 
 export function abstains(agent: ScriptedAgent): boolean {
-  return agent.chance('votes').chance(agent.personality.abstainPermille);
+  return agent.rng('votes').chance(agent.personality.abstainPermille);
 }

@@ -1,36 +1,36 @@
 /** Strategies that attack nobody: simple rules in place of a personality's judgement. */
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
 import { produce } from '../actions/produce.js';
-import { callToVote, cast, judge, opposite } from '../actions/voting.js';
+import { callToVote, castVote, judge, opposite } from '../actions/voting.js';
 import type { ScriptedAgent, Strategy } from '../port/agent.js';
 import type { BlockTalk } from '../port/known.js';
 import type { World } from '../port/world.js';
-import { town } from './personality.js';
+import { byPersonality } from './personality.js';
 
 /** Looks at the content alone, always votes, and makes sound blocks. */
 export const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   vote(agent, world, block) {
     const decision = block.soundness >= soundness ? 'approve' : 'reject';
-    cast(agent, world, block, { decision, withoutMemes: decision });
+    castVote(agent, world, block, { decision, withoutMemes: decision });
   },
   produce: (agent, world) => produce(agent, world, { carePermille: 1000 }),
 });
 
 /** How many more of the heard votes approve than reject. */
-function heardBalance(agent: ScriptedAgent, world: World, block: BlockTalk) {
-  const votes = world.votesHeard(agent.ordinal, block.hash);
+function receivedBalance(agent: ScriptedAgent, world: World, block: BlockTalk) {
+  const votes = world.receivedVotes(agent.ordinal, block.hash);
   const approving = votes.filter(({ decision }) => decision === 'approve').length;
   return { heard: votes.length, balance: 2 * approving - votes.length };
 }
 
 export const contrarian: Strategy = {
-  ...town,
+  ...byPersonality,
   vote(agent, world, block) {
-    const { balance } = heardBalance(agent, world, block);
-    const usual = balance === 0 ? (block.soundness >= 50 ? 1 : -1) : balance;
-    const decision = opposite(usual > 0 ? 'approve' : 'reject');
-    cast(agent, world, block, { decision, withoutMemes: decision });
+    const { balance } = receivedBalance(agent, world, block);
+    const majority = balance === 0 ? (block.soundness >= 50 ? 1 : -1) : balance;
+    const decision = opposite(majority > 0 ? 'approve' : 'reject');
+    castVote(agent, world, block, { decision, withoutMemes: decision });
   },
 };
 
@@ -38,38 +38,38 @@ const LISTEN_AGAIN_MS = 500;
 
 /** Waits for others' votes, and votes as most of them. */
 export const follower = ({ hears, patience_ms }: StrategyOf<'follower'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   vote(agent, world, block, round) {
-    const { heard, balance } = heardBalance(agent, world, block);
+    const { heard, balance } = receivedBalance(agent, world, block);
     const patient = round * LISTEN_AGAIN_MS < patience_ms;
     if (heard < hears && patient) {
       callToVote(agent, world, block, LISTEN_AGAIN_MS, round + 1);
     } else if (heard < hears || balance === 0) {
-      cast(agent, world, block, judge(agent, world, block));
+      castVote(agent, world, block, judge(agent, world, block));
     } else {
       const decision = balance > 0 ? 'approve' : 'reject';
-      cast(agent, world, block, { decision, withoutMemes: decision });
+      castVote(agent, world, block, { decision, withoutMemes: decision });
     }
   },
 });
 
 export const lazy = ({ effort }: StrategyOf<'lazy'>): Strategy => ({
-  ...town,
+  ...byPersonality,
   vote(agent, world, block) {
-    if (!agent.chance('votes').chance(effort * 1000)) return;
-    cast(agent, world, block, { decision: 'approve', withoutMemes: 'approve' });
+    if (!agent.rng('votes').chance(effort * 1000)) return;
+    castVote(agent, world, block, { decision: 'approve', withoutMemes: 'approve' });
   },
 });
 
 export const flipFlop: Strategy = {
-  ...town,
+  ...byPersonality,
   vote(agent, world, block) {
     const decision = agent.votes % 2 === 0 ? 'approve' : 'reject';
-    cast(agent, world, block, { decision, withoutMemes: decision });
+    castVote(agent, world, block, { decision, withoutMemes: decision });
   },
 };
 
 export const silent: Strategy = {
-  ...town,
+  ...byPersonality,
   vote() {},
 };

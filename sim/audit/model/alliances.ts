@@ -1,8 +1,8 @@
 /** The life of alliances. */
 import type { AllianceProposeCommand } from '../../../engine/internal.js';
-import { allianceData, tellAlliance } from './events.js';
+import { allianceData, emitAlliance } from './events.js';
 import { alliancesChanged } from './state/electorate.js';
-import type { Agent, Alliance, State, Told } from './state/state.js';
+import type { Agent, Alliance, PredictedEvents, State } from './state/state.js';
 
 const INVITATION_MS = 60_000;
 
@@ -10,7 +10,7 @@ export const isOver = ({ status }: Alliance) => status !== 'proposed' && status 
 
 export function foundAlliance(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   founder: Agent,
   { command, at }: { command: AllianceProposeCommand; at: number },
 ): Alliance {
@@ -32,14 +32,14 @@ export function foundAlliance(
   state.alliances.set(alliance.id, alliance);
   founder.commitments += 1;
   setDeadline(state, alliance, at + INVITATION_MS);
-  tellAlliance(state, told, alliance);
+  emitAlliance(state, predicted, alliance);
   return alliance;
 }
 
 /** An answer to an invitation. The first acceptance makes the alliance active. */
 export function answerInvitation(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   alliance: Alliance,
   { by, accepted, at }: { by: Agent; accepted: boolean; at: number },
 ): void {
@@ -55,12 +55,12 @@ export function answerInvitation(
   } else if (alliance.status === 'proposed' && alliance.invited.length === 0) {
     endAlliance(state, alliance, 'lapsed');
   }
-  tellAlliance(state, told, alliance);
+  emitAlliance(state, predicted, alliance);
 }
 
 export function leaveAlliance(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   alliance: Alliance,
   { by, at }: { by: Agent; at: number },
 ): void {
@@ -71,14 +71,19 @@ export function leaveAlliance(
   if (by === alliance.founder || alliance.members.length < 2) {
     endAlliance(state, alliance, 'dissolved');
   }
-  tellAlliance(state, told, alliance);
+  emitAlliance(state, predicted, alliance);
 }
 
 /** Nobody accepted in time, or the agreed time is over. */
-export function allianceDue(state: State, told: Told, alliance: Alliance, at: number): void {
+export function allianceDue(
+  state: State,
+  predicted: PredictedEvents,
+  alliance: Alliance,
+  at: number,
+): void {
   alliance.changedAt = at;
   endAlliance(state, alliance, alliance.status === 'proposed' ? 'lapsed' : 'expired');
-  tellAlliance(state, told, alliance);
+  emitAlliance(state, predicted, alliance);
 }
 
 function activate(state: State, alliance: Alliance, at: number): void {

@@ -1,40 +1,46 @@
 /** How a block leaves voting, and all that follows from it. */
 import type { BlockStatus } from '../../../engine/internal.js';
-import { tellEnd, tellMetrics } from './events.js';
+import { emitEnd, emitMetrics } from './events.js';
 import { rate } from './reputation.js';
 import { countMisses } from './state/dormancy.js';
 import { blockFinal } from './state/metrics.js';
 import { decide } from './state/quorum.js';
-import type { Block, State, Told } from './state/state.js';
+import type { Block, PredictedEvents, State } from './state/state.js';
 
 /** Closes a block if its tally, or its deadline, says so. */
 export function closeIfDecided(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   block: Block,
   { at, isOver }: { at: number; isOver: boolean },
 ): void {
   const status = decide(state.genesis, block, isOver);
   if (status === null) return;
-  end(state, told, block, status, at);
-  if (status === 'finalized') finalize(state, told, block, at);
+  end(state, predicted, block, status, at);
+  if (status === 'finalized') finalize(state, predicted, block, at);
   if (status === 'expired') countMisses(state, block);
-  tellMetrics(state, told, at);
-  if (status !== 'expired') rate(state, told, block);
+  emitMetrics(state, predicted, at);
+  if (status !== 'expired') rate(state, predicted, block);
   block.ballots = null;
 }
 
-function end(state: State, told: Told, block: Block, status: BlockStatus, at: number): void {
+function end(
+  state: State,
+  predicted: PredictedEvents,
+  block: Block,
+  status: BlockStatus,
+  at: number,
+): void {
   block.status = status;
   block.closedAt = at;
   block.producer.open = null;
   state.open.delete(block.hash);
   state.pendingTransactions -= block.transactions;
   state.counts[status as keyof State['counts']] += 1;
-  tellEnd(state, told, block);
+  emitEnd(state, predicted, block);
 }
 
-function finalize(state: State, told: Told, block: Block, at: number): void {
+function finalize(state: State, predicted: PredictedEvents, block: Block, at: number): void {
   const { transactions, additions, deletions } = block.ballots!.proposal;
   state.head = { hash: block.hash, height: block.height };
   block.producer.produced += 1;
@@ -43,14 +49,15 @@ function finalize(state: State, told: Told, block: Block, at: number): void {
     state.values.set(key, { value, block: block.hash });
   }
   for (const key of deletions) state.values.delete(key);
-  for (const hash of [...state.open.keys()].sort()) giveWay(state, told, state.open.get(hash)!, at);
+  for (const hash of [...state.open.keys()].sort())
+    giveWay(state, predicted, state.open.get(hash)!, at);
   state.stall.periods = 0;
   state.counts.transactions += transactions.length;
   blockFinal(state, at, transactions.length);
 }
 
 /** Another of its height is final, or a better reputed producer takes its place. */
-export function giveWay(state: State, told: Told, block: Block, at: number): void {
-  end(state, told, block, 'orphaned', at);
+export function giveWay(state: State, predicted: PredictedEvents, block: Block, at: number): void {
+  end(state, predicted, block, 'orphaned', at);
   block.ballots = null;
 }

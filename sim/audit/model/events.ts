@@ -1,14 +1,14 @@
-/** How facts are told: event data and answers, member by member as the protocol lists them. */
+/** How facts are predicted: event data and answers, member by member as the protocol lists them. */
 import type { Decision, DiscussCommand, Emitted, EventData } from '../../../engine/internal.js';
 import { instantText } from '../instant.js';
 import { figures } from './state/metrics.js';
 import { needed } from './state/quorum.js';
-import type { Agent, Alliance, Block, Meme, State, Told } from './state/state.js';
+import type { Agent, Alliance, Block, Meme, PredictedEvents, State } from './state/state.js';
 import { votedAt, voteOf } from './state/votes.js';
 
-export function tell(state: State, told: Told, event: Emitted): void {
+export function emit(state: State, predicted: PredictedEvents, event: Emitted): void {
   state.seq += 1;
-  told.push(Object.assign(event, { seq: state.seq }));
+  predicted.push(Object.assign(event, { seq: state.seq }));
 }
 
 const who = ({ id, personality }: Agent) => ({ id, personality });
@@ -31,16 +31,16 @@ export function allianceData(alliance: Alliance): EventData['alliance_update'] {
   };
 }
 
-export function tellAlliance(state: State, told: Told, alliance: Alliance): void {
-  tell(state, told, { type: 'alliance_update', data: allianceData(alliance) });
+export function emitAlliance(state: State, predicted: PredictedEvents, alliance: Alliance): void {
+  emit(state, predicted, { type: 'alliance_update', data: allianceData(alliance) });
 }
 
-export function tellMetrics(state: State, told: Told, at: number): void {
+export function emitMetrics(state: State, predicted: PredictedEvents, at: number): void {
   const data = { ...figures(state, at), timestamp: instantText(at) };
-  tell(state, told, { type: 'network_metrics', data });
+  emit(state, predicted, { type: 'network_metrics', data });
 }
 
-export function tellProposal(state: State, told: Told, block: Block): void {
+export function emitProposal(state: State, predicted: PredictedEvents, block: Block): void {
   const { transactions, meme_content } = block.ballots!.proposal;
   const { type, content } = meme_content;
   const data: EventData['block_proposal'] = {
@@ -55,10 +55,10 @@ export function tellProposal(state: State, told: Told, block: Block): void {
     },
     timestamp: instantText(block.proposedAt),
   };
-  tell(state, told, { type: 'block_proposal', data });
+  emit(state, predicted, { type: 'block_proposal', data });
 }
 
-export function tellEnd(state: State, told: Told, block: Block): void {
+export function emitEnd(state: State, predicted: PredictedEvents, block: Block): void {
   const data: EventData['block_status'] = {
     block_hash: block.hash,
     parent_hash: block.parent,
@@ -70,7 +70,7 @@ export function tellEnd(state: State, told: Told, block: Block): void {
     transactions: block.transactions,
     timestamp: instantText(block.closedAt),
   };
-  tell(state, told, { type: 'block_status', data });
+  emit(state, predicted, { type: 'block_status', data });
 }
 
 export function statusData(agent: Agent) {

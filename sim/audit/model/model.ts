@@ -1,5 +1,5 @@
 /**
- * The network's rules, once more: what every command does and what time brings, foretold from the
+ * The network's rules, once more: what every command does and what time brings, predicted from the
  * commands alone. Written from the protocol's text; it shares no code with the engine.
  */
 import type { Command, Genesis } from '../../../engine/internal.js';
@@ -16,10 +16,10 @@ import { remember } from './state/requests.js';
 import {
   type Agent,
   newState,
+  type PredictedEvents,
+  type PredictedOutcome,
   refused,
   type State,
-  type Told,
-  type Verdict,
 } from './state/state.js';
 import { equivocated } from './state/votes.js';
 import { nextDue, passTime } from './time.js';
@@ -36,38 +36,38 @@ export class Model {
   }
 
   /** The events of all deadlines before `at`. */
-  advance(at: number): Told {
-    const told: Told = [];
-    passTime(this.state, told, at);
-    return told;
+  advance(at: number): PredictedEvents {
+    const predicted: PredictedEvents = [];
+    passTime(this.state, predicted, at);
+    return predicted;
   }
 
   /** The outcome that would change nothing, or null where the command would do something. */
-  foresee(at: number, command: Command): Verdict | null {
-    const verdict = judge(this.state, at, command);
-    return verdict?.result === 'equivocation' ? null : verdict;
+  precheck(at: number, command: Command): PredictedOutcome | null {
+    const prediction = judge(this.state, at, command);
+    return prediction?.result === 'equivocation' ? null : prediction;
   }
 
   /** Does a command, deadlines before it first. */
-  put(at: number, command: Command): { verdict: Verdict; told: Told } {
+  put(at: number, command: Command): { prediction: PredictedOutcome; predicted: PredictedEvents } {
     const { state } = this;
-    const told = this.advance(at);
-    const verdict = judge(state, at, command);
-    if (verdict?.result === 'equivocation') {
+    const predicted = this.advance(at);
+    const prediction = judge(state, at, command);
+    if (prediction?.result === 'equivocation') {
       const by = state.byKey.get(command.public_key)!;
       equivocated(state.blocks.get((command as { block_hash: string }).block_hash)!, by);
-      punish(state, told, by, at);
+      punish(state, predicted, by, at);
     }
-    if (verdict) return { verdict, told };
-    const data = perform(state, told, command, at);
+    if (prediction) return { prediction, predicted };
+    const data = perform(state, predicted, command, at);
     const by = state.byKey.get(command.public_key)!;
     if (by.dormant) setDormant(state, by, false);
     if ('request_id' in command) remember(state, command.request_id, { at, answer: data });
-    return { verdict: { result: 'accepted', data }, told };
+    return { prediction: { result: 'accepted', data }, predicted };
   }
 }
 
-function judge(state: State, at: number, command: Command): Verdict | null {
+function judge(state: State, at: number, command: Command): PredictedOutcome | null {
   if (command.kind === 'register') return judgeRegistration(state, command);
   const by = state.byKey.get(command.public_key);
   if (!by) return refused('UNKNOWN_KEY');
@@ -81,19 +81,19 @@ function judge(state: State, at: number, command: Command): Verdict | null {
   return judgeLeave(state, by, command, at);
 }
 
-function perform(state: State, told: Told, command: Command, at: number): object {
-  if (command.kind === 'register') return register(state, told, command, at);
+function perform(state: State, predicted: PredictedEvents, command: Command, at: number): object {
+  if (command.kind === 'register') return register(state, predicted, command, at);
   const by: Agent = state.byKey.get(command.public_key)!;
-  if (command.kind === 'vote') return vote(state, told, by, { command, at });
-  if (command.kind === 'propose') return propose(state, told, by, { command, at });
-  if (command.kind === 'status') return setStatus(state, told, by, { command, at });
-  if (command.kind === 'meme') return postMeme(state, told, by, { command, at });
-  if (command.kind === 'discuss') return discuss(state, told, by, { command, at });
+  if (command.kind === 'vote') return vote(state, predicted, by, { command, at });
+  if (command.kind === 'propose') return propose(state, predicted, by, { command, at });
+  if (command.kind === 'status') return setStatus(state, predicted, by, { command, at });
+  if (command.kind === 'meme') return postMeme(state, predicted, by, { command, at });
+  if (command.kind === 'discuss') return discuss(state, predicted, by, { command, at });
   if (command.kind === 'alliance_propose') {
-    return allianceData(foundAlliance(state, told, by, { command, at }));
+    return allianceData(foundAlliance(state, predicted, by, { command, at }));
   }
   const alliance = state.alliances.get(command.alliance_id)!;
-  if (command.kind === 'alliance_leave') leaveAlliance(state, told, alliance, { by, at });
-  else answerInvitation(state, told, alliance, { by, accepted: command.accepted, at });
+  if (command.kind === 'alliance_leave') leaveAlliance(state, predicted, alliance, { by, at });
+  else answerInvitation(state, predicted, alliance, { by, accepted: command.accepted, at });
   return allianceData(alliance);
 }

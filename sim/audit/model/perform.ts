@@ -10,23 +10,34 @@ import type {
 import { closeIfDecided, giveWay } from './close.js';
 import {
   discussionData,
+  emit,
+  emitProposal,
   memeAnswer,
   memeData,
   proposalAnswer,
   registrationAnswer,
   statusAnswer,
   statusData,
-  tell,
-  tellProposal,
   validationData,
   voteAnswer,
 } from './events.js';
 import { weakestOpen } from './outcomes/blocks.js';
 import { electorateNow, standingChanged } from './state/electorate.js';
-import { type Agent, type Block, freshScores, type State, type Told } from './state/state.js';
+import {
+  type Agent,
+  type Block,
+  freshScores,
+  type PredictedEvents,
+  type State,
+} from './state/state.js';
 import { castVote } from './state/votes.js';
 
-export function register(state: State, told: Told, command: RegisterCommand, at: number): object {
+export function register(
+  state: State,
+  predicted: PredictedEvents,
+  command: RegisterCommand,
+  at: number,
+): object {
   const agent: Agent = {
     number: state.agents.length,
     id: command.agent_id,
@@ -59,13 +70,13 @@ export function register(state: State, told: Told, command: RegisterCommand, at:
   state.byId.set(agent.id, agent);
   countActive(state, agent, 1);
   standingChanged(state, agent);
-  tell(state, told, { type: 'agent_status', data: statusData(agent) });
+  emit(state, predicted, { type: 'agent_status', data: statusData(agent) });
   return registrationAnswer(agent);
 }
 
 export function setStatus(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   agent: Agent,
   { command, at }: { command: StatusCommand; at: number },
 ): object {
@@ -79,7 +90,7 @@ export function setStatus(
   agent.input = command.input_sha256;
   if (agent.status === 'active') countActive(state, agent, 1);
   if (agent.status !== agent.previous) standingChanged(state, agent);
-  tell(state, told, { type: 'agent_status', data: statusData(agent) });
+  emit(state, predicted, { type: 'agent_status', data: statusData(agent) });
   return statusAnswer(agent);
 }
 
@@ -90,12 +101,12 @@ function countActive(state: State, { validator, producer }: Agent, by: 1 | -1): 
 
 export function propose(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   producer: Agent,
   { command, at }: { command: ProposeCommand; at: number },
 ): object {
   const weakest = weakestOpen(state, producer);
-  if (weakest) giveWay(state, told, weakest, at);
+  if (weakest) giveWay(state, predicted, weakest, at);
   const electorate = electorateNow(state);
   const size = state.agents.length;
   const block: Block = {
@@ -127,13 +138,13 @@ export function propose(
   state.pendingTransactions += block.transactions;
   state.counts.proposed += 1;
   state.deadlines.push({ due: block.deadline, of: 'block', id: block.hash });
-  tellProposal(state, told, block);
+  emitProposal(state, predicted, block);
   return proposalAnswer(block);
 }
 
 export function vote(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   by: Agent,
   { command, at }: { command: VoteCommand; at: number },
 ): object {
@@ -142,31 +153,31 @@ export function vote(
   castVote(block, by, { decision, memes: meme_references, at });
   state.counts.votes += 1;
   const data = validationData(block, by, { decision, reason, at });
-  tell(state, told, { type: 'block_validation', data });
-  closeIfDecided(state, told, block, { at, isOver: false });
+  emit(state, predicted, { type: 'block_validation', data });
+  closeIfDecided(state, predicted, block, { at, isOver: false });
   return voteAnswer(state, block, by);
 }
 
 export function postMeme(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   creator: Agent,
   { command, at }: { command: MemeCommand; at: number },
 ): object {
   const meme = { creator, command, at };
   state.memes.set(command.meme_id, meme);
   creator.memeBytes += command.size;
-  tell(state, told, { type: 'meme_posted', data: memeData(meme) });
+  emit(state, predicted, { type: 'meme_posted', data: memeData(meme) });
   return memeAnswer(meme);
 }
 
 export function discuss(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   by: Agent,
   { command, at }: { command: DiscussCommand; at: number },
 ): object {
   const data = discussionData(by, command, at);
-  tell(state, told, { type: 'consensus_discussion', data });
+  emit(state, predicted, { type: 'consensus_discussion', data });
   return data;
 }

@@ -1,13 +1,13 @@
 /** The five scores, in integers: what a closed block and an equivocation do to them. */
 import { instantText } from '../instant.js';
-import { tell } from './events.js';
+import { emit } from './events.js';
 import { scoreChanged } from './state/electorate.js';
 import {
   type Agent,
   type Alliance,
   type Block,
+  type PredictedEvents,
   type State,
-  type Told,
   WHOLE,
 } from './state/state.js';
 import { decisionAt, voteOf, weightAt } from './state/votes.js';
@@ -23,7 +23,7 @@ const share = (part: number, whole: number) => Math.trunc((WHOLE * part) / whole
 const faded = (score: number) => score - Math.trunc(score / 64);
 
 /** A finalized or rejected block, while its ballots are still there. */
-export function rate(state: State, told: Told, block: Block): void {
+export function rate(state: State, predicted: PredictedEvents, block: Block): void {
   const right = block.status === 'finalized' ? 'approve' : 'reject';
   const voters = block.ballots!.voters.map((number) => state.agents[number]!);
   const part = new Set([block.producer, ...voters]);
@@ -38,14 +38,14 @@ export function rate(state: State, told: Told, block: Block): void {
   const creators = rateMemes(state, block, right);
   rateAlliances(block, voters, part);
   const reason = block.status === 'finalized' ? 'block_finalized' : 'block_rejected';
-  sumUp(state, told, new Set([...part, ...creators]), { reason, at: block.closedAt });
+  sumUp(state, predicted, new Set([...part, ...creators]), { reason, at: block.closedAt });
 }
 
 /** A conflicting vote. */
-export function punish(state: State, told: Told, agent: Agent, at: number): void {
+export function punish(state: State, predicted: PredictedEvents, agent: Agent, at: number): void {
   const { scores } = agent;
   scores.penalty = Math.min(MOST_PENALTY, scores.penalty + PENALTY);
-  sumUp(state, told, new Set([agent]), { reason: 'equivocation', at });
+  sumUp(state, predicted, new Set([agent]), { reason: 'equivocation', at });
 }
 
 /** The producer by the approval of the others, then each voter by how many others voted alike. */
@@ -105,10 +105,10 @@ function rateAlliances(block: Block, voters: readonly Agent[], part: ReadonlySet
   }
 }
 
-/** The overall score of each, told by ascending id where it has moved enough. */
+/** The overall score of each, published by ascending id where it has moved enough. */
 function sumUp(
   state: State,
-  told: Told,
+  predicted: PredictedEvents,
   agents: ReadonlySet<Agent>,
   { reason, at }: { reason: Reason; at: number },
 ): void {
@@ -120,18 +120,18 @@ function sumUp(
     const before = scores.overall;
     scores.overall = Math.min(WHOLE, Math.max(0, sum - penalty));
     scoreChanged(state, before, scores.overall);
-    if (Math.abs(scores.overall - scores.told) >= LEAST_TOLD) changed.push(agent);
+    if (Math.abs(scores.overall - scores.published) >= LEAST_TOLD) changed.push(agent);
   }
   changed.sort((a, b) => (a.id < b.id ? -1 : 1));
   for (const { id, scores } of changed) {
     const data = {
       agent_id: id,
-      old_score: scores.told / 10_000,
+      old_score: scores.published / 10_000,
       new_score: scores.overall / 10_000,
       reason,
       timestamp: instantText(at),
     };
-    scores.told = scores.overall;
-    tell(state, told, { type: 'reputation_update', data });
+    scores.published = scores.overall;
+    emit(state, predicted, { type: 'reputation_update', data });
   }
 }

@@ -1,10 +1,10 @@
 /** What time brings by itself: deadlines, each at the instant after it. */
 import { allianceDue, isOver } from './alliances.js';
 import { closeIfDecided } from './close.js';
-import { tellMetrics } from './events.js';
+import { emitMetrics } from './events.js';
 import type { Deadline } from './state/deadlines.js';
 import { renewMetrics } from './state/metrics.js';
-import type { State, Told } from './state/state.js';
+import type { PredictedEvents, State } from './state/state.js';
 
 /** When something happens by itself next, or null. */
 export function nextDue(state: State): number | null {
@@ -16,11 +16,11 @@ export function nextDue(state: State): number | null {
 }
 
 /** Fires every deadline before `at`. Those of one instant fire together, in their order. */
-export function passTime(state: State, told: Told, at: number): void {
+export function passTime(state: State, predicted: PredictedEvents, at: number): void {
   for (let due = nextDue(state); due !== null && due < at; due = nextDue(state)) {
     const next = state.deadlines.peek()!;
     state.deadlines.pop();
-    fire(state, told, next);
+    fire(state, predicted, next);
   }
 }
 
@@ -32,12 +32,13 @@ function stands(state: State, { due, of, id }: Deadline): boolean {
   return !isOver(alliance) && alliance.deadline === due;
 }
 
-function fire(state: State, told: Told, { due, of, id }: Deadline): void {
+function fire(state: State, predicted: PredictedEvents, { due, of, id }: Deadline): void {
   const at = due + 1;
-  if (of === 'alliance') allianceDue(state, told, state.alliances.get(id)!, at);
-  else if (of === 'block') closeIfDecided(state, told, state.open.get(id)!, { at, isOver: true });
+  if (of === 'alliance') allianceDue(state, predicted, state.alliances.get(id)!, at);
+  else if (of === 'block')
+    closeIfDecided(state, predicted, state.open.get(id)!, { at, isOver: true });
   else {
-    tellMetrics(state, told, at);
+    emitMetrics(state, predicted, at);
     renewMetrics(state, due);
   }
 }

@@ -11,13 +11,13 @@ import {
   type SignedRequest,
 } from '../../../engine/internal.js';
 import { httpInput, sha256Hex } from '../../../engine/protocol/signing.js';
-import type { Actor, Case, Stage } from '../harness.js';
+import type { Actor, Case, Harness } from '../harness.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
 /** A status update around any body, signed as it is. */
-function statusAround(stage: Stage, by: Actor, body: Uint8Array): SignedRequest {
-  const good = composeStatus(by, stage.stamp(), by.id, { status: 'active' });
+function statusAround(harness: Harness, by: Actor, body: Uint8Array): SignedRequest {
+  const good = composeStatus(by, harness.stamp(), by.id, { status: 'active' });
   const { target, timestamp } = good;
   const input = httpInput({ method: 'PUT', target, timestamp, bodySha256: sha256Hex(body) });
   return { ...good, body, signature: by.sign(input) };
@@ -53,26 +53,26 @@ const goodBodies: [string, Uint8Array][] = [
 export const bodies: Case = {
   name: 'bodies',
   about: 'JSON that is taken or refused, of status updates',
-  async play(stage) {
-    const ada = await stage.join();
+  async play(harness) {
+    const ada = await harness.join();
     for (const [note, body] of [...badBodies, ...goodBodies]) {
-      await stage.ask(statusAround(stage, ada, body), note);
+      await harness.ask(statusAround(harness, ada, body), note);
     }
     const large = new Uint8Array(limits.bodyBytes + 1_048_576).fill(0x20);
-    await stage.ask(statusAround(stage, ada, large), 'a body that is too large');
+    await harness.ask(statusAround(harness, ada, large), 'a body that is too large');
     const file = new Uint8Array(limits.memeFileBytes + 1).fill(0x61);
     const fields = { caption: '', tags: [], file };
-    await stage.ask(composeMeme(ada, stage.stamp(), fields), 'a file that is too large');
+    await harness.ask(composeMeme(ada, harness.stamp(), fields), 'a file that is too large');
   },
 };
 
 export const credentials: Case = {
   name: 'credentials',
   about: 'keys, timestamps, signatures and targets that are missing, malformed or wrong',
-  async play(stage) {
-    const ada = await stage.join();
-    const eve = stage.actor();
-    const good = () => composeStatus(ada, stage.stamp(), ada.id, { status: 'active' });
+  async play(harness) {
+    const ada = await harness.join();
+    const eve = harness.actor();
+    const good = () => composeStatus(ada, harness.stamp(), ada.id, { status: 'active' });
     const half = ada.publicKey.slice(1);
     for (const changes of [
       { public_key: '' },
@@ -90,77 +90,80 @@ export const credentials: Case = {
       { target: '/api/v1/agents/register' },
       { body: bytes('{"status":"inactive"}') },
     ]) {
-      await stage.ask({ ...good(), ...changes }, JSON.stringify(Object.keys(changes)));
+      await harness.ask({ ...good(), ...changes }, JSON.stringify(Object.keys(changes)));
     }
     const kind = 'nothing' as keyof typeof carriage;
-    await stage.ask({ ...good(), kind }, 'another kind');
-    await inBodies(stage, ada);
-    await edges(stage, ada);
+    await harness.ask({ ...good(), kind }, 'another kind');
+    await inBodies(harness, ada);
+    await edges(harness, ada);
   },
 };
 
-async function inBodies(stage: Stage, ada: Actor): Promise<void> {
+async function inBodies(harness: Harness, ada: Actor): Promise<void> {
   const fields = { block_hash: 'a'.repeat(64), decision: 'approve' } as const;
   for (const signature of ['', null, 7, 'zz', undefined]) {
-    const request = composeVote(ada, stage.stamp(), fields);
+    const request = composeVote(ada, harness.stamp(), fields);
     const body = JSON.parse(Buffer.from(request.body).toString()) as object;
     const changed = bytes(JSON.stringify({ ...body, signature }));
-    await stage.ask({ ...request, body: changed }, `a vote's signature is ${signature}`);
+    await harness.ask({ ...request, body: changed }, `a vote's signature is ${signature}`);
   }
   const late = composeVote(ada, 'yesterday', fields);
-  await stage.ask(late, 'a timestamp in a body is part of its schema');
-  const other = { ...composeVote(ada, stage.stamp(), fields), public_key: stage.actor().publicKey };
-  await stage.ask(other, 'a key that is not registered');
+  await harness.ask(late, 'a timestamp in a body is part of its schema');
+  const other = {
+    ...composeVote(ada, harness.stamp(), fields),
+    public_key: harness.actor().publicKey,
+  };
+  await harness.ask(other, 'a key that is not registered');
 }
 
 /** Order of the group, little-endian. */
 const L = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
 
 /** Signatures that some libraries take and the rule does not. */
-async function edges(stage: Stage, ada: Actor): Promise<void> {
-  const good = composeStatus(ada, stage.stamp(), ada.id, { status: 'active' });
+async function edges(harness: Harness, ada: Actor): Promise<void> {
+  const good = composeStatus(ada, harness.stamp(), ada.id, { status: 'active' });
   const s = BigInt(`0x${Buffer.from(good.signature.slice(64), 'hex').reverse().toString('hex')}`);
   const grown = (s + L).toString(16).padStart(64, '0');
   const large = Buffer.from(grown, 'hex').reverse().toString('hex');
-  await stage.ask({ ...good, signature: good.signature.slice(0, 64) + large }, 'S + L');
+  await harness.ask({ ...good, signature: good.signature.slice(0, 64) + large }, 'S + L');
   const small = `01${'00'.repeat(31)}`;
   const profile = { public_key: small, personality: 'p', name: 'n', capabilities: ['validator'] };
   const request: SignedRequest = {
     kind: 'register',
     public_key: small,
     target: carriage.register.path,
-    timestamp: stage.stamp(),
+    timestamp: harness.stamp(),
     signature: small + '00'.repeat(32),
     body: bytes(JSON.stringify(profile)),
   };
-  await stage.ask(request, 'a key of small order');
-  await stage.ask(good, 'the same signature, whole');
+  await harness.ask(request, 'a key of small order');
+  await harness.ask(good, 'the same signature, whole');
 }
 
 export const contents: Case = {
   name: 'contents',
   about: 'proposals and memes whose content is refused, or counts in an unusual way',
-  async play(stage) {
-    const ada = await stage.join();
-    const one = composeTransaction(ada, stage.networkId, 'one', false);
+  async play(harness) {
+    const ada = await harness.join();
+    const one = composeTransaction(ada, harness.networkId, 'one', false);
     const block = { parent_hash: GENESIS_HASH, transactions: [one] };
-    for (const [note, changes] of proposals(ada, stage.networkId)) {
-      await stage.ask(composeProposal(ada, stage.stamp(), { ...block, ...changes }), note);
+    for (const [note, changes] of proposals(ada, harness.networkId)) {
+      await harness.ask(composeProposal(ada, harness.stamp(), { ...block, ...changes }), note);
     }
     for (const [note, file] of files) {
       const fields = { caption: '', tags: [], file };
-      await stage.ask(composeMeme(ada, stage.stamp(), fields), note);
+      await harness.ask(composeMeme(ada, harness.stamp(), fields), note);
     }
     const form = { caption: '', tags: [], file: bytes('gm') };
-    const posted = composeMeme(ada, stage.stamp(), form);
-    await stage.ask({ ...posted, file: bytes('gn') }, 'another file than is signed');
+    const posted = composeMeme(ada, harness.stamp(), form);
+    await harness.ask({ ...posted, file: bytes('gn') }, 'another file than is signed');
     const { file: _, ...bare } = posted;
-    await stage.ask(bare, 'no file');
+    await harness.ask(bare, 'no file');
     const upper = Buffer.from(posted.body)
       .toString()
       .replace(/[0-9a-f]{64}/, hexUpper);
-    await stage.ask({ ...posted, body: bytes(upper) }, 'content_sha256 in upper case');
-    await stage.ask(posted, 'the same in lower case is a repeat');
+    await harness.ask({ ...posted, body: bytes(upper) }, 'content_sha256 in upper case');
+    await harness.ask(posted, 'the same in lower case is a repeat');
   },
 };
 

@@ -1,46 +1,46 @@
 /** Policies and weights: blocks that are finalized, rejected, expire or are orphaned. */
 import { composeTransaction, type GenesisOptions } from '../../../engine/internal.js';
-import type { Actor, Case, Stage } from '../harness.js';
+import type { Actor, Case, Harness } from '../harness.js';
 import { allied, open, posted, vote, votes } from './requests.js';
 
 type Rules = Pick<Partial<GenesisOptions>, 'policy' | 'weights' | 'participation_bps'>;
 
 /** Seven validators of two personalities, among them three producers. */
-async function settle(stage: Stage): Promise<Actor[]> {
+async function settle(harness: Harness): Promise<Actor[]> {
   return [
-    ...(await stage.joinMany(3, ['validator', 'producer'], { personality: 'lawful' })),
-    ...(await stage.joinMany(4, ['validator'], { personality: 'chaotic' })),
+    ...(await harness.joinMany(3, ['validator', 'producer'], { personality: 'lawful' })),
+    ...(await harness.joinMany(4, ['validator'], { personality: 'chaotic' })),
   ];
 }
 
-async function play(stage: Stage): Promise<void> {
-  const all = await settle(stage);
+async function play(harness: Harness): Promise<void> {
+  const all = await settle(harness);
   const [ada, bob, cem] = all as [Actor, Actor, Actor];
-  const image = await posted(stage, all[6]!, 'a meme');
-  await allied(stage, ada, [bob, all[3]!]);
-  const pay = (data: string) => composeTransaction(ada, stage.networkId, data, true);
-  const first = await open(stage, ada, { transactions: [pay('1'), pay('2')] });
-  const sibling = await open(stage, bob);
-  for (const one of all) await vote(stage, one, first, 'approve', [image]);
-  await votes(stage, all.slice(0, 2), sibling);
-  const second = await open(stage, cem);
-  await votes(stage, all.slice(3), second, 'reject');
-  await votes(stage, all.slice(0, 3), second);
-  const third = await open(stage, bob, { transactions: [pay('3')] });
-  await votes(stage, all.slice(0, 2), third);
-  await vote(stage, all[5]!, third, 'reject');
-  await vote(stage, all[5]!, third, 'approve');
-  await stage.pass(30_000);
-  await votes(stage, [all[4]!], third);
-  await stage.pass(1);
+  const image = await posted(harness, all[6]!, 'a meme');
+  await allied(harness, ada, [bob, all[3]!]);
+  const pay = (data: string) => composeTransaction(ada, harness.networkId, data, true);
+  const first = await open(harness, ada, { transactions: [pay('1'), pay('2')] });
+  const sibling = await open(harness, bob);
+  for (const one of all) await vote(harness, one, first, 'approve', [image]);
+  await votes(harness, all.slice(0, 2), sibling);
+  const second = await open(harness, cem);
+  await votes(harness, all.slice(3), second, 'reject');
+  await votes(harness, all.slice(0, 3), second);
+  const third = await open(harness, bob, { transactions: [pay('3')] });
+  await votes(harness, all.slice(0, 2), third);
+  await vote(harness, all[5]!, third, 'reject');
+  await vote(harness, all[5]!, third, 'approve');
+  await harness.pass(30_000);
+  await votes(harness, [all[4]!], third);
+  await harness.pass(1);
   for (let count = 0; count < 4; count += 1) {
-    const silent = await open(stage, ada);
-    await votes(stage, all.slice(0, 3), silent, count % 2 === 0 ? 'approve' : 'reject');
-    await stage.pass(40_000);
+    const silent = await open(harness, ada);
+    await votes(harness, all.slice(0, 3), silent, count % 2 === 0 ? 'approve' : 'reject');
+    await harness.pass(40_000);
   }
-  await stage.status(all[6]!, 'active');
-  await votes(stage, all, await open(stage, ada));
-  await stage.pass(65_001);
+  await harness.status(all[6]!, 'active');
+  await votes(harness, all, await open(harness, ada));
+  await harness.pass(65_001);
 }
 
 const named = (name: string, rules: Rules): Case => ({

@@ -10,7 +10,7 @@ import {
   composeVote,
   type Signatory,
 } from '../../../engine/internal.js';
-import { actor, type Case, type Stage } from '../harness.js';
+import { actor, type Case, type Harness } from '../harness.js';
 
 const durations = [
   'PT1H',
@@ -103,21 +103,21 @@ const tags = [
 export const times: Case = {
   name: 'times',
   about: 'durations and timestamps',
-  async play(stage) {
-    const [ada, bob] = await stage.joinMany(2);
+  async play(harness) {
+    const [ada, bob] = await harness.joinMany(2);
     for (const expected_duration of durations) {
       const fields = { status: 'active', expected_duration } as const;
-      await stage.ask(composeStatus(ada!, stage.stamp(), ada!.id, fields), expected_duration);
+      await harness.ask(composeStatus(ada!, harness.stamp(), ada!.id, fields), expected_duration);
     }
     for (const duration of lengths) {
       const fields = { target_ids: [bob!.id], purpose: 'p', duration };
-      await stage.ask(composeAlliancePropose(ada!, stage.stamp(), fields), duration);
-      await stage.pass(60_001);
+      await harness.ask(composeAlliancePropose(ada!, harness.stamp(), fields), duration);
+      await harness.pass(60_001);
     }
     for (const timestamp of timestamps) {
       const fields = { block_hash: 'a'.repeat(64), decision: 'approve' } as const;
-      await stage.ask(composeVote(ada!, timestamp, fields), timestamp);
-      await stage.ask(composeStatus(bob!, timestamp, bob!.id, { status: 'active' }), timestamp);
+      await harness.ask(composeVote(ada!, timestamp, fields), timestamp);
+      await harness.ask(composeStatus(bob!, timestamp, bob!.id, { status: 'active' }), timestamp);
     }
   },
 };
@@ -125,11 +125,11 @@ export const times: Case = {
 export const words: Case = {
   name: 'words',
   about: 'tags, names, personalities, by Unicode 16.0',
-  async play(stage) {
-    const ada = await stage.join();
+  async play(harness) {
+    const ada = await harness.join();
     for (const [index, tag] of tags.entries()) {
       const fields = { caption: '', tags: ['A', tag, 'a'], file: Buffer.from(`${index}`) };
-      await stage.ask(composeMeme(ada, stage.stamp(), fields), tag);
+      await harness.ask(composeMeme(ada, harness.stamp(), fields), tag);
     }
     for (const name of [
       'n',
@@ -140,17 +140,17 @@ export const words: Case = {
       'a\u180e\ufdd0',
       '\u007f',
     ]) {
-      await register(stage, { name });
+      await register(harness, { name });
     }
     for (const personality of ['Lawful', 'A-9_b', 'ä', '9', `x${'y'.repeat(32)}`, 'K\u212a']) {
-      await register(stage, { personality });
+      await register(harness, { personality });
     }
   },
 };
 
-async function register(stage: Stage, fields: object): Promise<void> {
+async function register(harness: Harness, fields: object): Promise<void> {
   const profile = { name: 'n', personality: 'p', capabilities: ['validator'] as const };
-  await stage.ask(composeRegister(stage.actor(), stage.stamp(), { ...profile, ...fields }));
+  await harness.ask(composeRegister(harness.actor(), harness.stamp(), { ...profile, ...fields }));
 }
 
 const upper = (hex: string) => hex.toUpperCase();
@@ -158,27 +158,27 @@ const upper = (hex: string) => hex.toUpperCase();
 export const cases: Case = {
   name: 'letter-case',
   about: 'every hex text in upper case',
-  async play(stage) {
+  async play(harness) {
     const [ada, bob] = [1, 2].map((number): Signatory & { id: string } => {
       const { publicKey, sign, id } = actor(number);
       return { id, publicKey: upper(publicKey), sign: (input) => upper(sign(input)) };
     }) as [Signatory & { id: string }, Signatory & { id: string }];
     for (const by of [ada, bob]) {
       const profile = { name: 'n', personality: 'P', capabilities: ['validator', 'producer'] };
-      await stage.do(composeRegister(by, stage.stamp(), profile as never));
+      await harness.do(composeRegister(by, harness.stamp(), profile as never));
     }
-    await stage.ask(composeStatus(ada, stage.stamp(), ada.id, { status: 'active' }));
+    await harness.ask(composeStatus(ada, harness.stamp(), ada.id, { status: 'active' }));
     const transactions = [
-      composeTransaction(ada, stage.networkId, '{"type":"a"}', false),
-      composeTransaction(bob, stage.networkId, '{"type":"b"}', true),
+      composeTransaction(ada, harness.networkId, '{"type":"a"}', false),
+      composeTransaction(bob, harness.networkId, '{"type":"b"}', true),
     ].map((one) => ({ ...one, hash: upper(one.hash) }));
-    const fields = { parent_hash: upper(stage.head), transactions };
-    const { block_hash } = await stage.do<AnswerOf['propose']>(
-      composeProposal(ada, stage.stamp(), fields),
+    const fields = { parent_hash: upper(harness.head), transactions };
+    const { block_hash } = await harness.do<AnswerOf['propose']>(
+      composeProposal(ada, harness.stamp(), fields),
     );
     for (const by of [ada, bob]) {
       const ballot = { block_hash: upper(block_hash), decision: 'approve' } as const;
-      await stage.ask(composeVote(by, stage.stamp(), ballot));
+      await harness.ask(composeVote(by, harness.stamp(), ballot));
     }
   },
 };

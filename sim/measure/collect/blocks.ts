@@ -31,7 +31,7 @@ export interface Ballot {
   readonly approvalsBy: Uint32Array;
 }
 
-export interface OpenBlock {
+export interface MeasuredBlock {
   readonly figure: BlockFigure;
   readonly ballot: Ballot;
   readonly producer: number;
@@ -42,7 +42,7 @@ export interface OpenBlock {
 
 export class Blocks {
   readonly #population: Population;
-  readonly #open = new Map<string, OpenBlock>();
+  readonly #open = new Map<string, MeasuredBlock>();
   readonly #contents = new Map<string, ContentNote>();
   readonly figures: BlockFigure[] = [];
 
@@ -56,7 +56,7 @@ export class Blocks {
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
   }
 
-  propose(data: EventData['block_proposal'], at: number): OpenBlock {
+  propose(data: EventData['block_proposal'], at: number): MeasuredBlock {
     const hash = data.block_hash;
     const content = this.#contents.get(hash);
     this.#contents.delete(hash);
@@ -91,11 +91,11 @@ export class Blocks {
   }
 
   /** An open block; undefined for one that was proposed before anybody listened. */
-  get(hash: string): OpenBlock | undefined {
+  get(hash: string): MeasuredBlock | undefined {
     return this.#open.get(hash);
   }
 
-  close(hash: string, status: BlockStatus, at: number): OpenBlock | undefined {
+  close(hash: string, status: BlockStatus, at: number): MeasuredBlock | undefined {
     const block = this.#open.get(hash);
     if (!block) return undefined;
     this.#open.delete(hash);
@@ -105,7 +105,7 @@ export class Blocks {
   }
 }
 
-export function cast(block: OpenBlock, group: number, decision: Decision): void {
+export function countVote(block: MeasuredBlock, group: number, decision: Decision): void {
   const { figure, ballot } = block;
   const approves = decision === 'approve' ? 1 : 0;
   figure.votes += 1;

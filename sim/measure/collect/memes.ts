@@ -21,7 +21,7 @@ export class Memes {
 
   /** A vote that counted, with what its agent noted when it decided. */
   add(group: number, decision: Decision, note: DecisionNote): void {
-    this.#heard += note.memesHeard.length;
+    this.#heard += note.receivedMemes.length;
     this.#references += note.memeReferences.length;
     if (note.withoutMemes === null) return;
     this.#known[group]! += 1;

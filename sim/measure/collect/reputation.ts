@@ -7,7 +7,7 @@ import { NOBODY, type Population } from './population.js';
 const PARTS = 10_000;
 const START = 50 * PARTS;
 
-export class ToldReputation {
+export class PublishedReputation {
   readonly #population: Population;
   /** By agent id; all of the network, so outsiders too. */
   readonly #scores = new Map<string, number>();
@@ -25,7 +25,7 @@ export class ToldReputation {
     if (!this.#scores.has(agentId)) this.#set(agentId, START);
   }
 
-  tell(agentId: string, score: number): void {
+  publish(agentId: string, score: number): void {
     this.#set(agentId, Math.round(score * PARTS));
   }
 

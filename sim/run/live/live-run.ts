@@ -1,7 +1,7 @@
 /** Scripted agents on a live network, in wall time. */
 import type { MeasuredAgent, Observer } from '../../measure/index.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
-import type { Door } from '../../world/gateway/gateway.js';
+import type { Gateway } from '../../world/gateway/gateway.js';
 import { LiveWorld } from '../../world/live.js';
 import { type Assembly, assemble } from '../assemble.js';
 
@@ -17,7 +17,7 @@ export interface LiveOptions {
 
 /** @throws {ScenarioError} when a script cannot be loaded. */
 export function assembleLive<O extends Observer>(
-  door: Door,
+  gateway: Gateway,
   scenario: Scenario,
   { seed = scenario.seed, speed = 1, folder }: LiveOptions,
   observerOf: (agents: readonly MeasuredAgent[], startMs: number) => O,
@@ -26,10 +26,10 @@ export function assembleLive<O extends Observer>(
     scenario,
     seed,
     folder,
-    networkId: door.networkId,
-    seq: door.seq,
-    startMs: () => door.now(),
+    networkId: gateway.networkId,
+    seq: gateway.seq,
+    startMs: () => gateway.now(),
     observerOf,
-    worldOf: (society) => new LiveWorld({ ...society, head: door.head, door, speed }),
+    worldOf: (society) => new LiveWorld({ ...society, head: gateway.head, gateway, speed }),
   });
 }

@@ -4,8 +4,8 @@ import { composeStatus, formatInstant } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import { secretOf } from '../../agents/keys.js';
 import type { ScriptedAgent } from '../../agents/port/agent.js';
-import { Slots } from '../../world/gateway/concurrency.js';
-import type { RemoteDoor } from '../../world/gateway/remote.js';
+import { ConcurrencyLimit } from '../../world/gateway/concurrency.js';
+import type { RemoteGateway } from '../../world/gateway/remote.js';
 
 /** So many are looked for: the keys of a seed come all or not at all. */
 const LOOKED_FOR = 4;
@@ -15,7 +15,7 @@ const AHEAD_MS = 290_000;
 
 /** What is to be said when agents of this seed are on the server already; else null. */
 export async function knownBefore(
-  { client, url }: RemoteDoor,
+  { client, url }: RemoteGateway,
   seed: string,
   population: number,
 ): Promise<string | null> {
@@ -40,18 +40,18 @@ export async function knownBefore(
  * @returns how many could not be withdrawn.
  */
 export async function withdraw(
-  door: RemoteDoor,
+  gateway: RemoteGateway,
   agents: readonly ScriptedAgent[],
 ): Promise<number> {
   const joined = agents.filter((agent) => agent.joined);
-  const slots = new Slots(CONNECTIONS, joined.length);
+  const slots = new ConcurrencyLimit(CONNECTIONS, joined.length);
   let left = 0;
   let gone = false;
   const leave = async (agent: ScriptedAgent) => {
     if (gone) return;
-    const answer = await inactive(door, agent, door.now());
+    const answer = await inactive(gateway, agent, gateway.now());
     if (answer === 'REPLAYED') {
-      if ((await inactive(door, agent, door.now() + AHEAD_MS)) === 'done') left += 1;
+      if ((await inactive(gateway, agent, gateway.now() + AHEAD_MS)) === 'done') left += 1;
     } else if (answer === 'done') left += 1;
     else if (answer === 'lost') gone = true;
   };
@@ -59,11 +59,15 @@ export async function withdraw(
   return joined.length - left;
 }
 
-async function inactive(door: RemoteDoor, { by }: ScriptedAgent, at: number): Promise<string> {
+async function inactive(
+  gateway: RemoteGateway,
+  { by }: ScriptedAgent,
+  at: number,
+): Promise<string> {
   const fields = { status: 'inactive', reason: 'its simulation has ended' } as const;
   const request = composeStatus(by, formatInstant(at), agentId(by.publicKey), fields);
   try {
-    await door.client.send(request);
+    await gateway.client.send(request);
     return 'done';
   } catch (error) {
     return error instanceof ApiError ? String(error.reason) : 'lost';

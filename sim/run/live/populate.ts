@@ -2,7 +2,7 @@
 import type { Network } from '../../../engine/internal.js';
 import type { Observer } from '../../measure/index.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
-import { DirectDoor } from '../../world/gateway/direct.js';
+import { DirectGateway } from '../../world/gateway/direct.js';
 import { assembleLive, type LiveOptions } from './live-run.js';
 
 /** How a network is filled with the agents of a scenario. */
@@ -45,7 +45,7 @@ export async function populate(
   { signal, onJoined, ...options }: PopulateOptions = {},
 ): Promise<Population> {
   const signed: Scenario = { ...scenario, signatures: 'verified' };
-  const { world } = await assembleLive(new DirectDoor(network), signed, options, () => nobody);
+  const { world } = await assembleLive(new DirectGateway(network), signed, options, () => nobody);
   let stopped = false;
   let told = false;
   const goesOn = () => {

@@ -1,7 +1,7 @@
 /** What the end of a run reads, fetched from a server beforehand. */
 import type { BlockView, NetworkClient } from '../../../api/client/index.js';
-import type { Reads } from '../../measure/index.js';
-import { Slots } from '../../world/gateway/concurrency.js';
+import type { RunReads } from '../../measure/index.js';
+import { ConcurrencyLimit } from '../../world/gateway/concurrency.js';
 
 const CONNECTIONS = 16;
 /** Rows of a page of blocks. */
@@ -14,7 +14,7 @@ const PAGE = 1_000;
 export async function readsOf(
   client: NetworkClient,
   { sinceMs, agents: ids }: { sinceMs: number; agents: readonly string[] },
-): Promise<Reads> {
+): Promise<RunReads> {
   const blocks = await blocksSince(client, sinceMs);
   const { validators, producers } = await client.agents();
   const active = [...validators, ...producers].map(({ id }) => id);
@@ -73,7 +73,7 @@ async function fetchEach<T>(
   keys: readonly string[],
   fetched: (key: string) => Promise<T>,
 ): Promise<Map<string, T>> {
-  const slots = new Slots(CONNECTIONS, keys.length);
+  const slots = new ConcurrencyLimit(CONNECTIONS, keys.length);
   const values = await Promise.all(keys.map((key) => slots.run(() => fetched(key))));
   return new Map(keys.map((key, index) => [key, values[index] as T]));
 }

@@ -5,7 +5,7 @@ import { Collector } from '../../measure/index.js';
 import { ScenarioError } from '../../scenario/problem.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { RemoteError } from '../../world/gateway/gateway.js';
-import { RemoteDoor } from '../../world/gateway/remote.js';
+import { RemoteGateway } from '../../world/gateway/remote.js';
 import type { LiveWorld } from '../../world/live.js';
 import type { Assembly } from '../assemble.js';
 import { Ending } from '../ending.js';
@@ -53,15 +53,15 @@ export async function simulateRemote(
   }
   await prepare(out);
   const keysOf = (agent: number) => keysFromSeed(secretOf(seed, agent));
-  const door = await RemoteDoor.open({ url, keysOf });
+  const gateway = await RemoteGateway.open({ url, keysOf });
   try {
-    checkLimits(url, door.meta);
-    const served = { ...scenario, consensus: consensusOf(door.meta) };
+    checkLimits(url, gateway.meta);
+    const served = { ...scenario, consensus: consensusOf(gateway.meta) };
     return await keeping(out, served, (keeper) =>
-      runThrough(door, { scenario: served, options, hooks, keeper }),
+      runThrough(gateway, { scenario: served, options, hooks, keeper }),
     );
   } finally {
-    door.close();
+    gateway.close();
   }
 }
 
@@ -94,24 +94,24 @@ interface Run {
   keeper: Keeper;
 }
 
-async function runThrough(door: RemoteDoor, run: Run): Promise<SimResult> {
+async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> {
   const started = performance.now();
   const { scenario, options, hooks, keeper } = run;
-  const known = await knownBefore(door, options.seed ?? scenario.seed, scenario.population);
+  const known = await knownBefore(gateway, options.seed ?? scenario.seed, scenario.population);
   if (known !== null) hooks.onNote?.(known);
-  const assembly = await assembleLive(door, scenario, options, (agents, startMs) => {
+  const assembly = await assembleLive(gateway, scenario, options, (agents, startMs) => {
     return new Collector(scenario, agents, startMs, keeper.onRow);
   });
   try {
-    return await runToEnd(door, run, assembly, started);
+    return await runToEnd(gateway, run, assembly, started);
   } finally {
-    const stayed = await withdraw(door, assembly.agents);
-    if (stayed > 0) hooks.onNote?.(`${stayed} agents could not be withdrawn from ${door.url}`);
+    const stayed = await withdraw(gateway, assembly.agents);
+    if (stayed > 0) hooks.onNote?.(`${stayed} agents could not be withdrawn from ${gateway.url}`);
   }
 }
 
 async function runToEnd(
-  door: RemoteDoor,
+  gateway: RemoteGateway,
   run: Run,
   { world, observer: collector, faults, modules }: Assembly<LiveWorld, Collector>,
   started: number,
@@ -121,38 +121,38 @@ async function runToEnd(
   const ending = new Ending(hastened(run), collector, faults, startMs);
   await world.run(() => {
     // The log is the server's: there is no digest to name.
-    const position = { seq: door.seq, digest: '' };
-    if (hooks.onProgress) ending.tell(world.now, position, hooks.onProgress);
+    const position = { seq: gateway.seq, digest: '' };
+    if (hooks.onProgress) ending.report(world.now, position, hooks.onProgress);
     return !hooks.signal?.aborted && !ending.reached(world.now) && !ending.stalled(world.now);
   });
-  if (hooks.signal?.aborted) throw new Interrupted(door.seq);
+  if (hooks.signal?.aborted) throw new Interrupted(gateway.seq);
   const endMs = world.now;
   const verdict = ending.verdict(endMs);
   const wallMs = performance.now() - started;
   const ids = Array.from({ length: scenario.population }, (_, agent) => world.agentId(agent));
-  const { reads, meta } = await readEnd(door, startMs, ids);
+  const { reads, meta } = await readEnd(gateway, startMs, ids);
   const finished = collector.finish(reads, endMs);
   const { seed = scenario.seed } = options;
   const { refusals } = world;
   const about = { seed, scenario, modules, verdict, broken: null, refusals, finished };
   const result = resultOf(
     { ...about, startMs, endMs, wallMs, made: hooks.made },
-    figuresOf(door, run, meta),
+    figuresOf(gateway, run, meta),
   );
   await keeper.keep(result, finished);
   return result;
 }
 
 /** What only the server knows is left empty. */
-function figuresOf(door: RemoteDoor, { options: { url, speed = 1 } }: Run, meta: Meta) {
+function figuresOf(gateway: RemoteGateway, { options: { url, speed = 1 } }: Run, meta: Meta) {
   return {
     url,
     speed,
     verifier: 'server',
     digest: '',
     log_digest: '',
-    entries: meta.seq - door.meta.seq,
-    events: meta.event_seq - door.meta.event_seq,
+    entries: meta.seq - gateway.meta.seq,
+    events: meta.event_seq - gateway.meta.event_seq,
     verified: 0,
     commits: 0,
   } as const;
@@ -164,7 +164,7 @@ function hastened({ scenario, options: { speed = 1 } }: Run): Scenario {
   return { ...scenario, consensus: { ...scenario.consensus, voting_period_ms } };
 }
 
-async function readEnd({ client, url }: RemoteDoor, startMs: number, agents: readonly string[]) {
+async function readEnd({ client, url }: RemoteGateway, startMs: number, agents: readonly string[]) {
   try {
     const reads = await readsOf(client, { sinceMs: startMs - MARGIN_MS, agents });
     return { reads, meta: await client.meta() };

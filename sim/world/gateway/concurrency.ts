@@ -1,6 +1,6 @@
 /** Lets a bounded number of tasks go on at a time, and a bounded number wait for their turn. */
 
-export class Slots {
+export class ConcurrencyLimit {
   readonly #most: number;
   readonly #mostWaiting: number;
   #taken = 0;

@@ -1,4 +1,4 @@
-/** The door to a network in this process: as in a simulation, without HTTP and its limits. */
+/** The gateway to a network in this process: as in a simulation, without HTTP and its limits. */
 import {
   admit,
   type Clock,
@@ -9,9 +9,9 @@ import {
   type SignedRequest,
   systemClock,
 } from '../../../engine/internal.js';
-import type { Door } from './gateway.js';
+import type { Gateway } from './gateway.js';
 
-export class DirectDoor implements Door {
+export class DirectGateway implements Gateway {
   readonly networkId: string;
   readonly head: string;
   readonly seq: number;

@@ -4,9 +4,9 @@ import type { Event, Outcome, SignedRequest } from '../../../engine/internal.js'
 /** `lost`: nobody answered, so the request may have been done or not. */
 export type Answer = Outcome | { result: 'lost' };
 
-export interface Door {
+export interface Gateway {
   readonly networkId: string;
-  /** How the network stood when the door was opened: its head, and its last log entry. */
+  /** How the network stood when the gateway was opened: its head, and its last log entry. */
   readonly head: string;
   readonly seq: number;
   /** The network's time, milliseconds since 1970. */
@@ -14,7 +14,7 @@ export interface Door {
   /** `from` is the sender's ordinal. A refusal is an answer; it rejects only for what is a bug. */
   submit(from: number, request: SignedRequest): Promise<Answer>;
   /**
-   * What happened since the door was opened: in order, each event once.
+   * What happened since the gateway was opened: in order, each event once.
    * @throws {RemoteError} when the network is gone.
    */
   events(): AsyncIterable<Event>;

@@ -1,5 +1,5 @@
 /**
- * The door to a server: requests by HTTP, a bounded number at a time, and events through the one
+ * The gateway to a server: requests by HTTP, a bounded number at a time, and events through the one
  * connection of an observer, the first agent that is registered.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,8 +19,8 @@ import {
   type SignedRequest,
   systemClock,
 } from '../../../engine/internal.js';
-import { Slots } from './concurrency.js';
-import { type Answer, type Door, RemoteError } from './gateway.js';
+import { ConcurrencyLimit } from './concurrency.js';
+import { type Answer, type Gateway, RemoteError } from './gateway.js';
 
 /** Connections that are kept, and requests that wait for one; beyond, they are given up. */
 const CONNECTIONS = 32;
@@ -33,29 +33,29 @@ const WATCH_MS = 500;
 /** Under these every event is found. */
 const topics = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
 
-export interface RemoteDoorOptions {
+export interface RemoteGatewayOptions {
   url: string;
   /** Of an agent, by its ordinal. */
   keysOf(agent: number): AgentKeys;
 }
 
-export class RemoteDoor implements Door {
+export class RemoteGateway implements Gateway {
   /** Reads of the same server. */
   readonly client: NetworkClient;
   readonly meta: Meta;
   readonly head: string;
-  readonly #options: RemoteDoorOptions;
+  readonly #options: RemoteGatewayOptions;
   readonly #clock: Clock;
   /** The server's time less this machine's. */
   readonly #aheadMs: number;
-  readonly #slots = new Slots(CONNECTIONS, WAITING);
+  readonly #slots = new ConcurrencyLimit(CONNECTIONS, WAITING);
   readonly #closing = new AbortController();
   #gone: RemoteError | null = null;
   /** Settled by the first agent that is registered, or by the end. */
   readonly #observer: Promise<AgentClient | null>;
   #observe: (observer: AgentClient | null) => void = () => {};
 
-  private constructor(options: RemoteDoorOptions, client: NetworkClient, found: Found) {
+  private constructor(options: RemoteGatewayOptions, client: NetworkClient, found: Found) {
     this.client = client;
     this.meta = found.meta;
     this.head = found.head;
@@ -69,10 +69,10 @@ export class RemoteDoor implements Door {
   }
 
   /** @throws {RemoteError} when nobody answers there, or no folkmoot server does. */
-  static async open(options: RemoteDoorOptions): Promise<RemoteDoor> {
+  static async open(options: RemoteGatewayOptions): Promise<RemoteGateway> {
     const client = new NetworkClient({ url: options.url, timeoutMs: ANSWER_MS });
     try {
-      return new RemoteDoor(options, client, await find(client));
+      return new RemoteGateway(options, client, await find(client));
     } catch (cause) {
       throw new RemoteError(`${options.url} cannot be used: ${(cause as Error).message}`, {
         cause,

@@ -71,8 +71,8 @@ export class Links {
   }
 
   #latencyMs(message: number, from: number, to: number, at: number): number {
-    const usual = this.#draw(mix(this.#seed, message, from, to));
-    return usual * this.#faults.slowness(from, to, at);
+    const latencyMs = this.#draw(mix(this.#seed, message, from, to));
+    return latencyMs * this.#faults.slowness(from, to, at);
   }
 }
 

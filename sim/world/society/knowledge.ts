@@ -5,7 +5,7 @@
  */
 import type { Decision, Event } from '../../../engine/internal.js';
 import { blockTag, stanceTag } from '../../agents/port/content.js';
-import type { BlockTalk, HeardMeme, HeardVote, KnownHead } from '../../agents/port/known.js';
+import type { BlockTalk, KnownHead, ReceivedMeme, ReceivedVote } from '../../agents/port/known.js';
 import type { ContentNote } from '../../agents/port/notes.js';
 import type { Links } from '../links/links.js';
 
@@ -44,7 +44,7 @@ export class Knowledge {
     this.#heads = [{ hash: genesisHash, seq: 0, at: 0 }];
   }
 
-  publish({ block, soundness, hasMeme }: ContentNote): void {
+  noteContent({ block, soundness, hasMeme }: ContentNote): void {
     this.#contents.set(block, { soundness, hasMeme });
     // A proposal that was refused is never heard of: the oldest of them go.
     const [oldest] = this.#contents.keys();
@@ -60,17 +60,17 @@ export class Knowledge {
     else if (event.type === 'alliance_update') this.#ally(event.data);
   }
 
-  heardAt(agent: number, talk: BlockTalk): number {
+  receivedAt(agent: number, talk: BlockTalk): number {
     return this.#links.delivery(talk.seq, agent, talk.proposedAt);
   }
 
-  closeHeardAt(agent: number, seq: number, closedAt: number): number {
+  closeReceivedAt(agent: number, seq: number, closedAt: number): number {
     return this.#links.delivery(-seq, agent, closedAt);
   }
 
   block(agent: number, hash: string, now: number): BlockTalk | undefined {
     const talk = this.#talks.get(hash);
-    return talk && this.heardAt(agent, talk) <= now ? talk : undefined;
+    return talk && this.receivedAt(agent, talk) <= now ? talk : undefined;
   }
 
   talk(hash: string): BlockTalk | undefined {
@@ -80,15 +80,15 @@ export class Knowledge {
   knowsClosed(agent: number, hash: string, now: number): boolean {
     const talk = this.#talks.get(hash);
     if (!talk) return true;
-    return talk.closedAt !== 0 && this.closeHeardAt(agent, talk.seq, talk.closedAt) <= now;
+    return talk.closedAt !== 0 && this.closeReceivedAt(agent, talk.seq, talk.closedAt) <= now;
   }
 
   head(agent: number, now: number): KnownHead {
-    const known = this.#heads.findLast((h) => this.closeHeardAt(agent, h.seq, h.at) <= now);
+    const known = this.#heads.findLast((h) => this.closeReceivedAt(agent, h.seq, h.at) <= now);
     const hash = (known ?? this.#heads[0]!).hash;
     let contested = false;
     for (const talk of this.#talks.values()) {
-      const heard = talk.parent === hash && this.heardAt(agent, talk) <= now;
+      const heard = talk.parent === hash && this.receivedAt(agent, talk) <= now;
       if (!heard || this.knowsClosed(agent, talk.hash, now)) continue;
       if (talk.producer === agent) return { hash, contested: true, own: true };
       contested = true;
@@ -96,9 +96,9 @@ export class Knowledge {
     return { hash, contested, own: false };
   }
 
-  votesHeard(agent: number, hash: string, now: number): HeardVote[] {
+  receivedVotes(agent: number, hash: string, now: number): ReceivedVote[] {
     const talk = this.#talks.get(hash);
-    const heard: HeardVote[] = [];
+    const heard: ReceivedVote[] = [];
     const allies = this.#allies.get(agent);
     let sent = 0;
     let lost = 0;
@@ -117,9 +117,9 @@ export class Knowledge {
     return heard;
   }
 
-  memesHeard(agent: number, hash: string, now: number): HeardMeme[] {
+  receivedMemes(agent: number, hash: string, now: number): ReceivedMeme[] {
     const talk = this.#talks.get(hash);
-    const heard = new Map<string, HeardMeme>();
+    const heard = new Map<string, ReceivedMeme>();
     for (const other of talk ? this.#neighbours[agent]! : []) {
       for (const id of talk!.passedOn.get(other) ?? []) {
         const meme = talk!.memes.get(id);

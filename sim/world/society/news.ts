@@ -16,7 +16,7 @@ export interface NewsOptions {
   observer: Observer;
 }
 
-type Told<T extends Event['type']> = Event & { type: T };
+type EventOf<T extends Event['type']> = Event & { type: T };
 
 export class News {
   readonly #world: World;
@@ -32,7 +32,7 @@ export class News {
 
   spread(event: Event, at: number): void {
     if (event.type === 'block_proposal') this.#announce(event.data.block_hash, event.seq);
-    else if (event.type === 'block_status') this.#stirProducers(event.data, at);
+    else if (event.type === 'block_status') this.#scheduleProducers(event.data, at);
     else if (event.type === 'alliance_update') this.#invite(event, at);
     else if (event.type === 'agent_status') this.#welcome(event.data.agent_id, at);
   }
@@ -45,19 +45,19 @@ export class News {
       const losses = links.losses(seq, ordinal);
       if (losses > 0) observer.traffic('lost', losses);
       if (onBreak) continue;
-      const at = this.#awakeAt(ordinal, this.#knowledge.heardAt(ordinal, talk));
+      const at = this.#availableAt(ordinal, this.#knowledge.receivedAt(ordinal, talk));
       this.#world.schedule(ordinal, at, { type: 'hear', block: hash });
     }
   }
 
   /** Who has crashed when something comes hears of it when it is back. */
-  #awakeAt(agent: number, at: number): number {
+  #availableAt(agent: number, at: number): number {
     const down = this.#options.faults.down(agent, at);
     return down?.kind === 'crash' ? down.end + 1 : at;
   }
 
   /** In the open schedule each producer waits a while by chance, so that few propose at once. */
-  #stirProducers({ status, block_hash }: Told<'block_status'>['data'], at: number): void {
+  #scheduleProducers({ status, block_hash }: EventOf<'block_status'>['data'], at: number): void {
     const talk = this.#knowledge.talk(block_hash);
     if (status === 'orphaned' || status === 'voting' || !talk) return;
     if (this.#world.scenario.producers.schedule !== 'open') return;
@@ -65,12 +65,12 @@ export class News {
     for (const ordinal of this.#world.producers) {
       const agent = agents[ordinal]!;
       if (agent.onBreak) continue;
-      const heard = this.#knowledge.closeHeardAt(ordinal, talk.seq, at);
+      const heard = this.#knowledge.closeReceivedAt(ordinal, talk.seq, at);
       behaviour.blockClosed(agent, this.#world, heard);
     }
   }
 
-  #invite({ data, seq }: Told<'alliance_update'>, at: number): void {
+  #invite({ data, seq }: EventOf<'alliance_update'>, at: number): void {
     const { alliance_id, status } = data;
     // A declining invitee updates the alliance too: the others are called once all the same.
     const known = this.#invited.has(alliance_id);
@@ -80,7 +80,7 @@ export class News {
     for (const { id, role } of data.members) {
       const agent = this.#knowledge.ordinalOf(id);
       if (role !== 'invited' || agent < 0) continue;
-      const hears = this.#awakeAt(agent, this.#options.links.delivery(seq, agent, at));
+      const hears = this.#availableAt(agent, this.#options.links.delivery(seq, agent, at));
       this.#world.schedule(agent, hears, { type: 'invited', alliance: alliance_id });
     }
   }

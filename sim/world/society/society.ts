@@ -32,7 +32,7 @@ interface Call {
 }
 
 /** Calls that an agent planned itself; the others come from outside, or tell of a fault's end. */
-const plans = new Set<ScheduledEvent['type']>(['join', 'vote', 'produce', 'mingle']);
+const plans = new Set<ScheduledEvent['type']>(['join', 'vote', 'produce', 'socialize']);
 
 /** Why a proposal is worth another try. */
 const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
@@ -127,15 +127,17 @@ export class Society implements World {
   block = (agent: number, hash: string) => this.knowledge.block(agent, hash, this.now);
   knowsClosed = (agent: number, hash: string) => this.knowledge.knowsClosed(agent, hash, this.now);
   head = (agent: number) => this.knowledge.head(agent, this.now);
-  votesHeard = (agent: number, hash: string) => this.knowledge.votesHeard(agent, hash, this.now);
-  memesHeard = (agent: number, hash: string) => this.knowledge.memesHeard(agent, hash, this.now);
+  receivedVotes = (agent: number, hash: string) =>
+    this.knowledge.receivedVotes(agent, hash, this.now);
+  receivedMemes = (agent: number, hash: string) =>
+    this.knowledge.receivedMemes(agent, hash, this.now);
   share = (agent: number, hash: string, memes: readonly string[]) =>
     this.knowledge.share(agent, hash, memes);
   alliancesOf = (agent: number) => this.knowledge.alliancesOf(agent);
   decided = (note: DecisionNote) => this.#options.observer.decided(note);
 
-  publish(note: ContentNote): void {
-    this.knowledge.publish(note);
+  noteContent(note: ContentNote): void {
+    this.knowledge.noteContent(note);
     this.#options.observer.published(note);
   }
 
@@ -173,7 +175,7 @@ export class Society implements World {
   }
 
   /** Spreads what happened at an instant: who will hear of it, and when. */
-  protected tell(event: Event, at: number): void {
+  protected publish(event: Event, at: number): void {
     this.knowledge.learn(event, at);
     this.#options.observer.event(event, at);
     this.#news.spread(event, at);

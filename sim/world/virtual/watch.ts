@@ -18,7 +18,7 @@ export interface Watch {
     outcome: Outcome;
     events: readonly Event[];
   }): RuleViolation | null;
-  foresee(put: { at: number; command: Command; outcome: Outcome | null }): RuleViolation | null;
+  precheck(put: { at: number; command: Command; outcome: Outcome | null }): RuleViolation | null;
   advance(at: number, events: readonly Event[]): RuleViolation | null;
   /** Holds all that the network's reads say against what it should have come to. */
   finish(at: number, reads: Views): RuleViolation | null;

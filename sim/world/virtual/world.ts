@@ -79,7 +79,7 @@ export class LocalWorld extends Society {
     this.#clock.set(to);
     const events = this.#network.fireDeadlines();
     if (events.length > 0) this.#note(this.#watch?.advance(to, events));
-    this.#tell(events);
+    this.#publish(events);
   }
 
   /** Takes in what arrives before `end`, round by round. */
@@ -106,7 +106,7 @@ export class LocalWorld extends Society {
       if (this.#quotas) this.#advance(arrival.at);
       else this.#clock.set(arrival.at);
       await this.#awaitReputation([arrival]);
-      const ended = this.#quotas && this.#atDoor(arrival);
+      const ended = this.#quotas && this.#precheck(arrival);
       if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
       else this.#take(arrival, network.verification.skip(arrival.admitted));
       if (network.backlog > BACKLOG) await network.durable;
@@ -140,7 +140,7 @@ export class LocalWorld extends Society {
     const network = this.#network;
     await this.#awaitReputation(arrivals);
     const verified = await Promise.all(
-      arrivals.map((one) => this.#atDoor(one) ?? network.verifyAdmitted(one.admitted)),
+      arrivals.map((one) => this.#precheck(one) ?? network.verifyAdmitted(one.admitted)),
     );
     for (const [index, arrival] of arrivals.entries()) {
       if (this.broken) return;
@@ -164,11 +164,11 @@ export class LocalWorld extends Society {
     this.#charged.delete(admitted);
     this.#note(this.#watch?.observe({ at, command, outcome, events }));
     this.#count(from, command.kind, outcome);
-    this.#tell(events);
+    this.#publish(events);
   }
 
   /** What becomes of a request before it is verified: by the limits, or because it is hopeless. */
-  #atDoor({ from, admitted }: Arrival): Outcome | null {
+  #precheck({ from, admitted }: Arrival): Outcome | null {
     const outcome = this.#hopeless(admitted);
     const charged = this.#quotas?.take(from, admitted, outcome);
     if (!charged) return outcome;
@@ -183,7 +183,7 @@ export class LocalWorld extends Society {
     const { command } = admitted;
     const outcome = this.#network.precheck(admitted);
     if (!this.#network.knows(command.public_key) && command.kind !== 'register') return outcome;
-    this.#note(this.#watch?.foresee({ at: this.#clock.now(), command, outcome }));
+    this.#note(this.#watch?.precheck({ at: this.#clock.now(), command, outcome }));
     return outcome;
   }
 
@@ -208,7 +208,7 @@ export class LocalWorld extends Society {
     this.tryAgain(from, kind, refusal, this.#clock.now());
   }
 
-  #tell(events: readonly Event[]): void {
-    for (const event of events) this.tell(event, Date.parse(event.data.timestamp));
+  #publish(events: readonly Event[]): void {
+    for (const event of events) this.publish(event, Date.parse(event.data.timestamp));
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Signers } from '../../../dist/bench/load/prepare/signers.js';
 import { createVerifier } from '../../../dist/engine/index.js';
 import { JobWorker } from '../../../dist/sim/run/jobs/index.js';
-import { usualScenario } from '../../../dist/sim/scenario/default.js';
+import { defaultScenario } from '../../../dist/sim/scenario/default.js';
 
 const pools = {
   verifier: () => createVerifier('pool'),
@@ -11,7 +11,7 @@ const pools = {
   jobs() {
     const worker = new JobWorker({ wallMs: 60_000, memoryMb: 512 });
     const end = new AbortController();
-    const scenario = usualScenario(20);
+    const scenario = defaultScenario(20);
     const ran = worker.run({ scenario, seed: '1' }, end.signal);
     return {
       async close() {

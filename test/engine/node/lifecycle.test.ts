@@ -10,7 +10,7 @@ import {
   Network,
   type Signatory,
 } from 'folkmoot';
-import { Interrupted, simulate, usualScenario } from 'folkmoot/sim';
+import { defaultScenario, Interrupted, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { START_MS, signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
 
@@ -93,7 +93,7 @@ test('simulate: an interrupted run says what is durable', async () => {
   const out = join(temporaryFolder(), 'run');
   const controller = new AbortController();
   const run = simulate(
-    usualScenario(50, { length: { blocks: 50 } }),
+    defaultScenario(50, { length: { blocks: 50 } }),
     { verifier: 'inline', out },
     { signal: controller.signal, onProgress: () => controller.abort() },
   );
@@ -107,6 +107,6 @@ test('simulate: an interrupted run says what is durable', async () => {
 });
 
 test('scenario: values out of bounds are named', () => {
-  expect(() => usualScenario(10, { population: 0 })).toThrow(/population is 0; .* from 1 to/);
-  expect(() => usualScenario(10, { length: { blocks: 5.5 } })).toThrow(/length.blocks is 5\.5/);
+  expect(() => defaultScenario(10, { population: 0 })).toThrow(/population is 0; .* from 1 to/);
+  expect(() => defaultScenario(10, { length: { blocks: 5.5 } })).toThrow(/length.blocks is 5\.5/);
 });

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type Event, type EventStream, generateKeys } from 'folkmoot/client';
-import { simulate, usualScenario } from 'folkmoot/sim';
+import { defaultScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { expectOneLine, folkmoot } from '../../support/cli.js';
 import { host, stop } from '../../support/host.js';
@@ -122,7 +122,7 @@ test('serve: a script that throws stops the agents, not the server', async () =>
 
 test('serve: a simulation without signatures cannot be served', async () => {
   const out = join(folder, 'unsigned');
-  await simulate(usualScenario(5, { signatures: 'none', length: { blocks: 1 } }), { out });
+  await simulate(defaultScenario(5, { signatures: 'none', length: { blocks: 1 } }), { out });
   const data = join(out, 'network');
   const ended = await folkmoot(['serve', '--port', '0', '--data', data]);
   expect([ended.code, ended.stdout]).toEqual([2, '']);

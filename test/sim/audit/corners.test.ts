@@ -65,8 +65,8 @@ test('audit: foretells that an unknown key is refused', async () => {
   const outcome = town.network.precheck(admitted);
   expect(outcome && word(outcome)).toBe('UNKNOWN_KEY');
   const at = Date.parse(town.network.read.networkState().server_time);
-  expect(auditor.foresee({ at, command: admitted.command, outcome })).toBeNull();
-  expect(auditor.foresee({ at, command: admitted.command, outcome: null })).toMatchObject({
+  expect(auditor.precheck({ at, command: admitted.command, outcome })).toBeNull();
+  expect(auditor.precheck({ at, command: admitted.command, outcome: null })).toMatchObject({
     rule: 'outcome',
     found: 'nothing against it',
   });

@@ -51,7 +51,7 @@ async function take(audited: Audited, request: SignedRequest, looks: boolean): P
   const at = clock.now();
   if (looks) {
     pass(audited);
-    auditor.foresee({ at, command, outcome: network.precheck(verified) });
+    auditor.precheck({ at, command, outcome: network.precheck(verified) });
   }
   const { outcome, events } = network.apply(verified);
   const isRefused = outcome.result === 'refused';

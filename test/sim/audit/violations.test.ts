@@ -83,7 +83,7 @@ const changes: [Change, ...string[]][] = [
   [
     (puts) => (told(puts[7], 'block_validation').timestamp = instant(500)),
     'event-time',
-    `told for ${instant(500)}`,
+    `published for ${instant(500)}`,
     `a time from ${instant(1_000)} to ${instant(1_000)}`,
   ],
   [
@@ -175,13 +175,13 @@ const changes: [Change, ...string[]][] = [
   [
     (puts) => (puts[6]!.outcome = refusal),
     'vote',
-    'a vote of agent_d5f58d74.. was told that was not accepted',
+    'a vote of agent_d5f58d74.. was published that was not accepted',
     'votes that were accepted, only',
   ],
   [
     (puts) => (puts[5]!.outcome = refusal),
     'proposal',
-    'told though nobody proposed it',
+    'published though nobody proposed it',
     'an accepted proposal',
   ],
   [

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { foundTown, START_MS, type Town } from '../../engine/helpers.js';
 import { agentsIn, type Collected, collect, eventsOf, timeOf } from './fixture.js';
 
-const quiet = { memesHeard: [], memeReferences: [], withoutMemes: null };
+const quiet = { receivedMemes: [], memeReferences: [], withoutMemes: null };
 
 /** Tells a town's events so far, and ends the run at its present. */
 function finished(
@@ -90,9 +90,9 @@ test('memes: reach, references and influence follow the notes of votes that coun
   const events = eventsOf(town.network);
   const proposal = events.findIndex(({ type }) => type === 'block_proposal');
   for (const event of events.slice(0, proposal + 1)) collector.event(event, timeOf(event));
-  const heard = { memesHeard: [one, two], memeReferences: [one] };
+  const heard = { receivedMemes: [one, two], memeReferences: [one] };
   collector.decided({ agent: 0, ...note, ...heard, withoutMemes: 'reject' });
-  collector.decided({ agent: 2, ...note, ...heard, memesHeard: [two], withoutMemes: 'approve' });
+  collector.decided({ agent: 2, ...note, ...heard, receivedMemes: [two], withoutMemes: 'approve' });
   // Never votes: its decision is not counted.
   collector.decided({ agent: 3, ...note, ...heard, withoutMemes: 'reject' });
   const { measures, groups, rows, agents } = finished(town, parts, events.slice(proposal + 1));

@@ -57,7 +57,7 @@ function noteOf(event: Event & { type: 'block_validation' }, agent: number): Dec
     block: data.block_hash,
     decision: data.decision,
     withoutMemes: ([null, 'approve', 'reject'] as const)[seq % 3]!,
-    memesHeard: ids,
+    receivedMemes: ids,
     memeReferences: ids.slice(0, seq % 2),
   };
 }

@@ -1,9 +1,15 @@
 /** What would become of a registration or a status update. */
 import type { RegisterCommand, StatusCommand } from '../../../../engine/internal.js';
 import { registrationAnswer, statusAnswer } from '../events.js';
-import { type Agent, duplicate, refused, type State, type Verdict } from '../state/state.js';
+import {
+  type Agent,
+  duplicate,
+  type PredictedOutcome,
+  refused,
+  type State,
+} from '../state/state.js';
 
-export function judgeRegistration(state: State, command: RegisterCommand): Verdict | null {
+export function judgeRegistration(state: State, command: RegisterCommand): PredictedOutcome | null {
   const known = state.byKey.get(command.public_key);
   if (!known) return null;
   const { personality, name, description, capabilities } = command;
@@ -17,7 +23,11 @@ export function judgeRegistration(state: State, command: RegisterCommand): Verdi
   return refused('AGENT_EXISTS', { agent_id: known.id });
 }
 
-export function judgeStatus(state: State, by: Agent, command: StatusCommand): Verdict | null {
+export function judgeStatus(
+  state: State,
+  by: Agent,
+  command: StatusCommand,
+): PredictedOutcome | null {
   const agent = state.byId.get(command.agent_id);
   if (!agent) return refused('UNKNOWN_AGENT');
   if (agent !== by) return refused('NOT_OWNER');

@@ -6,7 +6,13 @@ import type {
 } from '../../../../engine/internal.js';
 import { isOver } from '../alliances.js';
 import { answerBefore } from '../state/requests.js';
-import { type Agent, duplicate, refused, type State, type Verdict } from '../state/state.js';
+import {
+  type Agent,
+  duplicate,
+  type PredictedOutcome,
+  refused,
+  type State,
+} from '../state/state.js';
 
 const MOST_ALLIANCES = 5;
 
@@ -14,7 +20,7 @@ export function judgeFounding(
   state: State,
   by: Agent,
   { alliance_id, target_ids }: AllianceProposeCommand,
-): Verdict | null {
+): PredictedOutcome | null {
   const known = state.alliances.get(alliance_id);
   if (known) return duplicate(known.founding);
   if (by.status !== 'active') return refused('NOT_ACTIVE');
@@ -30,7 +36,7 @@ export function judgeAnswer(
   by: Agent,
   command: AllianceRespondCommand,
   at: number,
-): Verdict | null {
+): PredictedOutcome | null {
   const alliance = state.alliances.get(command.alliance_id);
   if (!alliance) return refused('UNKNOWN_ALLIANCE');
   const before = answerBefore(state, command.request_id, at);
@@ -47,7 +53,7 @@ export function judgeLeave(
   by: Agent,
   command: AllianceLeaveCommand,
   at: number,
-): Verdict | null {
+): PredictedOutcome | null {
   const alliance = state.alliances.get(command.alliance_id);
   if (!alliance) return refused('UNKNOWN_ALLIANCE');
   const before = answerBefore(state, command.request_id, at);
@@ -58,5 +64,5 @@ export function judgeLeave(
   return by.status === 'active' ? null : refused('NOT_ACTIVE');
 }
 
-const tooMany = (by: Agent): Verdict | null =>
+const tooMany = (by: Agent): PredictedOutcome | null =>
   by.commitments >= MOST_ALLIANCES ? refused('TOO_MANY_ALLIANCES') : null;

@@ -6,16 +6,20 @@ import {
   type Agent,
   type Block,
   duplicate,
+  type PredictedOutcome,
   refused,
   type State,
-  type Verdict,
 } from '../state/state.js';
 import { hasEquivocated, voteOf, weightAt } from '../state/votes.js';
 import { unknownMeme } from './social.js';
 
 const MOST_OPEN = 8;
 
-export function judgeProposal(state: State, by: Agent, command: ProposeCommand): Verdict | null {
+export function judgeProposal(
+  state: State,
+  by: Agent,
+  command: ProposeCommand,
+): PredictedOutcome | null {
   const { head, genesis } = state;
   const known = state.blocks.get(command.block_hash);
   if (known) return duplicate(proposalAnswer(known));
@@ -48,7 +52,7 @@ export function weakestOpen({ open }: State, by: Agent): Block | null {
   return weakest && weakest.producer.scores.overall < by.scores.overall ? weakest : null;
 }
 
-export function judgeVote(state: State, by: Agent, command: VoteCommand): Verdict | null {
+export function judgeVote(state: State, by: Agent, command: VoteCommand): PredictedOutcome | null {
   const block = state.blocks.get(command.block_hash);
   if (!block) return refused('UNKNOWN_BLOCK');
   const earlier = voteOf(block, by);
@@ -67,6 +71,6 @@ export function judgeVote(state: State, by: Agent, command: VoteCommand): Verdic
   );
 }
 
-export function votingClosed({ status, height }: Block): Verdict | null {
+export function votingClosed({ status, height }: Block): PredictedOutcome | null {
   return status === 'voting' ? null : refused('VOTING_CLOSED', { block_status: status, height });
 }

@@ -2,11 +2,17 @@
 import type { DiscussCommand, MemeCommand } from '../../../../engine/internal.js';
 import { memeAnswer } from '../events.js';
 import { answerBefore } from '../state/requests.js';
-import { type Agent, duplicate, refused, type State, type Verdict } from '../state/state.js';
+import {
+  type Agent,
+  duplicate,
+  type PredictedOutcome,
+  refused,
+  type State,
+} from '../state/state.js';
 
 const MEME_QUOTA_BYTES = 64 * 1024 * 1024;
 
-export function judgeMeme(state: State, by: Agent, command: MemeCommand): Verdict | null {
+export function judgeMeme(state: State, by: Agent, command: MemeCommand): PredictedOutcome | null {
   const known = state.memes.get(command.meme_id);
   if (known) return duplicate(memeAnswer(known));
   if (by.status !== 'active') return refused('NOT_ACTIVE');
@@ -18,7 +24,7 @@ export function judgeDiscussion(
   by: Agent,
   command: DiscussCommand,
   at: number,
-): Verdict | null {
+): PredictedOutcome | null {
   const block = state.blocks.get(command.block_hash);
   if (!block) return refused('UNKNOWN_BLOCK');
   const before = answerBefore(state, command.request_id, at);
@@ -29,7 +35,10 @@ export function judgeDiscussion(
   return unknownMeme(state, command.meme_references);
 }
 
-export function unknownMeme({ memes }: State, references: readonly string[]): Verdict | null {
+export function unknownMeme(
+  { memes }: State,
+  references: readonly string[],
+): PredictedOutcome | null {
   const unknown = references.find((id) => !memes.has(id));
   return unknown === undefined ? null : refused('UNKNOWN_MEME', { meme_id: unknown });
 }

@@ -1,4 +1,4 @@
-/** The network's figures, and when they are told without anybody asking. */
+/** The network's figures, and when they are published without anybody asking. */
 import type { State } from './state.js';
 
 const WINDOW_MS = 60_000;

@@ -21,8 +21,8 @@ export interface Scores {
   alliance: number;
   penalty: number;
   overall: number;
-  /** `overall` as it was last told. */
-  told: number;
+  /** `overall` as it was last published. */
+  published: number;
 }
 
 export const freshScores = (): Scores => ({
@@ -32,7 +32,7 @@ export const freshScores = (): Scores => ({
   alliance: HALF,
   penalty: 0,
   overall: HALF,
-  told: HALF,
+  published: HALF,
 });
 
 export interface Agent {
@@ -139,7 +139,7 @@ export interface Meme {
 
 export interface State {
   readonly genesis: Genesis;
-  /** Events told so far. */
+  /** Events predicted so far. */
   seq: number;
   /** By number, by key and by id. */
   readonly agents: Agent[];
@@ -214,20 +214,20 @@ export function newState(genesis: Genesis): State {
 }
 
 /** What became of a command, as the model has it. */
-export type Verdict =
+export type PredictedOutcome =
   | { result: 'accepted' | 'duplicate'; data: object }
   | { result: 'refused' | 'equivocation'; reason: string; details: Record<string, unknown> };
 
-/** Events foretold in one step. */
-export type Told = Event[];
+/** Events predicted in one step. */
+export type PredictedEvents = Event[];
 
-export type Refused = Verdict & { result: 'refused' };
+export type Refused = PredictedOutcome & { result: 'refused' };
 export const refused = (reason: string, details: Record<string, unknown> = {}): Refused => ({
   result: 'refused',
   reason,
   details,
 });
-export const duplicate = (data: object): Verdict => ({
+export const duplicate = (data: object): PredictedOutcome => ({
   result: 'duplicate',
   data: { ...data, duplicate: true },
 });
