@@ -104,7 +104,7 @@ export class AgentClient extends NetworkClient {
     return compose.composeTransaction(this.#by, await this.networkId(), data, asSender);
   }
 
-  /** Posts a meme: the server tells its type by the bytes of the file. */
+  /** Posts a meme: the server recognises its type by the bytes of the file. */
   postMeme({ file, caption = '', tags = [] }: MemePost) {
     // What is signed is what arrives, and a form's line ends travel as CR LF.
     const fields = {

@@ -1,4 +1,4 @@
-/** What both transports check of a request's head before anything else looks at it. */
+/** What both transports check of a request's head before anything else. */
 import { type Refusal, refuse } from '../../engine/internal.js';
 import type { Body, HttpResponse, IncomingRequest } from './transport.js';
 
@@ -43,7 +43,7 @@ export class Head {
     return this.headers.has('content-length');
   }
 
-  /** Length of its body as it tells it: 0 without one, null where it is no length. */
+  /** Length of its body as it declares it: 0 without one, null where it is no length. */
   get declaredBytes(): number | null {
     const text = this.headers.get('content-length');
     if (text === undefined) return 0;

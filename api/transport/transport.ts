@@ -8,7 +8,7 @@ import type { ExchangeLimits } from './exchange-limits.js';
 
 /** A request before its body is read. Names of headers are lower case. */
 export interface RequestHead {
-  /** As sent: methods are told apart by their case. */
+  /** As sent: the case of a method matters. */
   method: string;
   /** Path and query as sent. */
   target: string;

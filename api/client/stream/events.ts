@@ -145,7 +145,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
       const ended = await this.#connection(Socket);
       if (this.#liveAt !== null && Date.now() - this.#liveAt >= STEADY_MS) this.#failures = 0;
       // Full: what is held goes first.
-      await this.#room();
+      await this.#hasSpace();
       if (signal.aborted) return;
       const waitMs = this.#judged(ended);
       if (waitMs === null) return this.#fail(new StreamError(closeCode(ended), ended.error));
@@ -193,7 +193,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return false;
   }
 
-  /** False when there is no room for more. */
+  /** False when there is no space for more. */
   #take(event: Event): boolean {
     const { epoch, seq } = this.#reached!;
     if (event.seq <= seq) return true;
@@ -206,7 +206,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return this.#events.size >= (this.#options.bufferSize ?? BUFFER);
   }
 
-  #room(): Promise<void> {
+  #hasSpace(): Promise<void> {
     return this.#full ? this.#events.empty() : Promise.resolve();
   }
 
@@ -224,7 +224,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   async #backfill(): Promise<void> {
     const { signal } = this.#ending;
     for (let failures = 0; !signal.aborted; ) {
-      await this.#room();
+      await this.#hasSpace();
       try {
         if (await this.#page()) break;
         failures = 0;

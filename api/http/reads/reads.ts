@@ -101,7 +101,7 @@ export function blocks({ network, query }: ReadRequest): ReadResult {
   return { data: { blocks: chosen, next_cursor: null } };
 }
 
-/** Blocks that one page looks through at the most. */
+/** Blocks that one page reads at the most. */
 const SCANNED_BLOCKS = 1_000;
 
 export function block({ network, params: [hash = ''] }: ReadRequest): ReadResult {
@@ -219,5 +219,5 @@ export function events({ network, query }: ReadRequest): ReadResult {
   };
 }
 
-/** Events that one page of /events looks through at the most. */
+/** Events that one page of /events reads at the most. */
 const SCANNED = 10_000;

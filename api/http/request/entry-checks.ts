@@ -35,7 +35,7 @@ export class EntryChecks {
     return refuse('SOCKET_VERSION', `Sec-WebSocket-Version is ${shown(version)}; expected 13`);
   }
 
-  /** A page of another server must not speak for who looks at it. */
+  /** A page of another server must not speak for its reader. */
   #refuseOrigin(headers: RequestHead['headers']): Refusal | null {
     if (!this.origins.foreign(headers)) return null;
     const how = 'to let it in, give it to serve --cors';

@@ -21,7 +21,7 @@ interface Sender {
   addressKey: string;
   /** The known key that it names, lower case, or null. */
   publicKey: string | null;
-  /** Length of its body as its head tells it. */
+  /** Length of its body as its head declares it. */
   declared: number | null;
 }
 

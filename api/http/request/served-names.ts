@@ -1,6 +1,6 @@
 /**
  * The names a server answers to. A foreign web page can make its own name mean this machine (DNS
- * rebinding), and its browser then takes the server for that page's: the Host header tells.
+ * rebinding), and its browser then takes the server for that page's: the Host header shows it.
  */
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
