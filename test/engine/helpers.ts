@@ -1,4 +1,4 @@
-/** What the engine tests share: a town of agents that act through the public door of a network. */
+/** What the engine tests share: a population of agents that act on a network as its users do. */
 import {
   type AllianceFields,
   type AnswerOf,
@@ -55,12 +55,15 @@ export function refusalOf(outcome: Outcome) {
   return outcome.refusal;
 }
 
-/** A town whose verifier is off unless the options say otherwise: keys are paper then. */
-export async function foundTown(options: TestNetworkOptions = {}): Promise<Town> {
-  return new Town(await testNetwork({ verifier: 'off', ...options }), options.verifier ?? 'off');
+/** A population whose verifier is off unless the options say otherwise: keys are made up then. */
+export async function newPopulation(options: TestNetworkOptions = {}): Promise<Population> {
+  return new Population(
+    await testNetwork({ verifier: 'off', ...options }),
+    options.verifier ?? 'off',
+  );
 }
 
-export class Town {
+export class Population {
   network: TestNetwork['network'];
   submit: TestNetwork['submit'];
   /** Everyone who joined, in order. */
@@ -77,7 +80,7 @@ export class Town {
     this.#keyOf = verifier === 'off' ? paperSignatory : signatoryOf;
   }
 
-  /** The same town over another network: that of a restart. */
+  /** The same population over another network: that of a restart. */
   moved({ network, clock, submit }: TestNetwork): this {
     this.network = network;
     this.submit = submit;
@@ -124,7 +127,7 @@ export class Town {
     return citizen;
   }
 
-  async joinMany(count: number, ...rest: Parameters<Town['join']>): Promise<Citizen[]> {
+  async joinMany(count: number, ...rest: Parameters<Population['join']>): Promise<Citizen[]> {
     const citizens: Citizen[] = [];
     for (let index = 0; index < count; index += 1) citizens.push(await this.join(...rest));
     return citizens;

@@ -5,7 +5,7 @@ import { stringify } from 'csv-stringify/sync';
 import { measures as dictionary, type SimResult } from 'folkmoot/sim';
 import { Collector } from '../../dist/sim/measure/index.js';
 import { openTables, prepareOutput, writeResult } from '../../dist/sim/run/output.js';
-import { foundTown, START_MS } from '../engine/helpers.js';
+import { newPopulation, START_MS } from '../engine/helpers.js';
 import { agentsIn, eventsOf, timeOf } from '../sim/measure/fixture.js';
 
 export type Scenario = SimResult['scenario'];
@@ -97,7 +97,7 @@ function noise(): () => number {
 export async function keptRun(folder: string, options: RunOptions = {}): Promise<SimResult> {
   const { groups = ['town', 'crowd', 'far_hills'], blocks = 60 } = options;
   const scenario = scenarioOf(groups, options.scenario);
-  const town = await foundTown({ genesis: { dormant_after: 0 } });
+  const town = await newPopulation({ genesis: { dormant_after: 0 } });
   const names = groups.flatMap((group) => [group, group, group, group]);
   const voters = await town.joinMany(names.length, ['validator', 'producer']);
   await prepareOutput(folder);

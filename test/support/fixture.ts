@@ -40,7 +40,7 @@ export function signatoryOf(number: number): Signatory {
 export interface TestNetwork {
   network: Network;
   clock: VirtualClock;
-  /** Verifies and submits; a refusal at the door is an outcome like any other. */
+  /** Verifies and submits; a refused signature is an outcome like any other. */
   submit(request: SignedRequest): Promise<Outcome>;
 }
 

@@ -1,6 +1,6 @@
 /** Forms of memes: as libraries write them, and broken at any byte. */
 import { type Agent, jcs, sha256 } from '../../support/service/signer.js';
-import type { Chance } from './rng.js';
+import type { Rng } from './rng.js';
 import { type Signing, signatureOf, stampOf } from './signing.js';
 import { flipped } from './values.js';
 
@@ -22,16 +22,16 @@ const files = [
 ];
 
 /** A form, and the headers that say so. */
-export function drawnForm(chance: Chance, by: Agent, signing: Signing, near: boolean): Form {
-  const boundary = chance.pick(['a-boundary', '----x', 'v', "a'b", `b${chance.hex(40)}`]);
-  const file = chance.once(3)
-    ? chance.bytes(chance.size(4_000))
-    : Buffer.from(`${chance.pick(files)}${chance.hex(8)}`, 'latin1');
-  const timestamp = stampOf(chance, signing);
-  const caption = chance.text(chance.size(near ? 400 : 280));
-  const tags = Array.from({ length: chance.int(near ? 14 : 5) }, () => `t${chance.hex(6)}`);
+export function drawnForm(rng: Rng, by: Agent, signing: Signing, near: boolean): Form {
+  const boundary = rng.pick(['a-boundary', '----x', 'v', "a'b", `b${rng.hex(40)}`]);
+  const file = rng.once(3)
+    ? rng.bytes(rng.size(4_000))
+    : Buffer.from(`${rng.pick(files)}${rng.hex(8)}`, 'latin1');
+  const timestamp = stampOf(rng, signing);
+  const caption = rng.text(rng.size(near ? 400 : 280));
+  const tags = Array.from({ length: rng.int(near ? 14 : 5) }, () => `t${rng.hex(6)}`);
   const text = { caption, content_sha256: sha256(file), tags, timestamp };
-  const signature = signatureOf(chance, by, `agentnet-v1-meme\n${jcs(text)}`, signing);
+  const signature = signatureOf(rng, by, `agentnet-v1-meme\n${jcs(text)}`, signing);
   const fields: Field[] = [
     ['caption', caption],
     ...tags.map((tag): Field => ['tags', tag]),
@@ -41,8 +41,8 @@ export function drawnForm(chance: Chance, by: Agent, signing: Signing, near: boo
   const type = `multipart/form-data; boundary=${boundary}`;
   const headers: [string, string][] = [['X-Timestamp', timestamp]];
   if (!near) return { headers: [...headers, ['Content-Type', type]], body };
-  const broken = chance.pick(breaks)(chance, body, boundary);
-  const said = chance.once(5) ? chance.pick(types)(boundary) : type;
+  const broken = rng.pick(breaks)(rng, body, boundary);
+  const said = rng.once(5) ? rng.pick(types)(boundary) : type;
   return { headers: [...headers, ['Content-Type', said]], body: broken };
 }
 
@@ -70,19 +70,19 @@ const types: readonly ((boundary: string) => string)[] = [
   () => 'application/x-www-form-urlencoded',
 ];
 
-type Break = (chance: Chance, body: Buffer, boundary: string) => Buffer;
+type Break = (rng: Rng, body: Buffer, boundary: string) => Buffer;
 
 const breaks: readonly Break[] = [
-  (chance, body) => body.subarray(0, chance.int(body.length)),
-  (chance, body) => flipped(body, chance),
-  (chance, body) => {
-    const at = chance.int(body.length);
-    const more = chance.pick(['\r', '\n', '\r\n', '--', '\u0000', '"', ';', '\r\n\r\n', 'x']);
+  (rng, body) => body.subarray(0, rng.int(body.length)),
+  (rng, body) => flipped(body, rng),
+  (rng, body) => {
+    const at = rng.int(body.length);
+    const more = rng.pick(['\r', '\n', '\r\n', '--', '\u0000', '"', ';', '\r\n\r\n', 'x']);
     return Buffer.concat([body.subarray(0, at), Buffer.from(more), body.subarray(at)]);
   },
-  (chance, body) => {
-    const at = chance.int(body.length);
-    const left = body.subarray(at + 1 + chance.int(40));
+  (rng, body) => {
+    const at = rng.int(body.length);
+    const left = body.subarray(at + 1 + rng.int(40));
     return Buffer.concat([body.subarray(0, at), left]);
   },
   (_, body) => body.subarray(0, -4),
@@ -91,17 +91,16 @@ const breaks: readonly Break[] = [
   (_, __, boundary) => Buffer.from(`--${boundary}`),
   () => Buffer.from('\r\n'),
   // Parts without an end, more of them than are read.
-  (chance, _, boundary) => unending(boundary, chance.pick([1, 31, 32, 33, 34, 500])),
-  (chance, body, boundary) => Buffer.concat([unending(boundary, 1 + chance.int(60)), body]),
-  (chance, body) =>
-    Buffer.from(body.toString('latin1').replaceAll(...chance.pick(swaps)), 'latin1'),
-  (chance, body, boundary) => {
-    const header = `X-Long: ${'x'.repeat(chance.pick([100, 9_000, 60_000]))}\r\n`;
-    const many = header.repeat(chance.pick([1, 2, 3]));
+  (rng, _, boundary) => unending(boundary, rng.pick([1, 31, 32, 33, 34, 500])),
+  (rng, body, boundary) => Buffer.concat([unending(boundary, 1 + rng.int(60)), body]),
+  (rng, body) => Buffer.from(body.toString('latin1').replaceAll(...rng.pick(swaps)), 'latin1'),
+  (rng, body, boundary) => {
+    const header = `X-Long: ${'x'.repeat(rng.pick([100, 9_000, 60_000]))}\r\n`;
+    const many = header.repeat(rng.pick([1, 2, 3]));
     return Buffer.concat([Buffer.from(`--${boundary}\r\n${many}\r\nvalue\r\n`), body]);
   },
-  (chance, body) => Buffer.concat(new Array<Buffer>(1 + chance.int(9)).fill(body)),
-  (chance) => chance.bytes(1 + chance.int(3_000)),
+  (rng, body) => Buffer.concat(new Array<Buffer>(1 + rng.int(9)).fill(body)),
+  (rng) => rng.bytes(1 + rng.int(3_000)),
 ];
 
 const swaps: readonly [string, string][] = [

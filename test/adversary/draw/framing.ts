@@ -1,7 +1,7 @@
 /** The bytes of a request: as HTTP/1.1 has them, or framed wrongly. */
 
 import type { Drawn } from './requests.js';
-import type { Chance } from './rng.js';
+import type { Rng } from './rng.js';
 import { flipped } from './values.js';
 
 export interface Framed {
@@ -28,18 +28,18 @@ export function framed(drawn: Drawn): Framed {
 }
 
 /** In several segments; the first holds the request line, which uWebSockets.js must see whole. */
-export function sliced(chance: Chance, { pieces, ...rest }: Framed): Framed {
+export function sliced(rng: Rng, { pieces, ...rest }: Framed): Framed {
   const all = Buffer.concat(pieces);
   const from = all.indexOf('\r\n') + 2;
-  const cut = () => from + chance.int(all.length + 1 - from);
-  const cuts = Array.from({ length: 1 + chance.int(5) }, cut);
+  const cut = () => from + rng.int(all.length + 1 - from);
+  const cuts = Array.from({ length: 1 + rng.int(5) }, cut);
   const at = [0, ...cuts.sort((a, b) => a - b), all.length];
   return { ...rest, pieces: at.slice(1).map((to, index) => all.subarray(at[index], to)) };
 }
 
 /** Framed wrongly: what a transport may refuse by itself, or wait for. */
-export function misframed(chance: Chance, drawn: Drawn): Framed {
-  return chance.pick(misframings)(chance, drawn);
+export function misframed(rng: Rng, drawn: Drawn): Framed {
+  return rng.pick(misframings)(rng, drawn);
 }
 
 const strange = (pieces: (Buffer | string)[], unfinished = false): Framed => ({
@@ -50,17 +50,17 @@ const strange = (pieces: (Buffer | string)[], unfinished = false): Framed => ({
 
 const withLines =
   (...lines: string[]) =>
-  (_: Chance, drawn: Drawn): Framed =>
+  (_: Rng, drawn: Drawn): Framed =>
     strange([headOf(drawn, lines), drawn.body], true);
 
-type Misframing = (chance: Chance, drawn: Drawn) => Framed;
+type Misframing = (rng: Rng, drawn: Drawn) => Framed;
 
 const lengths: readonly Misframing[] = [
   (_, drawn) =>
     strange([headOf(drawn, [`Content-Length: ${drawn.body.length + 1}`]), drawn.body], true),
   (_, drawn) => strange([headOf(drawn, ['Content-Length: 100000']), drawn.body], true),
-  (chance, drawn) => {
-    const less = chance.int(drawn.body.length + 1);
+  (rng, drawn) => {
+    const less = rng.int(drawn.body.length + 1);
     return strange([headOf(drawn, [`Content-Length: ${less}`]), drawn.body], true);
   },
   ...['-1', '0x10', '1e3', '+5', '5 5', '99999999999999999999', 'x', '', '2, 2', '007'].map(
@@ -88,10 +88,10 @@ const encodings: readonly Misframing[] = [
 ];
 
 const heads: readonly Misframing[] = [
-  (chance, drawn) => strange([flipped(headOf(drawn, []), chance), drawn.body], true),
-  (chance, drawn) => {
+  (rng, drawn) => strange([flipped(headOf(drawn, []), rng), drawn.body], true),
+  (rng, drawn) => {
     const all = Buffer.concat(framed(drawn).pieces);
-    return strange([all.subarray(0, chance.int(all.length))], true);
+    return strange([all.subarray(0, rng.int(all.length))], true);
   },
   (_, drawn) => strange([headOf(drawn, []).toString('latin1').replaceAll('\r\n', '\n')], true),
   (_, drawn) => strange([headOf(drawn, []).toString('latin1').replace('Host: 127.0.0.1\r\n', '')]),
@@ -101,14 +101,13 @@ const heads: readonly Misframing[] = [
     strange([headOf(drawn, []).toString('latin1').replace('HTTP/1.1', 'HTTP/9.9')], true),
   (_, drawn) => strange([headOf({ ...drawn, target: `http://a${drawn.target}` }, [])], true),
   (_, drawn) => strange([headOf({ ...drawn, target: '*' }, [])], true),
-  (chance, drawn) => {
-    const target = `${drawn.target}${chance.bytes(1 + chance.int(30)).toString('latin1')}`;
+  (rng, drawn) => {
+    const target = `${drawn.target}${rng.bytes(1 + rng.int(30)).toString('latin1')}`;
     return strange([headOf({ ...drawn, target }, []), drawn.body], true);
   },
-  (chance, drawn) =>
-    withLines(`X: ${'x'.repeat(chance.pick([4_000, 9_000, 70_000]))}`)(chance, drawn),
-  (chance, drawn) =>
-    withLines(...new Array<string>(chance.pick([60, 101, 2_000])).fill('X: y'))(chance, drawn),
+  (rng, drawn) => withLines(`X: ${'x'.repeat(rng.pick([4_000, 9_000, 70_000]))}`)(rng, drawn),
+  (rng, drawn) =>
+    withLines(...new Array<string>(rng.pick([60, 101, 2_000])).fill('X: y'))(rng, drawn),
   withLines('Host: other.example'),
   withLines('X: a', ' folded'),
   withLines('X : a'),
@@ -122,7 +121,7 @@ const heads: readonly Misframing[] = [
   withLines('Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 8'),
   withLines('Connection: close'),
   withLines('Origin: http://evil.example'),
-  (chance) => strange([chance.bytes(1 + chance.int(600))], true),
+  (rng) => strange([rng.bytes(1 + rng.int(600))], true),
 ];
 
 /** Two requests at once, the second before the first is answered. */

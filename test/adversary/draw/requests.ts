@@ -1,7 +1,7 @@
 /** Requests drawn from the OpenAPI document: every operation, sound or wrong in some place. */
 import { type Agent, sha256 } from '../../support/service/signer.js';
 import { drawnForm } from './forms.js';
-import type { Chance } from './rng.js';
+import type { Rng } from './rng.js';
 import { type Signing, signatureOf, signInside, stampOf } from './signing.js';
 import { type Known, type Schema, spoilt, Values, wounded } from './values.js';
 
@@ -62,13 +62,13 @@ export class Requests {
   }
 
   /** With `refusedOnly` no write is signed as it must be, so none may change anything. */
-  draw(chance: Chance, refusedOnly: boolean): Drawn {
-    const { path, method, operation } = chance.pick(this.#operations);
-    const near = chance.once(2);
-    const signing = refusedOnly || chance.once(4) ? chance.pick(wrongSignings) : 'right';
-    const target = this.#target(chance, path, operation, near && chance.once(3));
+  draw(rng: Rng, refusedOnly: boolean): Drawn {
+    const { path, method, operation } = rng.pick(this.#operations);
+    const near = rng.once(2);
+    const signing = refusedOnly || rng.once(4) ? rng.pick(wrongSignings) : 'right';
+    const target = this.#target(rng, path, operation, near && rng.once(3));
     const media = Object.entries(operation.requestBody?.content ?? {})[0];
-    const upper = chance.once(40) ? chance.pick(otherMethods) : method.toUpperCase();
+    const upper = rng.once(40) ? rng.pick(otherMethods) : method.toUpperCase();
     const drawn: Drawn = {
       operationId: operation.operationId,
       method: upper,
@@ -77,38 +77,36 @@ export class Requests {
       body: Buffer.alloc(0),
       valid: !near,
     };
-    const by = this.#signer(chance, operation, signing, refusedOnly);
+    const by = this.#signer(rng, operation, signing, refusedOnly);
     if (media?.[0] === 'multipart/form-data') {
-      Object.assign(drawn, drawnForm(chance, by, signing, near));
-    } else if (media) this.#json(chance, drawn, media[1].schema, { by, signing, near });
-    else if (chance.once(20)) drawn.body = chance.bytes(chance.size(3_000));
-    this.#sign(chance, drawn, operation, by, signing);
-    if (near && chance.once(4)) spoilHeader(chance, drawn.headers);
+      Object.assign(drawn, drawnForm(rng, by, signing, near));
+    } else if (media) this.#json(rng, drawn, media[1].schema, { by, signing, near });
+    else if (rng.once(20)) drawn.body = rng.bytes(rng.size(3_000));
+    this.#sign(rng, drawn, operation, by, signing);
+    if (near && rng.once(4)) spoilHeader(rng, drawn.headers);
     return drawn;
   }
 
-  #signer(chance: Chance, { operationId }: Operation, signing: Signing, refusedOnly: boolean) {
+  #signer(rng: Rng, { operationId }: Operation, signing: Signing, refusedOnly: boolean) {
     const { agents, strangers } = this.#cast;
-    if (operationId === 'registerAgent') return chance.pick(refusedOnly ? strangers : agents);
-    return chance.pick(
-      signing === 'right' && !chance.once(20) ? agents : [...agents, ...strangers],
-    );
+    if (operationId === 'registerAgent') return rng.pick(refusedOnly ? strangers : agents);
+    return rng.pick(signing === 'right' && !rng.once(20) ? agents : [...agents, ...strangers]);
   }
 
-  #target(chance: Chance, path: string, operation: Operation, near: boolean): string {
+  #target(rng: Rng, path: string, operation: Operation, near: boolean): string {
     const at = (kind: string) => this.#parameters(operation).filter((one) => one.in === kind);
     let target = path;
     for (const { name, schema } of at('path')) {
-      const value = this.#values.valid(chance, schema);
-      target = target.replace(`{${name}}`, near ? strangePath(chance, value) : escaped(value));
+      const value = this.#values.valid(rng, schema);
+      target = target.replace(`{${name}}`, near ? strangePath(rng, value) : escaped(value));
     }
     const query = at('query').flatMap(({ name, schema }): string[] => {
-      if (chance.once(2)) return [];
-      const value = this.#values.valid(chance, name === 'cursor' ? cursor : schema);
-      const shown = near ? strangePath(chance, value) : escaped(value);
-      return chance.once(10) ? [`${name}=${shown}`, `${name}=`] : [`${name}=${shown}`];
+      if (rng.once(2)) return [];
+      const value = this.#values.valid(rng, name === 'cursor' ? cursor : schema);
+      const shown = near ? strangePath(rng, value) : escaped(value);
+      return rng.once(10) ? [`${name}=${shown}`, `${name}=`] : [`${name}=${shown}`];
     });
-    if (chance.once(30)) query.push(`${escaped(chance.text(4))}=${escaped(chance.text(9))}`);
+    if (rng.once(30)) query.push(`${escaped(rng.text(4))}=${escaped(rng.text(9))}`);
     return query.length > 0 ? `${target}?${query.join('&')}` : target;
   }
 
@@ -119,43 +117,43 @@ export class Requests {
   }
 
   #json(
-    chance: Chance,
+    rng: Rng,
     drawn: Drawn,
     schema: Schema,
     { by, signing, near }: { by: Agent; signing: Signing; near: boolean },
   ): void {
-    let fields = this.#values.valid(chance, schema) as Record<string, unknown>;
+    let fields = this.#values.valid(rng, schema) as Record<string, unknown>;
     if (drawn.operationId === 'registerAgent') fields.public_key = by.publicKey;
-    if (drawn.operationId === 'verifyRequest') fields = this.#envelope(chance);
-    if (near && !chance.once(3)) fields = spoilt(chance, fields) as Record<string, unknown>;
+    if (drawn.operationId === 'verifyRequest') fields = this.#envelope(rng);
+    if (near && !rng.once(3)) fields = spoilt(rng, fields) as Record<string, unknown>;
     const inside = { submitVote: 'vote', proposeBlock: 'block' }[drawn.operationId];
-    if (inside && isObject(fields)) signInside(chance, fields, inside, by, signing);
+    if (inside && isObject(fields)) signInside(rng, fields, inside, by, signing);
     const text = JSON.stringify(fields) ?? '';
-    drawn.body = near && chance.once(4) ? wounded(chance, text) : Buffer.from(text);
-    const type = near && chance.once(12) ? chance.pick(mediaTypes) : 'application/json';
+    drawn.body = near && rng.once(4) ? wounded(rng, text) : Buffer.from(text);
+    const type = near && rng.once(12) ? rng.pick(mediaTypes) : 'application/json';
     drawn.headers.push(['Content-Type', type]);
   }
 
   /** A request inside a request. */
-  #envelope(chance: Chance): Record<string, unknown> {
-    const { method, target, headers, body } = this.draw(chance, false);
+  #envelope(rng: Rng): Record<string, unknown> {
+    const { method, target, headers, body } = this.draw(rng, false);
     return { method, target, headers: Object.fromEntries(headers), body: body.toString() };
   }
 
-  #sign(chance: Chance, drawn: Drawn, operation: Operation, by: Agent, signing: Signing): void {
+  #sign(rng: Rng, drawn: Drawn, operation: Operation, by: Agent, signing: Signing): void {
     const names = this.#parameters(operation)
       .filter((one) => one.in === 'header')
       .map(({ name }) => name);
     if (names.length === 0 || signing === 'none') return;
     drawn.headers.push(['X-Agent-Public-Key', by.publicKey]);
     const known = drawn.headers.find(([name]) => name === 'X-Timestamp')?.[1];
-    const at = known ?? stampOf(chance, signing);
+    const at = known ?? stampOf(rng, signing);
     if (names.includes('X-Timestamp') && known === undefined)
       drawn.headers.push(['X-Timestamp', at]);
     if (!names.includes('X-Agent-Signature')) return;
     const { method, target, body } = drawn;
     const text = `agentnet-v1-http\n${method}\n${target}\n${at}\n${sha256(body)}`;
-    drawn.headers.push(['X-Agent-Signature', signatureOf(chance, by, text, signing)]);
+    drawn.headers.push(['X-Agent-Signature', signatureOf(rng, by, text, signing)]);
   }
 }
 
@@ -212,20 +210,20 @@ const strangeParts = [
   ...['[]', '{}', ';', '|', '*', '~', '%', 'a,b', ',,', 'true', '=', '&', '\\'],
 ];
 
-function strangePath(chance: Chance, value: unknown): string {
-  if (chance.once(3)) return `${escaped(value)}${chance.pick(strangeParts)}`;
-  return chance.once(6) ? escaped(chance.text(chance.size(600))) : chance.pick(strangeParts);
+function strangePath(rng: Rng, value: unknown): string {
+  if (rng.once(3)) return `${escaped(value)}${rng.pick(strangeParts)}`;
+  return rng.once(6) ? escaped(rng.text(rng.size(600))) : rng.pick(strangeParts);
 }
 
 const isObject = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A header that is not what it was. */
-function spoilHeader(chance: Chance, headers: [string, string][]): void {
+function spoilHeader(rng: Rng, headers: [string, string][]): void {
   if (headers.length === 0) return;
-  const at = chance.int(headers.length);
+  const at = rng.int(headers.length);
   const [name, value] = headers[at]!;
-  headers[at] = chance.pick<[string, string]>([
+  headers[at] = rng.pick<[string, string]>([
     [name, ''],
     [name, ` ${value}\t`],
     [name, `${value}, ${value}`],
@@ -234,8 +232,8 @@ function spoilHeader(chance: Chance, headers: [string, string][]): void {
     [name.toUpperCase(), value],
     [name, `${value}\u00ff`],
     [name, value.slice(1)],
-    [name, 'x'.repeat(1 + chance.int(3_000))],
+    [name, 'x'.repeat(1 + rng.int(3_000))],
     [`X-${name}`, value],
   ]);
-  if (chance.once(4)) headers.push([name, value]);
+  if (rng.once(4)) headers.push([name, value]);
 }

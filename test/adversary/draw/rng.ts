@@ -1,11 +1,11 @@
-/** Chance of the adversary's tests: streams by name, so that one exchange can be drawn again. */
+/** Rng of the adversary's tests: streams by name, so that one exchange can be drawn again. */
 import { randomInt } from 'node:crypto';
 import seedrandom from 'seedrandom';
 
 /** A run that failed is repeated with FOLKMOOT_TEST_SEED. */
 export const seed = process.env.FOLKMOOT_TEST_SEED ?? `${randomInt(2 ** 31)}`;
 
-export class Chance {
+export class Rng {
   readonly name: string;
   readonly #next: () => number;
 

@@ -1,46 +1,46 @@
 /** Signatures of the adversary: real ones in part, else wrong in one of the ways that there are. */
 import canonicalize from 'canonicalize';
 import type { Agent } from '../../support/service/signer.js';
-import type { Chance } from './rng.js';
+import type { Rng } from './rng.js';
 
 /** `right`: by a real key over what is sent; else refused for what its signature is. */
 export type Signing = 'right' | 'wrong' | 'other' | 'stale' | 'garbled' | 'none';
 
 /** The time of a signature; also one so old that it is refused. */
-export function stampOf(chance: Chance, signing: Signing): string {
-  const off = signing === 'stale' ? chance.pick([-1, 1]) * (310_000 + chance.int(9e8)) : 0;
+export function stampOf(rng: Rng, signing: Signing): string {
+  const off = signing === 'stale' ? rng.pick([-1, 1]) * (310_000 + rng.int(9e8)) : 0;
   return new Date(Date.now() + off).toISOString();
 }
 
-export function signatureOf(chance: Chance, by: Agent, text: string, signing: Signing): string {
-  if (signing === 'garbled') return chance.pick(garbledSignatures)(chance);
-  if (signing === 'other') return chance.hex(128);
+export function signatureOf(rng: Rng, by: Agent, text: string, signing: Signing): string {
+  if (signing === 'garbled') return rng.pick(garbledSignatures)(rng);
+  if (signing === 'other') return rng.hex(128);
   return by.sign(signing === 'wrong' ? `${text}\n` : text);
 }
 
-const garbledSignatures: readonly ((chance: Chance) => string)[] = [
-  (chance) => chance.hex(127),
-  (chance) => chance.hex(130),
-  (chance) => `0x${chance.hex(128)}`,
+const garbledSignatures: readonly ((rng: Rng) => string)[] = [
+  (rng) => rng.hex(127),
+  (rng) => rng.hex(130),
+  (rng) => `0x${rng.hex(128)}`,
   () => '',
   () => '0'.repeat(128),
   () => 'z'.repeat(128),
-  (chance) => chance.bytes(64).toString('base64'),
+  (rng) => rng.bytes(64).toString('base64'),
 ];
 
 export function signInside(
-  chance: Chance,
+  rng: Rng,
   fields: Record<string, unknown>,
   prefix: string,
   by: Agent,
   signing: Signing,
 ): void {
-  if ('timestamp' in fields && signing === 'stale') fields.timestamp = stampOf(chance, signing);
+  if ('timestamp' in fields && signing === 'stale') fields.timestamp = stampOf(rng, signing);
   const { signature: _, ...rest } = fields;
   if (signing === 'none') delete fields.signature;
   else if ('signature' in fields) {
     const text = `agentnet-v1-${prefix}\n${jcs(rest)}`;
-    fields.signature = signatureOf(chance, by, text, signing);
+    fields.signature = signatureOf(rng, by, text, signing);
   }
 }
 

@@ -1,5 +1,5 @@
 /** JSON values out of a document's schemas: as it asks for them, or wrong in one place. */
-import type { Chance } from './rng.js';
+import type { Rng } from './rng.js';
 
 export interface Schema {
   $ref?: string;
@@ -23,7 +23,7 @@ export interface Schema {
   maximum?: number;
 }
 
-/** Ids and keys that exist, by the name of their schema: what no chance would hit. */
+/** Ids and keys that exist, by the name of their schema: what nothing random would hit. */
 export type Known = Record<string, string[]>;
 
 /** Values of one document. */
@@ -45,80 +45,80 @@ export class Values {
   }
 
   /** A value that the schema allows. */
-  valid(chance: Chance, schema: Schema): unknown {
+  valid(rng: Rng, schema: Schema): unknown {
     const { $ref } = schema;
     if ($ref !== undefined) {
       const known = this.#known[$ref.slice($ref.lastIndexOf('/') + 1)] ?? [];
-      if (known.length > 0 && !chance.once(5)) return chance.pick(known);
-      return this.valid(chance, this.resolve(schema));
+      if (known.length > 0 && !rng.once(5)) return rng.pick(known);
+      return this.valid(rng, this.resolve(schema));
     }
     if ('const' in schema) return schema.const;
-    if (schema.enum) return chance.pick(schema.enum);
+    if (schema.enum) return rng.pick(schema.enum);
     const parts = schema.anyOf ?? schema.allOf;
-    if (parts) return this.valid(chance, chance.pick(parts));
-    return this.#ofType(chance, schema);
+    if (parts) return this.valid(rng, rng.pick(parts));
+    return this.#ofType(rng, schema);
   }
 
-  #ofType(chance: Chance, schema: Schema): unknown {
+  #ofType(rng: Rng, schema: Schema): unknown {
     const { type, minimum = 0, maximum = 1_000 } = schema;
-    if (type === 'object') return this.#object(chance, schema);
-    if (type === 'array') return this.#array(chance, schema);
-    if (type === 'integer') return minimum + chance.int(maximum - minimum + 1);
-    if (type === 'number') return chance.int(1_000) / 8;
-    if (type === 'boolean') return chance.once(2);
-    if (type === 'string') return text(chance, schema);
-    return chance.pick<unknown>([null, 1, 'any', { nested: [true] }, []]);
+    if (type === 'object') return this.#object(rng, schema);
+    if (type === 'array') return this.#array(rng, schema);
+    if (type === 'integer') return minimum + rng.int(maximum - minimum + 1);
+    if (type === 'number') return rng.int(1_000) / 8;
+    if (type === 'boolean') return rng.once(2);
+    if (type === 'string') return text(rng, schema);
+    return rng.pick<unknown>([null, 1, 'any', { nested: [true] }, []]);
   }
 
-  #object(chance: Chance, { properties = {}, patternProperties = {}, required = [] }: Schema) {
+  #object(rng: Rng, { properties = {}, patternProperties = {}, required = [] }: Schema) {
     const object: Record<string, unknown> = {};
     for (const [name, schema] of Object.entries(properties)) {
-      if (required.includes(name) || chance.once(2)) object[name] = this.valid(chance, schema);
+      if (required.includes(name) || rng.once(2)) object[name] = this.valid(rng, schema);
     }
     for (const [pattern, schema] of Object.entries(patternProperties)) {
-      for (let left = chance.size(20); left > 0; left -= 1) {
-        object[text(chance, { pattern, maxLength: 30 })] = this.valid(chance, schema);
+      for (let left = rng.size(20); left > 0; left -= 1) {
+        object[text(rng, { pattern, maxLength: 30 })] = this.valid(rng, schema);
       }
     }
     return object;
   }
 
-  #array(chance: Chance, { items = {}, minItems = 0, maxItems = 40, uniqueItems }: Schema) {
+  #array(rng: Rng, { items = {}, minItems = 0, maxItems = 40, uniqueItems }: Schema) {
     const most = Math.min(maxItems, 40) - minItems;
-    const length = minItems + chance.size(most);
-    const values = Array.from({ length }, () => this.valid(chance, items));
+    const length = minItems + rng.size(most);
+    const values = Array.from({ length }, () => this.valid(rng, items));
     return uniqueItems ? [...new Set(values)] : values;
   }
 }
 
-const formats: Record<string, (chance: Chance) => string> = {
-  'date-time': (chance) => new Date(Date.now() - chance.int(2_000)).toISOString(),
-  duration: (chance) => chance.pick(['PT1H', 'P1D', 'PT1M', 'PT90S', 'P2W', 'P1DT12H', 'PT0.5H']),
+const formats: Record<string, (rng: Rng) => string> = {
+  'date-time': (rng) => new Date(Date.now() - rng.int(2_000)).toISOString(),
+  duration: (rng) => rng.pick(['PT1H', 'P1D', 'PT1M', 'PT90S', 'P2W', 'P1DT12H', 'PT0.5H']),
 };
 
 const candidates = ['rational', 'lawful', 'gm', 'a_b-C9', 'ключ', 'x'];
 
-function text(chance: Chance, schema: Schema): string {
+function text(rng: Rng, schema: Schema): string {
   const { minLength = 0, maxLength = 40, pattern, format } = schema;
-  if (format && formats[format]) return formats[format](chance);
+  if (format && formats[format]) return formats[format](rng);
   const hex = pattern?.match(/^\^(\w*?)\[0-9a-f(?:A-F)?\]\{(\d+)\}\$$/);
-  if (hex) return hex[1] + chance.hex(Number(hex[2]));
-  const length = minLength + chance.size(maxLength - minLength);
-  if (!pattern) return chance.text(length);
+  if (hex) return hex[1] + rng.hex(Number(hex[2]));
+  const length = minLength + rng.size(maxLength - minLength);
+  if (!pattern) return rng.text(length);
   const allowed = new RegExp(pattern, 'u');
-  const drawn = Array.from({ length: 8 }, () => chance.text(Math.max(1, length)));
+  const drawn = Array.from({ length: 8 }, () => rng.text(Math.max(1, length)));
   return [...drawn, ...candidates].find((one) => allowed.test(one)) ?? 'x';
 }
 
 /** What stands where something else was expected. */
-const strangers: readonly ((chance: Chance, was: unknown) => unknown)[] = [
+const strangers: readonly ((rng: Rng, was: unknown) => unknown)[] = [
   () => null,
   () => '',
   () => ' ',
   () => true,
   () => [],
   () => ({}),
-  (chance) => chance.pick([0, -0, -1, 1.5, 2 ** 31, 2 ** 53, -(2 ** 53), 1e300, 5e-324]),
+  (rng) => rng.pick([0, -0, -1, 1.5, 2 ** 31, 2 ** 53, -(2 ** 53), 1e300, 5e-324]),
   (_, was) => [was],
   (_, was) => ({ value: was }),
   (_, was) => `${was}`,
@@ -128,13 +128,13 @@ const strangers: readonly ((chance: Chance, was: unknown) => unknown)[] = [
   (_, was) => `${was}`.toUpperCase(),
   (_, was) => `${was}`.slice(1),
   (_, was) => `0x${was}`,
-  (chance) => chance.text(chance.pick([1, 31, 32, 33, 64, 65, 128, 129, 256, 257, 280, 281, 513])),
-  (chance) => 'x'.repeat(chance.pick([1_024, 1_025, 2_048, 2_049, 4_096, 4_097, 9_000])),
-  (chance) => '😀'.repeat(chance.pick([32, 64, 65, 280, 281, 2_048, 2_049])),
-  (chance) => '\ud800'.repeat(1 + chance.int(3)),
-  (chance) => nested(chance.pick([14, 15, 16, 17, 60])),
-  (chance) => new Array(chance.pick([11, 17, 32, 1_001])).fill(chance.hex(64)),
-  (chance) => `-PT${chance.int(9)}S`,
+  (rng) => rng.text(rng.pick([1, 31, 32, 33, 64, 65, 128, 129, 256, 257, 280, 281, 513])),
+  (rng) => 'x'.repeat(rng.pick([1_024, 1_025, 2_048, 2_049, 4_096, 4_097, 9_000])),
+  (rng) => '😀'.repeat(rng.pick([32, 64, 65, 280, 281, 2_048, 2_049])),
+  (rng) => '\ud800'.repeat(1 + rng.int(3)),
+  (rng) => nested(rng.pick([14, 15, 16, 17, 60])),
+  (rng) => new Array(rng.pick([11, 17, 32, 1_001])).fill(rng.hex(64)),
+  (rng) => `-PT${rng.int(9)}S`,
   () => 'P1Y2M',
   () => '2026-02-30T00:00:00Z',
   () => '2026-06-30T23:59:60Z',
@@ -155,21 +155,21 @@ const strangeNames = [
 ];
 
 /** The same value, wrong in one place. */
-export function spoilt(chance: Chance, value: unknown): unknown {
+export function spoilt(rng: Rng, value: unknown): unknown {
   const inside = typeof value === 'object' && value !== null ? Object.keys(value) : [];
-  if (inside.length === 0 || chance.once(6)) return chance.pick(strangers)(chance, value);
+  if (inside.length === 0 || rng.once(6)) return rng.pick(strangers)(rng, value);
   if (Array.isArray(value)) {
-    const at = chance.int(value.length);
-    if (chance.once(3)) return [...value, ...value];
-    return value.map((one, index) => (index === at ? spoilt(chance, one) : one));
+    const at = rng.int(value.length);
+    if (rng.once(3)) return [...value, ...value];
+    return value.map((one, index) => (index === at ? spoilt(rng, one) : one));
   }
   const entries = Object.entries(value as object);
-  const at = chance.int(entries.length);
-  if (chance.once(5)) return Object.fromEntries(entries.filter((_, index) => index !== at));
-  if (chance.once(4)) return withMember(entries, chance.pick(strangeNames), chance.size(9));
+  const at = rng.int(entries.length);
+  if (rng.once(5)) return Object.fromEntries(entries.filter((_, index) => index !== at));
+  if (rng.once(4)) return withMember(entries, rng.pick(strangeNames), rng.size(9));
   const changed = entries.map(([name, one], index) => [
     name,
-    index === at ? spoilt(chance, one) : one,
+    index === at ? spoilt(rng, one) : one,
   ]);
   return Object.fromEntries(changed);
 }
@@ -181,9 +181,9 @@ function withMember(entries: [string, unknown][], name: string, value: unknown):
 }
 
 /** What a JSON text may suffer on its way. */
-const wounds: readonly ((chance: Chance, text: string) => string | Buffer)[] = [
-  (chance, text) => text.slice(0, chance.int(text.length)),
-  (chance, text) => Buffer.from(text).subarray(chance.int(text.length)),
+const wounds: readonly ((rng: Rng, text: string) => string | Buffer)[] = [
+  (rng, text) => text.slice(0, rng.int(text.length)),
+  (rng, text) => Buffer.from(text).subarray(rng.int(text.length)),
   (_, text) => `\ufeff${text}`,
   (_, text) => Buffer.from(text, 'utf16le'),
   (_, text) => text.replace('{', '{"a":1,"a":2,'),
@@ -195,21 +195,21 @@ const wounds: readonly ((chance: Chance, text: string) => string | Buffer)[] = [
   (_, text) => `${text}//`,
   (_, text) => `${text}${text}`,
   (_, text) => text.replaceAll('"', "'"),
-  (chance, text) => insertedAt(text, chance.int(text.length), chance.bytes(1 + chance.int(4))),
-  (chance, text) => flipped(Buffer.from(text), chance),
+  (rng, text) => insertedAt(text, rng.int(text.length), rng.bytes(1 + rng.int(4))),
+  (rng, text) => flipped(Buffer.from(text), rng),
   (_, text) => text.replace(/\d/, 'NaN'),
-  (chance) => '['.repeat(chance.pick([17, 1_000, 60_000])),
-  (chance) => `[${'0,'.repeat(chance.pick([100, 4_000, 30_000]))}0]`,
-  (chance) => '{"a":'.repeat(chance.pick([17, 1_000, 10_000])),
+  (rng) => '['.repeat(rng.pick([17, 1_000, 60_000])),
+  (rng) => `[${'0,'.repeat(rng.pick([100, 4_000, 30_000]))}0]`,
+  (rng) => '{"a":'.repeat(rng.pick([17, 1_000, 10_000])),
   () => '',
   () => 'null',
   () => '\u0000',
-  (chance) => chance.bytes(1 + chance.int(2_000)),
+  (rng) => rng.bytes(1 + rng.int(2_000)),
 ];
 
 /** A body that is no longer what it was. */
-export const wounded = (chance: Chance, text: string): Buffer =>
-  Buffer.from(chance.pick(wounds)(chance, text) as Uint8Array);
+export const wounded = (rng: Rng, text: string): Buffer =>
+  Buffer.from(rng.pick(wounds)(rng, text) as Uint8Array);
 
 function insertedAt(text: string, at: number, more: Buffer): Buffer {
   const bytes = Buffer.from(text);
@@ -217,9 +217,9 @@ function insertedAt(text: string, at: number, more: Buffer): Buffer {
 }
 
 /** With one bit the other way. */
-export function flipped(bytes: Buffer, chance: Chance): Buffer {
+export function flipped(bytes: Buffer, rng: Rng): Buffer {
   if (bytes.length === 0) return bytes;
-  const at = chance.int(bytes.length);
-  bytes[at]! ^= 1 << chance.int(8);
+  const at = rng.int(bytes.length);
+  bytes[at]! ^= 1 << rng.int(8);
   return bytes;
 }

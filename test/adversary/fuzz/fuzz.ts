@@ -1,4 +1,4 @@
-/** Exchanges of chance with one server, each judged as it ends: the oracle of the fuzz tests. */
+/** Random exchanges with one server, each judged as it ends: the oracle of the fuzz tests. */
 
 import { type Came, Line, type Reply } from '../../support/service/line.js';
 import { checkResponse } from '../../support/service/openapi-check.js';
@@ -7,7 +7,7 @@ import { opcodes, readFrame, upgradeOf } from '../draw/frames.js';
 import { type Framed, framed, misframed, sliced } from '../draw/framing.js';
 import { type AsyncApi, Messages, messageChecker } from '../draw/messages.js';
 import { type Drawn, type OpenApi, Requests } from '../draw/requests.js';
-import { Chance, seed } from '../draw/rng.js';
+import { Rng, seed } from '../draw/rng.js';
 import type { Known } from '../draw/values.js';
 
 export interface FuzzOptions {
@@ -67,15 +67,15 @@ export class Fuzz {
 
   /** One exchange, drawn from its name; gives the connection if it can be used again. */
   async exchange(name: string, refusedOnly: boolean, line: Line | null): Promise<Line | null> {
-    const chance = new Chance(name);
-    if (chance.once(6)) {
-      await this.#socket(chance);
+    const rng = new Rng(name);
+    if (rng.once(6)) {
+      await this.#socket(rng);
       return line;
     }
-    const drawn = this.#requests.draw(chance, refusedOnly);
-    if (chance.once(5)) {
-      const wrong = misframed(chance, drawn);
-      const work = this.#unsound(chance, drawn, wrong);
+    const drawn = this.#requests.draw(rng, refusedOnly);
+    if (rng.once(5)) {
+      const wrong = misframed(rng, drawn);
+      const work = this.#unsound(rng, drawn, wrong);
       if (!wrong.unfinished || this.#waiting.size > 64) await work;
       else {
         this.#waiting.add(work);
@@ -84,12 +84,12 @@ export class Fuzz {
       return line;
     }
     const right = framed(drawn);
-    const sent = chance.once(6) ? sliced(chance, right) : right;
-    return this.#sound(chance, drawn, sent, refusedOnly, line);
+    const sent = rng.once(6) ? sliced(rng, right) : right;
+    return this.#sound(rng, drawn, sent, refusedOnly, line);
   }
 
   async #sound(
-    chance: Chance,
+    rng: Rng,
     drawn: Drawn,
     { pieces }: Framed,
     refusedOnly: boolean,
@@ -102,37 +102,37 @@ export class Fuzz {
       line.cut();
       // An idle connection may end in the moment of its next request; a refused body, its answer.
       const lost = came === 'closed' && (known !== null || drawn.body.length > 4_000);
-      if (!lost && !isOdd(drawn)) this.#problem(chance, drawn, came);
+      if (!lost && !isOdd(drawn)) this.#problem(rng, drawn, came);
       return null;
     }
-    this.#judge(chance, drawn, came, refusedOnly);
+    this.#judge(rng, drawn, came, refusedOnly);
     const last = /close/i.test(came.headers.get('connection') ?? '');
     if (!last && !line.isOver) return line;
     line.cut();
     return null;
   }
 
-  #judge(chance: Chance, drawn: Drawn, reply: Reply, refusedOnly: boolean): void {
+  #judge(rng: Rng, drawn: Drawn, reply: Reply, refusedOnly: boolean): void {
     const { method, target } = drawn;
     const { status, headers, body } = reply;
     const key = `${drawn.operationId} ${status}`;
     this.seen.set(key, (this.seen.get(key) ?? 0) + 1);
-    if (isOdd(drawn)) return this.#judgeStatus(chance, drawn, reply);
-    this.#judgeStatus(chance, drawn, reply);
+    if (isOdd(drawn)) return this.#judgeStatus(rng, drawn, reply);
+    this.#judgeStatus(rng, drawn, reply);
     const contentType = headers.get('content-type') ?? null;
     const problems = checkResponse({ method, target, status, contentType, body });
-    for (const problem of problems) this.#problem(chance, drawn, problem);
+    for (const problem of problems) this.#problem(rng, drawn, problem);
     const done = status < 300 && !['GET', 'HEAD', 'OPTIONS'].includes(method);
     if (!done || drawn.operationId === 'verifyRequest') return;
-    if (refusedOnly) this.#problem(chance, drawn, `was done, with ${status}`);
+    if (refusedOnly) this.#problem(rng, drawn, `was done, with ${status}`);
     this.#learn(body);
   }
 
   /** No fault, and no refusal but the documented ones of a server that has no room. */
-  #judgeStatus(chance: Chance, drawn: Drawn, { status, body }: Reply): void {
+  #judgeStatus(rng: Rng, drawn: Drawn, { status, body }: Reply): void {
     if (status < 500 || status === 505) return;
     const documented = /"reason":"(QUEUE_FULL|DISK_FULL|STOPPING)"/.test(body.toString());
-    if (status !== 503 || !documented) this.#problem(chance, drawn, `${status} ${body}`);
+    if (status !== 503 || !documented) this.#problem(rng, drawn, `${status} ${body}`);
   }
 
   /** Ids that an answer tells are used later. */
@@ -146,48 +146,46 @@ export class Fuzz {
   }
 
   /** Answered, or closed: at the latest when the deadline is over, or when we are gone. */
-  async #unsound(chance: Chance, drawn: Drawn, { pieces }: Framed): Promise<void> {
+  async #unsound(rng: Rng, drawn: Drawn, { pieces }: Framed): Promise<void> {
     const line = await Line.open(this.#options.url);
     for (const piece of pieces) line.send(piece);
-    const how = chance.int(4);
-    if (how === 0) return void (chance.once(2) ? line.cut() : line.reset());
+    const how = rng.int(4);
+    if (how === 0) return void (rng.once(2) ? line.cut() : line.reset());
     if (how === 1) line.end();
     const { patient, deadlineMs } = this.#options;
     const came: Came = await line.answer(patient ? deadlineMs : MOMENT_MS, drawn.method === 'HEAD');
     if (came === 'silent' && !patient) return line.reset();
-    if (came === 'silent') this.#problem(chance, drawn, 'neither answered nor closed');
-    else if (came !== 'closed') this.#judgeStatus(chance, drawn, came);
+    if (came === 'silent') this.#problem(rng, drawn, 'neither answered nor closed');
+    else if (came !== 'closed') this.#judgeStatus(rng, drawn, came);
     line.cut();
   }
 
   /** A WebSocket with some frames; what the server says on it is as documented. */
-  async #socket(chance: Chance): Promise<void> {
+  async #socket(rng: Rng): Promise<void> {
     const line = await Line.open(this.#options.url);
-    const first = chance.once(4)
-      ? null
-      : this.#messages.auth(chance, chance.once(6) ? 'wrong' : 'right');
+    const first = rng.once(4) ? null : this.#messages.auth(rng, rng.once(6) ? 'wrong' : 'right');
     line.send(upgradeOf('/ws/v1'));
-    if (!chance.once(5)) {
+    if (!rng.once(5)) {
       const came = await line.answer(this.#options.deadlineMs, true);
       if (typeof came === 'string' || came.status !== 101) {
         this.problems.push(
-          `${chance.name}: no upgrade, ${typeof came === 'string' ? came : came.status}`,
+          `${rng.name}: no upgrade, ${typeof came === 'string' ? came : came.status}`,
         );
         return line.cut();
       }
       this.seen.set('socket 101', (this.seen.get('socket 101') ?? 0) + 1);
     }
     if (first) line.send(first);
-    for (let left = chance.size(30); left > 0; left -= 1) line.send(this.#messages.draw(chance));
-    const how = chance.int(4);
+    for (let left = rng.size(30); left > 0; left -= 1) line.send(this.#messages.draw(rng));
+    const how = rng.int(4);
     if (how === 0) return line.reset();
     if (how > 1) line.end();
     await line.more(how === 1 ? 20 : 200);
-    this.#listen(chance, line.take());
+    this.#listen(rng, line.take());
     line.cut();
   }
 
-  #listen(chance: Chance, bytes: Buffer): void {
+  #listen(rng: Rng, bytes: Buffer): void {
     // Without the answer to the upgrade, where it was not waited for.
     const head = bytes.subarray(0, 5).toString() === 'HTTP/' ? bytes.indexOf('\r\n\r\n') + 4 : 0;
     let one = readFrame(bytes.subarray(head));
@@ -197,15 +195,15 @@ export class Fuzz {
       const type = `socket ${(JSON.parse(text) as { type: string }).type}`;
       this.seen.set(type, (this.seen.get(type) ?? 0) + 1);
       for (const problem of this.#checked(text)) {
-        this.problems.push(`${chance.name}: ${problem} in ${text.slice(0, 300)}`);
+        this.problems.push(`${rng.name}: ${problem} in ${text.slice(0, 300)}`);
       }
     }
   }
 
-  #problem(chance: Chance, { method, target, headers, body }: Drawn, what: string): void {
+  #problem(rng: Rng, { method, target, headers, body }: Drawn, what: string): void {
     const sent = `${method} ${target.slice(0, 200)} ${JSON.stringify(headers).slice(0, 500)}`;
     const shown = body.subarray(0, 200).toString();
-    this.problems.push(`${chance.name}: ${what.slice(0, 500)}; sent ${sent} ${shown}`);
+    this.problems.push(`${rng.name}: ${what.slice(0, 500)}; sent ${sent} ${shown}`);
   }
 }
 

@@ -91,9 +91,9 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
     const requests = traced.filter(({ msg }) => msg === 'request' || msg === 'refused');
     expect(requests.length).toBeGreaterThan(4);
     for (const { ms } of requests) expect(ms).toEqual(expect.any(Number));
-    const usual = await logged(options('info'), work);
-    expect(usual.map(({ msg }) => msg)).toEqual(['listening', 'stopping']);
-    expect(usual[0]).toMatchObject({ transport, limits: 'bench', folder: expect.any(String) });
+    const ordinary = await logged(options('info'), work);
+    expect(ordinary.map(({ msg }) => msg)).toEqual(['listening', 'stopping']);
+    expect(ordinary[0]).toMatchObject({ transport, limits: 'bench', folder: expect.any(String) });
   });
 
   test('GET / leads to the page, and gives JSON to who asks for it', async () => {

@@ -8,22 +8,22 @@ import { full } from '../../support/counts.js';
 import { linesOf } from '../../support/runs.js';
 
 const size = full ? { agents: 300, blocks: 20 } : { agents: 80, blocks: 10 };
-const usual = ['--seed', '7', '--agents', `${size.agents}`, '--blocks', `${size.blocks}`];
+const ordinary = ['--seed', '7', '--agents', `${size.agents}`, '--blocks', `${size.blocks}`];
 
 let first: { json: SimJson; ended: Ended };
 
 beforeAll(async () => {
-  first = await simJson(...usual);
+  first = await simJson(...ordinary);
 });
 
 describe('sim: the digest', () => {
   test('sim: the same seed and options give the same digests', async () => {
-    const { json } = await simJson(...usual);
+    const { json } = await simJson(...ordinary);
     expect(figures(json)).toEqual(figures(first.json));
   });
 
   test.each(['off', 'inline'])('sim: --verifier %s gives the digests of the pool', async (name) => {
-    const { json } = await simJson(...usual, '--verifier', name);
+    const { json } = await simJson(...ordinary, '--verifier', name);
     const verified = name === 'off' ? 0 : first.json.verified;
     expect(figures(json)).toEqual({ ...figures(first.json), verifier: name, verified });
   });
@@ -42,7 +42,7 @@ describe('sim: the digest', () => {
     ['one agent more', ['--agents', `${size.agents + 1}`]],
     ['another policy', ['--policy', 'majority']],
   ])('sim: %s gives another digest', async (_, changed) => {
-    const { json } = await simJson(...usual, ...changed);
+    const { json } = await simJson(...ordinary, ...changed);
     expect(json.verdict).toBe('pass');
     expect(json.digest).not.toBe(first.json.digest);
     expect(json.log_digest).not.toBe(first.json.log_digest);

@@ -9,7 +9,7 @@ interface Job {
   message: string;
   signature: string;
 }
-interface Verdict {
+interface Checked {
   valid: boolean;
   error?: string;
 }
@@ -27,10 +27,10 @@ let lines: string[];
 let expected: (boolean | 'error')[];
 let good: Job;
 
-async function verify(input: string, kind: string): Promise<Verdict[]> {
+async function verify(input: string, kind: string): Promise<Checked[]> {
   const { code, stdout, stderr } = await folkmoot(['verify', '--verifier', kind], { input });
   expect([code, stderr]).toEqual([0, '']);
-  return linesOf(stdout).map((line) => JSON.parse(line) as Verdict);
+  return linesOf(stdout).map((line) => JSON.parse(line) as Checked);
 }
 
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { csvRows, type Line, logLines, signaturesIn, suiteFolder } from '../../s
 
 const small = ['--seed', '7', '--agents', '60', '--blocks', '6'];
 /** As many as fill batches, and with the quick counts fewer. */
-const usual = full ? ['--seed', '7', '--agents', '300', '--blocks', '20'] : small;
+const ordinary = full ? ['--seed', '7', '--agents', '300', '--blocks', '20'] : small;
 
 /** A folder inside a made one: `sim` makes it, and those above it. */
 const folder = join(suiteFolder(), 'a', 'run');
@@ -84,11 +84,11 @@ describe('sim --out: what is kept', () => {
 
 describe('sim: how many signatures are verified', () => {
   test.each([
-    ['bft', 'equal', usual],
-    ['bft', 'reputation', usual],
+    ['bft', 'equal', ordinary],
+    ['bft', 'reputation', ordinary],
     ['majority', 'equal', small],
     ['majority', 'reputation', small],
-    ['veto', 'alliance_bonus', usual],
+    ['veto', 'alliance_bonus', ordinary],
   ])('sim: %s with %s verifies what it logs, and nothing else', async (policy, weights, size) => {
     const out = join(temporaryFolder(), 'run');
     const args = [...size, '--policy', policy, '--weights', weights, '--out', out];

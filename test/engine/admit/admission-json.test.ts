@@ -1,7 +1,7 @@
 /** Admission of bytes: what JSON is acceptable, and what is said of keys and signatures. */
 import type { SignedRequest } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { foundTown, refusalOf } from '../helpers.js';
+import { newPopulation, refusalOf } from '../helpers.js';
 import { agent, around, changed, good, key, made, refusalAtDoor, signature } from './admission.js';
 
 const vote = (text: string) => around('vote', Buffer.from(text));
@@ -183,16 +183,16 @@ test('signature: what is wrong with it is told after the schema', async () => {
 });
 
 test('signature: an unknown key is told before a signature that does not fit', async () => {
-  const town = await foundTown({ verifier: 'inline' });
-  const refusal = refusalOf(await town.submit(changed('vote', {})));
+  const population = await newPopulation({ verifier: 'inline' });
+  const refusal = refusalOf(await population.submit(changed('vote', {})));
   expect(refusal).toMatchObject({ code: 'INVALID_AGENT', status: 401, reason: 'UNKNOWN_KEY' });
 });
 
 test('signature: one that does not fit is explained', async () => {
-  const town = await foundTown({ verifier: 'inline' });
-  const ada = await town.join();
+  const population = await newPopulation({ verifier: 'inline' });
+  const ada = await population.join();
   const refusal = refusalOf(
-    await town.submit({ ...changed('vote', {}), public_key: ada.publicKey }),
+    await population.submit({ ...changed('vote', {}), public_key: ada.publicKey }),
   );
   expect(refusal).toMatchObject({
     code: 'INVALID_SIGNATURE',

@@ -1,4 +1,4 @@
-/** Bodies to try at the door: good ones to begin with, and what becomes of a changed one. */
+/** Bodies to try to have admitted: good ones to begin with, and what becomes of a changed one. */
 import {
   type Command,
   type CommandKind,

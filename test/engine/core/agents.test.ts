@@ -1,7 +1,7 @@
 /** Registration, status and memes: repeats, replays, owners, quotas. */
 import { composeMeme, composeRegister, composeStatus, limits, type Registration } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { answerOf, foundTown, instant, refusalOf, type Town, word } from '../helpers.js';
+import { answerOf, instant, newPopulation, type Population, refusalOf, word } from '../helpers.js';
 
 const data: Registration = {
   personality: 'lawful',
@@ -10,16 +10,18 @@ const data: Registration = {
 };
 
 /** What is refused or repeated leaves no trace. */
-async function expectNoTrace(town: Town, act: () => Promise<void>): Promise<void> {
-  const before = town.network.read.position;
+async function expectNoTrace(population: Population, act: () => Promise<void>): Promise<void> {
+  const before = population.network.read.position;
   await act();
-  expect(town.network.read.position).toEqual(before);
+  expect(population.network.read.position).toEqual(before);
 }
 
 test('register: gives the id, the time and active', async () => {
-  const town = await foundTown();
-  await town.wait(11);
-  const outcome = await town.submit(composeRegister(town.key(), town.stamp(), data));
+  const population = await newPopulation();
+  await population.wait(11);
+  const outcome = await population.submit(
+    composeRegister(population.key(), population.stamp(), data),
+  );
   expect(outcome).toEqual({
     result: 'accepted',
     data: {
@@ -31,11 +33,13 @@ test('register: gives the id, the time and active', async () => {
 });
 
 test('register: the same data again is a repeat, however it is written', async () => {
-  const town = await foundTown();
-  const key = town.key();
-  const first = answerOf<'register'>(await town.submit(composeRegister(key, town.stamp(), data)));
-  await town.wait(60_000);
-  await expectNoTrace(town, async () => {
+  const population = await newPopulation();
+  const key = population.key();
+  const first = answerOf<'register'>(
+    await population.submit(composeRegister(key, population.stamp(), data)),
+  );
+  await population.wait(60_000);
+  await expectNoTrace(population, async () => {
     const same: Registration[] = [
       data,
       { ...data, description: '' },
@@ -43,7 +47,7 @@ test('register: the same data again is a repeat, however it is written', async (
       { ...data, capabilities: ['producer', 'validator'] },
     ];
     for (const fields of same) {
-      expect(await town.submit(composeRegister(key, town.stamp(), fields))).toEqual({
+      expect(await population.submit(composeRegister(key, population.stamp(), fields))).toEqual({
         result: 'duplicate',
         data: { ...first, duplicate: true },
       });
@@ -52,10 +56,10 @@ test('register: the same data again is a repeat, however it is written', async (
 });
 
 test('register: a repeat shows the status as it is', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator'], data);
-  await town.status(ada, 'maintenance');
-  const again = await town.submit(composeRegister(ada, town.stamp(), data));
+  const population = await newPopulation();
+  const ada = await population.join(['validator'], data);
+  await population.status(ada, 'maintenance');
+  const again = await population.submit(composeRegister(ada, population.stamp(), data));
   expect(answerOf<'register'>(again).status).toBe('maintenance');
 });
 
@@ -65,10 +69,12 @@ test.each([
   { description: 'x' },
   { capabilities: ['validator'] as const },
 ])('register: other data for the same key are refused: %j', async (change) => {
-  const town = await foundTown();
-  const key = town.key();
-  await town.submit(composeRegister(key, town.stamp(), data));
-  const other = await town.submit(composeRegister(key, town.stamp(), { ...data, ...change }));
+  const population = await newPopulation();
+  const key = population.key();
+  await population.submit(composeRegister(key, population.stamp(), data));
+  const other = await population.submit(
+    composeRegister(key, population.stamp(), { ...data, ...change }),
+  );
   expect(refusalOf(other)).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 409,
@@ -77,17 +83,19 @@ test.each([
 });
 
 test('register: the same name with another key is another agent', async () => {
-  const town = await foundTown();
-  for (const key of [town.key(), town.key()]) {
-    expect(word(await town.submit(composeRegister(key, town.stamp(), data)))).toBe('accepted');
+  const population = await newPopulation();
+  for (const key of [population.key(), population.key()]) {
+    expect(word(await population.submit(composeRegister(key, population.stamp(), data)))).toBe(
+      'accepted',
+    );
   }
 });
 
 test('register: the signature proves possession of the key', async () => {
-  const town = await foundTown({ verifier: 'inline' });
-  const [ada, bob] = [town.key(), town.key()];
-  const stolen = composeRegister({ ...ada, sign: bob.sign }, town.stamp(), data);
-  expect(refusalOf(await town.submit(stolen))).toMatchObject({
+  const population = await newPopulation({ verifier: 'inline' });
+  const [ada, bob] = [population.key(), population.key()];
+  const stolen = composeRegister({ ...ada, sign: bob.sign }, population.stamp(), data);
+  expect(refusalOf(await population.submit(stolen))).toMatchObject({
     code: 'INVALID_SIGNATURE',
     status: 401,
     reason: 'MISMATCH',
@@ -95,10 +103,10 @@ test('register: the signature proves possession of the key', async () => {
 });
 
 test('status: is answered with what it was and what it is', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
+  const population = await newPopulation();
+  const ada = await population.join();
   const fields = { reason: 'upgrade', expected_duration: 'PT1H' };
-  const first = await town.status(ada, 'maintenance', fields);
+  const first = await population.status(ada, 'maintenance', fields);
   expect(answerOf(first)).toEqual({
     agent_id: ada.id,
     status: 'maintenance',
@@ -106,7 +114,7 @@ test('status: is answered with what it was and what it is', async () => {
     ...fields,
     timestamp: instant(0),
   });
-  expect(answerOf(await town.status(ada, 'inactive'))).toMatchObject({
+  expect(answerOf(await population.status(ada, 'inactive'))).toMatchObject({
     previous_status: 'maintenance',
     reason: '',
     expected_duration: '',
@@ -114,10 +122,10 @@ test('status: is answered with what it was and what it is', async () => {
 });
 
 test('status: only the agent itself may set it', async () => {
-  const town = await foundTown();
-  const [ada, bob] = await town.joinMany(2);
-  const request = composeStatus(bob!, town.stamp(), ada!.id, { status: 'inactive' });
-  expect(refusalOf(await town.submit(request))).toMatchObject({
+  const population = await newPopulation();
+  const [ada, bob] = await population.joinMany(2);
+  const request = composeStatus(bob!, population.stamp(), ada!.id, { status: 'inactive' });
+  expect(refusalOf(await population.submit(request))).toMatchObject({
     code: 'INVALID_AGENT',
     status: 403,
     reason: 'NOT_OWNER',
@@ -125,11 +133,11 @@ test('status: only the agent itself may set it', async () => {
 });
 
 test('status: that of an unknown agent is 404', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
+  const population = await newPopulation();
+  const ada = await population.join();
   const id = `agent_${'0'.repeat(32)}`;
-  const request = composeStatus(ada, town.stamp(), id, { status: 'inactive' });
-  expect(refusalOf(await town.submit(request))).toMatchObject({
+  const request = composeStatus(ada, population.stamp(), id, { status: 'inactive' });
+  expect(refusalOf(await population.submit(request))).toMatchObject({
     code: 'INVALID_AGENT',
     status: 404,
     reason: 'UNKNOWN_AGENT',
@@ -137,13 +145,13 @@ test('status: that of an unknown agent is 404', async () => {
 });
 
 test('status: the very same request is a repeat', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
-  const request = composeStatus(ada, town.stamp(), ada.id, { status: 'inactive' });
-  const first = answerOf(await town.submit(request));
-  await town.wait(5_000);
-  await expectNoTrace(town, async () => {
-    expect(await town.submit(request)).toEqual({
+  const population = await newPopulation();
+  const ada = await population.join();
+  const request = composeStatus(ada, population.stamp(), ada.id, { status: 'inactive' });
+  const first = answerOf(await population.submit(request));
+  await population.wait(5_000);
+  await expectNoTrace(population, async () => {
+    expect(await population.submit(request)).toEqual({
       result: 'duplicate',
       data: { ...first, duplicate: true },
     });
@@ -155,12 +163,12 @@ test.each([
   ['the same instant', '2025-01-01T01:00:00+01:00'],
   ['the same millisecond', '2025-01-01T00:00:00.0009Z'],
 ])('status: %s is a replay', async (_, timestamp) => {
-  const town = await foundTown();
-  const ada = await town.join();
+  const population = await newPopulation();
+  const ada = await population.join();
   const at = (stamp: string, status: 'active' | 'inactive') =>
-    town.submit(composeStatus(ada, stamp, ada.id, { status }));
+    population.submit(composeStatus(ada, stamp, ada.id, { status }));
   await at('2025-01-01T00:00:00.000Z', 'inactive');
-  await expectNoTrace(town, async () => {
+  await expectNoTrace(population, async () => {
     expect(refusalOf(await at(timestamp, 'active'))).toMatchObject({
       code: 'INVALID_SIGNATURE',
       status: 401,
@@ -171,29 +179,29 @@ test.each([
 });
 
 test('status: an older request that was accepted once is a replay later', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
-  const first = composeStatus(ada, town.stamp(), ada.id, { status: 'inactive' });
-  await town.submit(first);
-  await town.status(ada, 'active');
-  expect(word(await town.submit(first))).toBe('REPLAYED');
+  const population = await newPopulation();
+  const ada = await population.join();
+  const first = composeStatus(ada, population.stamp(), ada.id, { status: 'inactive' });
+  await population.submit(first);
+  await population.status(ada, 'active');
+  expect(word(await population.submit(first))).toBe('REPLAYED');
 });
 
 test('status: an instant of 1970 is remembered like any other', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
+  const population = await newPopulation();
+  const ada = await population.join();
   const at = (stamp: string, status: 'active' | 'inactive') =>
-    town.submit(composeStatus(ada, stamp, ada.id, { status }));
+    population.submit(composeStatus(ada, stamp, ada.id, { status }));
   await at('1970-01-01T00:00:00Z', 'inactive');
   expect(word(await at('1970-01-01T00:00:00Z', 'active'))).toBe('REPLAYED');
 });
 
 test('status: a refused update does not count as the last one', async () => {
-  const town = await foundTown();
-  const [ada, bob] = await town.joinMany(2);
+  const population = await newPopulation();
+  const [ada, bob] = await population.joinMany(2);
   const late = instant(999_000);
-  await town.submit(composeStatus(bob!, late, ada!.id, { status: 'inactive' }));
-  expect(word(await town.status(bob!, 'inactive'))).toBe('accepted');
+  await population.submit(composeStatus(bob!, late, ada!.id, { status: 'inactive' }));
+  expect(word(await population.status(bob!, 'inactive'))).toBe('accepted');
 });
 
 const posted = (text: string | Uint8Array) => ({
@@ -203,28 +211,32 @@ const posted = (text: string | Uint8Array) => ({
 });
 
 test('meme: the same one again is a repeat, another time makes another', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
-  const request = composeMeme(ada, town.stamp(), posted('gm'));
-  const first = answerOf<'meme'>(await town.submit(request));
-  await town.wait(999_000);
-  await expectNoTrace(town, async () => {
-    expect(await town.submit(request)).toEqual({
+  const population = await newPopulation();
+  const ada = await population.join();
+  const request = composeMeme(ada, population.stamp(), posted('gm'));
+  const first = answerOf<'meme'>(await population.submit(request));
+  await population.wait(999_000);
+  await expectNoTrace(population, async () => {
+    expect(await population.submit(request)).toEqual({
       result: 'duplicate',
       data: { ...first, duplicate: true },
     });
   });
-  expect(word(await town.submit(composeMeme(ada, town.stamp(), posted('gm'))))).toBe('accepted');
+  expect(word(await population.submit(composeMeme(ada, population.stamp(), posted('gm'))))).toBe(
+    'accepted',
+  );
 });
 
 test('meme: needs an active agent, but a repeat does not', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
-  const request = composeMeme(ada, town.stamp(), posted('gm'));
-  await town.submit(request);
-  await town.status(ada, 'inactive');
-  expect(word(await town.submit(request))).toBe('duplicate');
-  expect(refusalOf(await town.submit(composeMeme(ada, town.stamp(), posted('gn'))))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join();
+  const request = composeMeme(ada, population.stamp(), posted('gm'));
+  await population.submit(request);
+  await population.status(ada, 'inactive');
+  expect(word(await population.submit(request))).toBe('duplicate');
+  expect(
+    refusalOf(await population.submit(composeMeme(ada, population.stamp(), posted('gn')))),
+  ).toMatchObject({
     code: 'INVALID_AGENT',
     status: 403,
     reason: 'NOT_ACTIVE',
@@ -232,13 +244,17 @@ test('meme: needs an active agent, but a repeat does not', async () => {
 });
 
 test('meme: 64 MiB of one agent in all', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
+  const population = await newPopulation();
+  const ada = await population.join();
   const file = new Uint8Array(limits.memeFileBytes).fill(97);
   for (let count = 0; count < 64; count += 1) {
-    expect(word(await town.submit(composeMeme(ada, town.stamp(), posted(file))))).toBe('accepted');
+    expect(word(await population.submit(composeMeme(ada, population.stamp(), posted(file))))).toBe(
+      'accepted',
+    );
   }
-  expect(refusalOf(await town.submit(composeMeme(ada, town.stamp(), posted('x'))))).toMatchObject({
+  expect(
+    refusalOf(await population.submit(composeMeme(ada, population.stamp(), posted('x')))),
+  ).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 409,
     reason: 'QUOTA',
@@ -261,17 +277,23 @@ test.each([
   ['MEDIA_TYPE', Buffer.from('PK\u0003\u0004\u0014\u0000\u0000\u0000', 'latin1')],
   ['MEDIA_TYPE', Buffer.alloc(0)],
 ])('meme: the bytes tell that it is %s', async (type, file) => {
-  const town = await foundTown();
-  const outcome = await town.submit(composeMeme(await town.join(), town.stamp(), posted(file)));
+  const population = await newPopulation();
+  const outcome = await population.submit(
+    composeMeme(await population.join(), population.stamp(), posted(file)),
+  );
   const told = 'data' in outcome ? answerOf<'meme'>(outcome).content.type : word(outcome);
   expect(told).toBe(type);
 });
 
 test('meme: a file of 1 MiB is taken, a byte more is 413', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
+  const population = await newPopulation();
+  const ada = await population.join();
   const file = (bytes: number) => posted(new Uint8Array(bytes).fill(97));
   const most = limits.memeFileBytes;
-  expect(word(await town.submit(composeMeme(ada, town.stamp(), file(most))))).toBe('accepted');
-  expect(word(await town.submit(composeMeme(ada, town.stamp(), file(most + 1))))).toBe('TOO_LARGE');
+  expect(word(await population.submit(composeMeme(ada, population.stamp(), file(most))))).toBe(
+    'accepted',
+  );
+  expect(word(await population.submit(composeMeme(ada, population.stamp(), file(most + 1))))).toBe(
+    'TOO_LARGE',
+  );
 });

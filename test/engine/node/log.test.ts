@@ -13,7 +13,7 @@ import {
 
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
-import { foundTown, type Town, word } from '../helpers.js';
+import { newPopulation, type Population, word } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
@@ -26,16 +26,16 @@ function open(path: string) {
 const linesOf = (path: string) => [...storedLines(open(path), 0, Number.MAX_SAFE_INTEGER)];
 
 /** A short life that has all four outcomes and a tick. */
-async function liveIn(town: Town): Promise<SignedRequest[]> {
-  const [ada, bob] = await town.joinMany(4, both);
-  const hash = await town.open(ada!);
-  const voted = composeVote(ada!, town.stamp(), { block_hash: hash, decision: 'approve' });
+async function liveIn(population: Population): Promise<SignedRequest[]> {
+  const [ada, bob] = await population.joinMany(4, both);
+  const hash = await population.open(ada!);
+  const voted = composeVote(ada!, population.stamp(), { block_hash: hash, decision: 'approve' });
   const unknown = Buffer.from(voted.body).toString().replace('{', '{ "x_unknown": [1, true] ,');
   const vote = { ...voted, body: Buffer.from(unknown) };
-  const words = [word(await town.submit(vote)), word(await town.submit(voted))];
-  words.push(word(await town.vote(ada!, hash, 'reject')));
-  words.push(word(await town.vote(ada!, hash, 'reject')));
-  words.push(word(await town.vote(bob!, 'f'.repeat(64))));
+  const words = [word(await population.submit(vote)), word(await population.submit(voted))];
+  words.push(word(await population.vote(ada!, hash, 'reject')));
+  words.push(word(await population.vote(ada!, hash, 'reject')));
+  words.push(word(await population.vote(bob!, 'f'.repeat(64))));
   expect(words).toEqual([
     'accepted',
     'duplicate',
@@ -43,15 +43,15 @@ async function liveIn(town: Town): Promise<SignedRequest[]> {
     'ALREADY_VOTED',
     'UNKNOWN_BLOCK',
   ]);
-  await town.at(40_000);
+  await population.at(40_000);
   return [vote];
 }
 
 test('log: holds what changed something and nothing else', async () => {
   const path = temporaryFolder();
-  const town = await foundTown({ path });
-  await liveIn(town);
-  await town.network.close();
+  const population = await newPopulation({ path });
+  await liveIn(population);
+  await population.network.close();
   const lines = linesOf(path).map(({ entry }) => entry);
   expect(lines.map(({ kind }) => kind)).toEqual([
     'genesis',
@@ -66,9 +66,9 @@ test('log: holds what changed something and nothing else', async () => {
 
 test('log: keeps the raw body as received', async () => {
   const path = temporaryFolder();
-  const town = await foundTown({ path });
-  const [vote] = await liveIn(town);
-  await town.network.close();
+  const population = await newPopulation({ path });
+  const [vote] = await liveIn(population);
+  await population.network.close();
   const logged = linesOf(path)[6]!.entry;
   expect(Buffer.from(logged.body).toString()).toBe(Buffer.from(vote!.body).toString());
   expect(logged).toMatchObject({ kind: 'vote', public_key: vote!.public_key });
@@ -93,10 +93,10 @@ function chained(before: Buffer, { entry }: ReturnType<typeof linesOf>[number]):
 
 test('log: its digest is that of the digest before and the framed entry', async () => {
   const path = temporaryFolder();
-  const town = await foundTown({ path });
-  await liveIn(town);
-  const { log_digest } = town.network.read.position;
-  await town.network.close();
+  const population = await newPopulation({ path });
+  await liveIn(population);
+  const { log_digest } = population.network.read.position;
+  await population.network.close();
   let digest = Buffer.alloc(32);
   for (const line of linesOf(path)) {
     digest = chained(digest, line) as typeof digest;
@@ -107,19 +107,22 @@ test('log: its digest is that of the digest before and the framed entry', async 
 
 test('log: everything follows from it again, every signature too', async () => {
   const path = temporaryFolder();
-  const town = await foundTown({ path, verifier: 'inline' });
-  const [ada, bob] = await town.joinMany(4, both);
-  const meme = await town.meme(ada!, 'gm');
-  const stranger = town.key();
-  const transactions = [town.transaction(stranger, 'one', true), town.transaction(ada!, 'two')];
-  const hash = await town.open(ada!, { transactions });
-  await town.allied(ada!, [bob!]);
-  await town.discuss(bob!, { block_hash: hash, meme_references: [meme] });
-  await town.votes(town.citizens, hash, 'approve');
-  await town.status(bob!, 'inactive');
-  await town.at(4_000_000);
-  const { digest } = town.network.read.position;
-  await town.network.close();
+  const population = await newPopulation({ path, verifier: 'inline' });
+  const [ada, bob] = await population.joinMany(4, both);
+  const meme = await population.meme(ada!, 'gm');
+  const stranger = population.key();
+  const transactions = [
+    population.transaction(stranger, 'one', true),
+    population.transaction(ada!, 'two'),
+  ];
+  const hash = await population.open(ada!, { transactions });
+  await population.allied(ada!, [bob!]);
+  await population.discuss(bob!, { block_hash: hash, meme_references: [meme] });
+  await population.votes(population.citizens, hash, 'approve');
+  await population.status(bob!, 'inactive');
+  await population.at(4_000_000);
+  const { digest } = population.network.read.position;
+  await population.network.close();
   const verifier = createVerifier('inline');
   onTestFinished(() => verifier.close());
   const stored = open(path);

@@ -17,7 +17,7 @@ import {
 import * as signing from 'folkmoot/signing';
 import { type Admission, admit } from 'folkmoot/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { answerOf, foundTown, word } from '../helpers.js';
+import { answerOf, newPopulation, word } from '../helpers.js';
 
 interface Vector {
   method: string;
@@ -269,20 +269,24 @@ test('signing: what clients compose is signed as in the vectors', () => {
 });
 
 test('signing: a vote as received is counted, unknown members, upper case and all', async () => {
-  const town = await foundTown({ verifier: 'inline' });
-  await town.joinMany(3, ['validator', 'producer']);
-  answerOf(await town.submit(byHeader('register', vectors.register)));
-  const open = await town.submit(byBody('propose', vectors.proposal));
+  const population = await newPopulation({ verifier: 'inline' });
+  await population.joinMany(3, ['validator', 'producer']);
+  answerOf(await population.submit(byHeader('register', vectors.register)));
+  const open = await population.submit(byBody('propose', vectors.proposal));
   expect(answerOf<'propose'>(open).block_hash).toBe(vectors.proposal.block_hash);
-  const received = answerOf<'vote'>(await town.submit(byBody('vote', vectors.vote_as_received)));
+  const received = answerOf<'vote'>(
+    await population.submit(byBody('vote', vectors.vote_as_received)),
+  );
   expect(received).toMatchObject({ block_hash: vectors.proposal.block_hash, decision: 'reject' });
-  expect(town.told('block_validation').at(-1)?.reason).toBe(vectors.vote_as_received.body.reason);
+  expect(population.told('block_validation').at(-1)?.reason).toBe(
+    vectors.vote_as_received.body.reason,
+  );
 });
 
 test('signing: one changed unknown member spoils the signature', async () => {
-  const town = await foundTown({ verifier: 'inline' });
-  answerOf(await town.submit(byHeader('register', vectors.register)));
+  const population = await newPopulation({ verifier: 'inline' });
+  answerOf(await population.submit(byHeader('register', vectors.register)));
   const { body, ...rest } = vectors.vote_as_received;
   const changed = byBody('vote', { ...rest, body: { ...body, x_unknown: [1, true] } });
-  expect(word(await town.submit(changed))).toBe('MISMATCH');
+  expect(word(await population.submit(changed))).toBe('MISMATCH');
 });

@@ -16,11 +16,11 @@ export function hurried(sections: Record<string, unknown> = {}): Record<string, 
   };
 }
 
-export const hurriedTown = (sections: Record<string, unknown> = {}): Scenario =>
+export const hurriedScenario = (sections: Record<string, unknown> = {}): Scenario =>
   completeScenario(hurried(sections));
 
 /** Writes it where the command line finds it. */
-export function townFile(folder: string, sections: Record<string, unknown> = {}): string {
+export function scenarioFile(folder: string, sections: Record<string, unknown> = {}): string {
   const file = join(folder, 'town.json');
   writeFileSync(file, JSON.stringify(hurried(sections)));
   return file;

@@ -10,27 +10,27 @@ const transports = ['uws', 'node'];
 
 describe(`serve: killed under load, seed ${seed}`, () => {
   test(`serve: killed ${counts.killsUnderLoad} times on one folder, keeps its word`, async () => {
-    const moot = new Endurance(temporaryFolder());
-    await moot.begin();
+    const assembly = new Endurance(temporaryFolder());
+    await assembly.begin();
     for (let kill = 0; kill < counts.killsUnderLoad; kill += 1) {
       // Every third one dies while it stops in good order.
       const stopping = kill % 3 === 2 ? { stopMs: draw(60) } : {};
-      await moot.die({ after: 20 + draw(400), transport: transports[kill % 2]!, ...stopping });
+      await assembly.die({ after: 20 + draw(400), transport: transports[kill % 2]!, ...stopping });
     }
-    await moot.end();
+    await assembly.end();
   });
 
   test('serve: killed at each point of a commit, keeps its word', async () => {
-    const moot = new Endurance(temporaryFolder());
-    await moot.begin();
-    const before = moot.promises;
+    const assembly = new Endurance(temporaryFolder());
+    await assembly.begin();
+    const before = assembly.promises;
     for (const point of ['commit.before', 'commit.after', 'publish.after']) {
       for (let death = 0; death < counts.killsAtPoints; death += 1) {
         const env = { FOLKMOOT_CRASH_AT: `${point}:${2 + draw(60)}` };
-        await moot.die({ env, transport: transports[draw(2)]! });
+        await assembly.die({ env, transport: transports[draw(2)]! });
       }
     }
-    await moot.end();
-    expect(moot.promises).toBeGreaterThan(before);
+    await assembly.end();
+    expect(assembly.promises).toBeGreaterThan(before);
   });
 });

@@ -13,7 +13,7 @@ import { replayHere } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { meta, registration } from '../clients/actions.js';
 import { Caller } from '../clients/caller.js';
-import { townFile } from '../clients/scenarios.js';
+import { scenarioFile } from '../clients/scenarios.js';
 
 const draw = drawnFrom(seed);
 const signals = ['SIGTERM', 'SIGINT'] as const;
@@ -68,7 +68,7 @@ describe(`stop: early, seed ${seed}`, () => {
 
   test('stop: the same while the agents of a scenario come in', async () => {
     const data = join(temporaryFolder(), 'data');
-    const scenario = ['--scenario', townFile(temporaryFolder())];
+    const scenario = ['--scenario', scenarioFile(temporaryFolder())];
     const ended = await signalled('SIGTERM', 'line', ['--data', data, ...scenario]);
     expect([ended.code, ended.signal], ended.stderr).toEqual([0, null]);
     expect(await replayHere(data)).toMatchObject({ match: true });

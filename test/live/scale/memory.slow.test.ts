@@ -13,16 +13,16 @@ const MOST_BYTES = 256 * 1024;
 test.skipIf(counts.idleSubscribers === 0).each(['uws', 'node'])(
   `memory: ${counts.idleSubscribers} idle subscribers over %s`,
   async (transport) => {
-    const moot = await Assembly.open(transport, counts.idleSubscribers / 4);
-    const { pid } = moot.server;
+    const assembly = await Assembly.open(transport, counts.idleSubscribers / 4);
+    const { pid } = assembly.server;
     const transcript = new Transcript(everyTopic);
-    const heapBytes = () => moot.metric('nodejs_heap_size_used_bytes');
+    const heapBytes = () => assembly.metric('nodejs_heap_size_used_bytes');
     const before = [residentBytes(pid), await heapBytes(), openFiles(pid)] as const;
-    await moot.watch(counts.idleSubscribers, transcript);
+    await assembly.watch(counts.idleSubscribers, transcript);
     const after = [residentBytes(pid), await heapBytes(), openFiles(pid)] as const;
     expect(after[2] - before[2]).toBeGreaterThanOrEqual(counts.idleSubscribers);
     const each = (index: 0 | 1) => (after[index] - before[index]) / counts.idleSubscribers;
-    moot.caller.close();
+    assembly.caller.close();
 
     const ticks = processorTicks(pid);
     const start = performance.now();

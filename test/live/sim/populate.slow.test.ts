@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { expectOneLine, folkmoot } from '../../support/cli.js';
 import { host, stop } from '../../support/host.js';
 import { replayHere, suiteFolder } from '../../support/runs.js';
-import { townFile } from '../clients/scenarios.js';
+import { scenarioFile } from '../clients/scenarios.js';
 
 const folder = suiteFolder();
 
@@ -62,7 +62,7 @@ async function proposeUntilDecided(client: AgentClient, amount: number) {
 }
 
 test('serve --scenario: a town decides, a stranger takes part, a restart goes on', async () => {
-  const scenario = townFile(folder, {
+  const scenario = scenarioFile(folder, {
     // They look at the content alone, so a stranger's block must have been read.
     agents: [{ group: 'town', count: 40, producers: 3, strategy: { kind: 'honest' } }],
     consensus: { voting_period_ms: 4_000, dormant_after: 7, policy: 'majority' },
@@ -106,7 +106,7 @@ test('serve --scenario: a town decides, a stranger takes part, a restart goes on
 test('serve: a script that throws stops the agents, not the server', async () => {
   writeFileSync(join(folder, 'broken.mjs'), 'export const produce = () => { throw Error("no"); };');
   const strategy = { kind: 'script', module: 'broken.mjs' };
-  const scenario = townFile(folder, {
+  const scenario = scenarioFile(folder, {
     agents: [{ group: 'town', count: 3, producers: 1, strategy }],
   });
   const server = await host({
@@ -137,7 +137,7 @@ test.each([
   ['--speed', '1001'],
   ['--scenario', '/nowhere.yaml'],
 ])('serve: %s %s is a usage error, exit code 2', async (flag, value) => {
-  const scenario = flag === '--scenario' ? [] : ['--scenario', townFile(folder)];
+  const scenario = flag === '--scenario' ? [] : ['--scenario', scenarioFile(folder)];
   const data = join(folder, 'usage');
   const ended = await folkmoot(['serve', '--port', '0', '--data', data, ...scenario, flag, value]);
   expect([ended.code, ended.stdout]).toEqual([2, '']);

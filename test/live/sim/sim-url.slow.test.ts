@@ -11,7 +11,7 @@ import { expectOneLine, folkmoot } from '../../support/cli.js';
 import { host } from '../../support/host.js';
 import { main } from '../../support/paths.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';
-import { hurriedTown, townFile } from '../clients/scenarios.js';
+import { hurriedScenario, scenarioFile } from '../clients/scenarios.js';
 
 const folder = suiteFolder();
 const SPEED = 5;
@@ -21,7 +21,7 @@ const shares = ['finalized_share', 'rejected_share', 'expired_share'] as const;
 test('the same scenario in virtual time and on a server: the outcomes agree', async () => {
   const agents = [{ group: 'town', count: 30, producers: 1, traits: { think_ms: 300, care: 0.6 } }];
   const consensus = { voting_period_ms: PERIOD_MS };
-  const scenario = hurriedTown({ agents, consensus });
+  const scenario = hurriedScenario({ agents, consensus });
   const simulated = await simulate(scenario, { store: 'memory' });
   const { url } = await live({ genesis: { voting_period_ms: PERIOD_MS / SPEED } });
   const out = join(folder, 'kept');
@@ -53,7 +53,7 @@ function expectWhole(out: string, measures: Measures): void {
 
 test('links and faults of the scenario stay in force; a second run goes on', async () => {
   const { url, network } = await live({ genesis: { voting_period_ms: 2_000 } });
-  const scenario = hurriedTown({
+  const scenario = hurriedScenario({
     agents: [{ group: 'town', count: 10, producers: 1, traits: { think_ms: 100 } }],
     links: { latency: { mean_ms: 60, spread_ms: 30 }, loss: 0.05, duplication: 0.2 },
     faults: [
@@ -75,7 +75,7 @@ test('links and faults of the scenario stay in force; a second run goes on', asy
 test('sim --url --out: the summary and the report say where the log is', async () => {
   const { url } = await live({ genesis: { voting_period_ms: 20_000 } });
   const out = join(folder, 'reported');
-  const town = townFile(folder, { length: { blocks: 2 }, measure: { votes: true } });
+  const town = scenarioFile(folder, { length: { blocks: 2 }, measure: { votes: true } });
   const args = ['--url', url, '--speed', '10', '--out', out];
   const { code, stdout, stderr } = await folkmoot(['sim', town, ...args]);
   expect([code, stdout]).toEqual([0, expect.stringContaining(`server        ${url}: its log`)]);
@@ -87,7 +87,7 @@ test('sim --url --out: the summary and the report say where the log is', async (
 
 test('a server that is killed in the middle: one line, exit code 1', async () => {
   const server = await host({ data: join(folder, 'killed') });
-  const town = townFile(folder, { length: { blocks: 1_000 } });
+  const town = scenarioFile(folder, { length: { blocks: 1_000 } });
   const running = folkmoot(['sim', town, '--url', server.url, '--speed', '5']);
   const client = new NetworkClient({ url: server.url });
   await expect.poll(async () => (await client.networkState()).block_height).toBeGreaterThan(0);
@@ -102,7 +102,7 @@ test('a server that comes back after a while: the run goes on', async () => {
   // Long enough for a busy machine; what is in voting at the restart lasts so long.
   const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 8_000 } };
   const before = await live(where);
-  const scenario = hurriedTown({ length: { blocks: 12 } });
+  const scenario = hurriedScenario({ length: { blocks: 12 } });
   const running = simulateRemote(scenario, { url: before.url, speed: 5 });
   const { read } = before.network;
   await expect.poll(() => read.networkState().block_height).toBeGreaterThan(2);
@@ -120,7 +120,7 @@ test('another network at the same address: the run ends with it', async () => {
   const port = await freePort();
   const before = await live({ port });
   const running = failureOf(
-    simulateRemote(hurriedTown({ length: { blocks: 1_000 } }), { url: before.url, speed: 5 }),
+    simulateRemote(hurriedScenario({ length: { blocks: 1_000 } }), { url: before.url, speed: 5 }),
   );
   const client = new NetworkClient({ url: before.url });
   await expect.poll(async () => (await client.networkState()).active_validators).toBeGreaterThan(0);
@@ -133,18 +133,18 @@ test('another network at the same address: the run ends with it', async () => {
 
 test('what cannot run on a server is said before it begins', async () => {
   const { url } = await live({ limits: 'spec' });
-  const limited = await folkmoot(['sim', townFile(folder), '--url', url]);
+  const limited = await folkmoot(['sim', scenarioFile(folder), '--url', url]);
   expect(limited.code).toBe(2);
   expectOneLine(limited, 1);
   expect(limited.stderr).toContain('--limits bench or off');
 
-  const unsigned = townFile(folder, { signatures: 'unverified' });
+  const unsigned = scenarioFile(folder, { signatures: 'unverified' });
   const refused = await folkmoot(['sim', unsigned, '--url', url]);
   expect(refused.code).toBe(2);
   expectOneLine(refused, 1);
 
   const nobody = `http://127.0.0.1:${await freePort()}`;
-  const alone = await folkmoot(['sim', townFile(folder), '--url', nobody]);
+  const alone = await folkmoot(['sim', scenarioFile(folder), '--url', nobody]);
   expect([alone.code, alone.stdout]).toEqual([1, '']);
   expectOneLine(alone, 1);
 });
@@ -168,7 +168,7 @@ const statuses = async (url: string) => {
 
 test('sim --url: its agents leave at the end, and come again with a word of warning', async () => {
   const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
-  const town = townFile(folder, { length: { blocks: 2 } });
+  const town = scenarioFile(folder, { length: { blocks: 2 } });
   const run = (...more: string[]) =>
     folkmoot(['sim', town, '--url', url, '--speed', '10', ...more]);
   const first = await run();
@@ -186,7 +186,7 @@ test('sim --url: its agents leave at the end, and come again with a word of warn
 
 test.each(['SIGINT', 'SIGTERM'] as const)('sim --url: %s: its agents leave too', async (signal) => {
   const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
-  const town = townFile(folder, { length: { blocks: 1_000 } });
+  const town = scenarioFile(folder, { length: { blocks: 1_000 } });
   const child = spawn(process.execPath, [main, 'sim', town, '--url', url, '--speed', '5'], {
     stdio: 'ignore',
   });
@@ -201,7 +201,7 @@ test('sim --url: agents whose clock was wrong leave too', async () => {
   const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
   const skew = { kind: 'clock_skew', whom: [{ count: 2 }], start_ms: 0, length_ms: 1e9 };
   const social = { breaks: { rate: 1 } };
-  const town = hurriedTown({
+  const town = hurriedScenario({
     social,
     faults: [{ ...skew, skew_ms: 200_000 }],
     length: { blocks: 3 },

@@ -2,11 +2,11 @@
 import type { SignedRequest } from 'folkmoot';
 import { Auditor, type Put, type Violation, violationText } from 'folkmoot/sim';
 import { expect } from 'vitest';
-import { Town } from '../../engine/helpers.js';
+import { Population } from '../../engine/helpers.js';
 import { type TestNetworkOptions, testNetwork } from '../../support/fixture.js';
 
 export interface AuditedTown {
-  town: Town;
+  town: Population;
   auditor: Auditor;
   puts: Put[];
   /** Goes on, and leaves what is due to the next command. */
@@ -35,7 +35,7 @@ export async function auditedTown(options: TestNetworkOptions = {}): Promise<Aud
     return outcome;
   };
   return {
-    town: new Town({ network, clock, submit }, options.verifier ?? 'off'),
+    town: new Population({ network, clock, submit }, options.verifier ?? 'off'),
     auditor,
     puts,
     wait: (ms) => clock.set(clock.now() + ms),

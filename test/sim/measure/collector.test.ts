@@ -1,14 +1,14 @@
 /** The collector on small runs of a real network, whose figures are worked out by hand. */
 import type { Event } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { foundTown, START_MS, type Town } from '../../engine/helpers.js';
+import { newPopulation, type Population, START_MS } from '../../engine/helpers.js';
 import { agentsIn, type Collected, collect, eventsOf, timeOf } from './fixture.js';
 
 const quiet = { receivedMemes: [], memeReferences: [], withoutMemes: null };
 
 /** Tells a town's events so far, and ends the run at its present. */
 function finished(
-  town: Town,
+  town: Population,
   { collector, rows }: Collected,
   told: Event[] = eventsOf(town.network),
 ) {
@@ -26,7 +26,7 @@ function finished(
 
 /** Four voters, two of each group; the first proposes. */
 async function village() {
-  const town = await foundTown();
+  const town = await newPopulation();
   const voters = await town.joinMany(4, ['validator', 'producer']);
   const groups = ['east', 'west'];
   return {
@@ -170,7 +170,7 @@ test('series: reputation as told, for everybody and for each group', async () =>
 });
 
 test('others: agents that are not in the scenario count in totals and have no group', async () => {
-  const town = await foundTown();
+  const town = await newPopulation();
   const voters = await town.joinMany(4, ['validator', 'producer']);
   const parts = collect(['east'], agentsIn(['east', 'east']));
   const hash = await town.open(voters[3]!);
@@ -190,7 +190,7 @@ test('others: agents that are not in the scenario count in totals and have no gr
 });
 
 test('agents: one that never registered keeps its row, without id, status and scores', async () => {
-  const town = await foundTown();
+  const town = await newPopulation();
   await town.joinMany(1);
   const { agents, measures } = finished(town, collect(['all'], agentsIn(['all', 'all'])));
   expect(agents[0]).toMatchObject({ ordinal: 0, status: 'active', overall_score: 50 });
@@ -199,7 +199,7 @@ test('agents: one that never registered keeps its row, without id, status and sc
 });
 
 test('refusals: late votes and equivocations, by agent', async () => {
-  const town = await foundTown();
+  const town = await newPopulation();
   await town.joinMany(2);
   const parts = collect(['all'], agentsIn(['all', 'all']));
   parts.collector.refused(0, 'vote', 'VOTING_CLOSED', START_MS);
@@ -216,7 +216,7 @@ test('refusals: late votes and equivocations, by agent', async () => {
 });
 
 test('longest_wait_ms: from a refusal for want of room to the next accepted one', async () => {
-  const town = await foundTown();
+  const town = await newPopulation();
   const makers = await town.joinMany(3, ['validator', 'producer']);
   const agents = agentsIn(['all', 'all', 'all']);
   const flooder = { ...agents[2]!, strategy: 'slot_holder' };

@@ -1,11 +1,11 @@
 /** Percentiles and the Gini coefficient of the tables, seen through runs that are easy to count. */
 import { expect, test } from 'vitest';
-import { foundTown, START_MS } from '../../engine/helpers.js';
+import { newPopulation, START_MS } from '../../engine/helpers.js';
 import { agentsIn, collect, eventsOf, timeOf } from './fixture.js';
 
 /** A run in which one voter decides; block n is final after n times ten milliseconds. */
 async function ladder(blocks: number) {
-  const town = await foundTown();
+  const town = await newPopulation();
   const [only] = await town.joinMany(1, ['validator', 'producer']);
   for (let index = 1; index <= blocks; index += 1) {
     const hash = await town.open(only!);
@@ -29,7 +29,7 @@ test('percentiles: nearest rank, whatever the order', async () => {
 });
 
 test('series: a long run keeps a bounded number of instants, evenly spaced', async () => {
-  const town = await foundTown();
+  const town = await newPopulation();
   const { collector } = collect(['all'], agentsIn(['all']), 100);
   const { tables } = collector.finish(town.network.read, START_MS + 30 * 86_400_000);
   const times = [...tables['series.csv']]

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { tables as dictionary, type MeasureName, type SimResult, sweepTables } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { openTables, prepareOutput, writeResult } from '../../../dist/sim/run/output.js';
-import { foundTown, START_MS } from '../../engine/helpers.js';
+import { newPopulation, START_MS } from '../../engine/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { agentsIn, type CollectorScenario, eventsOf, scenarioWith, timeOf } from './fixture.js';
 
@@ -27,7 +27,7 @@ const result = (finished: Finished): SimResult =>
 /** A kept run of four voters; names would break a careless table. */
 async function kept(folder: string, change: (scenario: CollectorScenario) => void = () => {}) {
   const { Collector } = await import('../../../dist/sim/measure/index.js');
-  const town = await foundTown();
+  const town = await newPopulation();
   const voters = await town.joinMany(3, ['validator', 'producer'], { name: 'a,"b" é' });
   const scenario = scenarioWith(['east', 'west'], 1_000);
   change(scenario);

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { load, longEnough, operation, sum } from '../generator.js';
 import {
   type Behaviour,
-  deeds,
   type KnownServer,
   knownServer,
   type Record,
+  treated,
 } from '../known/known-server.js';
 
 const votes = { workload: 'votes', agents: 8, rate: 200 } as const;
@@ -18,7 +18,7 @@ const lossy = { timeoutMs: 1_500, finalityTimeoutMs: 800 } as const;
 const hasBlocks = ({ record }: { record: Record }) => record.finalized.length > 5;
 
 async function voteAnswers(server: KnownServer): Promise<number> {
-  const answered = deeds(await server.record(), 'answer', ['vote']);
+  const answered = treated(await server.record(), 'answer', ['vote']);
   return answered.filter(({ status }) => status === 201).length;
 }
 
@@ -145,7 +145,7 @@ test.concurrent('chain: a disk that is full from some moment on is what the run 
     },
     (found) => operation(found.result, 'vote').accepted > 5,
   );
-  const hit = deeds(await server.record(), 'refuse', on);
+  const hit = treated(await server.record(), 'refuse', on);
   const found = result.operations.flatMap(({ refused }) => refused);
   expect(found.every((one) => one.reason === 'DISK_FULL')).toBe(true);
   // After the schedule no more than the votes of a block are tried, and they are not counted.
@@ -187,7 +187,8 @@ async function lost(route: 'vote' | 'propose', behaviours: (endMs: number) => Be
       const server = await knownServer({ behaviours: behaviours(durationMs - 500), checks: true });
       const loaded = await load(server, { ...votes, ...lossy, rate: 150, durationMs });
       const known = await server.record();
-      const counted = (deed: 'drop' | 'cut' | 'lie') => deeds(known, deed, [route]).length;
+      const counted = (treatment: 'drop' | 'cut' | 'lie') =>
+        treated(known, treatment, [route]).length;
       return { result: loaded, record: known, count: counted };
     },
     (found) =>

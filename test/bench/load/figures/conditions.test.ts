@@ -9,20 +9,20 @@ import {
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { loadResult, nothing } from '../fixture.js';
 
-const usual = loadResult();
-const vote = usual.operations[0]!;
+const ordinary = loadResult();
+const vote = ordinary.operations[0]!;
 
 /** A result with just these figures of a vote. */
 function withTimes(p99: number | null, more: Partial<LoadResult> = {}): LoadResult {
   const response = { ...vote.response, p50: 5, p90: 50, p95: 75, p99, p999: 300, max: 400 };
   const service = { ...vote.service, p99: 40 };
   const operations = [{ ...vote, sent: 1_000, accepted: 990, response, service }];
-  return { ...usual, operations, finality: nothing(), ...more };
+  return { ...ordinary, operations, finality: nothing(), ...more };
 }
 
 const result = withTimes(200, {
-  arrivals: { ...usual.arrivals, accepted_per_s: 950 },
-  transactions: { ...usual.transactions, proposed: 10_000, tps: 800 },
+  arrivals: { ...ordinary.arrivals, accepted_per_s: 950 },
+  transactions: { ...ordinary.transactions, proposed: 10_000, tps: 800 },
   finality: { ...nothing(), count: 5, p99: 1_500 },
 });
 

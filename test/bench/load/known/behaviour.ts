@@ -57,14 +57,14 @@ export interface Refusal {
   reason: string;
 }
 
-export type Deed = 'answer' | 'refuse' | 'lie' | 'drop' | 'cut' | 'keepSilent' | 'pour';
+export type Treatment = 'answer' | 'refuse' | 'lie' | 'drop' | 'cut' | 'keepSilent' | 'pour';
 
 /** What becomes of one request. */
 export interface Plan {
-  deed: Deed;
+  treatment: Treatment;
   dueMs: number;
   refusal: Refusal | null;
-  /** How often this deed was done before. */
+  /** How often this treatment was done before. */
   ordinal: number;
 }
 
@@ -74,17 +74,17 @@ export function planner(
   atOnce: (does: 'closeSockets' | 'newEpoch' | 'die', afterMs: number) => void,
 ): (route: Route, nowMs: number) => Plan {
   const rules = behaviours.map(rule);
-  const done = new Map<Deed, number>();
+  const done = new Map<Treatment, number>();
   return (route, nowMs) => {
-    const plan: Plan = { deed: 'answer', dueMs: nowMs, refusal: null, ordinal: 0 };
+    const plan: Plan = { treatment: 'answer', dueMs: nowMs, refusal: null, ordinal: 0 };
     for (const one of rules) {
       const hit = one.look(route, nowMs);
       if (hit === 'first' && isWhole(one.behaviour)) {
         atOnce(one.behaviour.does, one.behaviour.startMs ?? 0);
       } else if (hit) one.change(plan, nowMs);
     }
-    plan.ordinal = done.get(plan.deed) ?? 0;
-    done.set(plan.deed, plan.ordinal + 1);
+    plan.ordinal = done.get(plan.treatment) ?? 0;
+    done.set(plan.treatment, plan.ordinal + 1);
     return plan;
   };
 }
@@ -145,15 +145,15 @@ function rule(behaviour: Behaviour) {
         case 'die':
           break;
         default:
-          if (plan.deed === 'answer') plan.deed = behaviour.does;
+          if (plan.treatment === 'answer') plan.treatment = behaviour.does;
       }
     },
   };
 }
 
 function refuse(plan: Plan, { status, code, reason }: Refusal): void {
-  if (plan.deed !== 'answer') return;
-  plan.deed = 'refuse';
+  if (plan.treatment !== 'answer') return;
+  plan.treatment = 'refuse';
   plan.refusal = { status, code, reason };
 }
 

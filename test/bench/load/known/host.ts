@@ -1,5 +1,5 @@
 /**
- * The process of a server of known behaviour: HTTP, the deeds that were planned for each request,
+ * The process of a server of known behaviour: HTTP, the treated that were planned for each request,
  * and the record of them. Argument: `Made` as JSON. Speaks with its parent by messages.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -26,9 +26,11 @@ const record: Record = {
 const network = new KnownNetwork(made, record, (type, data) => sockets.tell(type, data));
 const checker = made.checks ? await Checker.open(record, network.id) : null;
 const sockets = new KnownSockets(made, record, checker, () => network);
-const plan = planner(made.behaviours, (does, afterMs) => setTimeout(wholeDeeds[does], afterMs));
+const plan = planner(made.behaviours, (does, afterMs) =>
+  setTimeout(wholeTreatments[does], afterMs),
+);
 
-const wholeDeeds = {
+const wholeTreatments = {
   closeSockets: () => sockets.closeAll(),
   newEpoch() {
     network.begin('epoch-2');
@@ -68,8 +70,8 @@ function received(request: IncomingMessage, response: ServerResponse): void {
     if (request.method !== method || !match) continue;
     if (route === 'meta' && made.shows !== 'everything') break;
     const planned = plan(route, atMs);
-    const { deed, dueMs: dueAtMs } = planned;
-    const entry: Received = { route, atMs, deed, dueAtMs, answeredAtMs: null, status: 0 };
+    const { treatment, dueMs: dueAtMs } = planned;
+    const entry: Received = { route, atMs, treatment, dueAtMs, answeredAtMs: null, status: 0 };
     record.requests.push(entry);
     return take(request, response, match[1] ?? '', planned, entry);
   }
@@ -107,21 +109,21 @@ async function finish(
   planned: Plan,
   entry: Received,
 ): Promise<void> {
-  const { deed, refusal, ordinal } = planned;
+  const { treatment, refusal, ordinal } = planned;
   const signed = await signedOf(request, raw, entry.route);
   checker?.request(signed);
-  if (deed === 'keepSilent') return;
-  if (deed === 'drop') response.destroy();
-  else if (deed === 'lie') writeLie(response, ordinal);
-  else if (deed === 'pour') pour(response);
-  else if (deed === 'refuse') writeAnswer(response, refusal!);
+  if (treatment === 'keepSilent') return;
+  if (treatment === 'drop') response.destroy();
+  else if (treatment === 'lie') writeLie(response, ordinal);
+  else if (treatment === 'pour') pour(response);
+  else if (treatment === 'refuse') writeAnswer(response, refusal!);
   else {
     const answer = perform(signed, id);
-    if (deed === 'cut') writeHalf(response, answer);
+    if (treatment === 'cut') writeHalf(response, answer);
     else writeAnswer(response, answer);
   }
   entry.answeredAtMs = nowMs();
-  if (deed !== 'drop') entry.status = response.statusCode;
+  if (treatment !== 'drop') entry.status = response.statusCode;
 }
 
 async function signedOf(request: IncomingMessage, raw: Buffer, route: Route): Promise<Signed> {

@@ -1,7 +1,7 @@
 /** The server of known behaviour keeps its word: what load runs are compared with must be true. */
 import { AgentClient, ApiError, generateKeys, UnreachableError } from 'folkmoot/client';
 import { expect, test } from 'vitest';
-import { type Behaviour, deeds, type KnownServer, knownServer, reads } from './known-server.js';
+import { type Behaviour, type KnownServer, knownServer, reads, treated } from './known-server.js';
 
 const state = (server: KnownServer) => fetch(`${server.url}/api/v1/network/state`);
 
@@ -78,8 +78,8 @@ test.each(statuses)('known server: every third is hit by %o', async (behaviour, 
   }
   expect(seen).toEqual([200, 200, 200, hit, 200, 200, hit]);
   const record = await server.record();
-  expect(deeds(record, behaviour.does as 'lie', reads)).toHaveLength(2);
-  expect(deeds(record, 'answer', reads)).toHaveLength(5);
+  expect(treated(record, behaviour.does as 'lie', reads)).toHaveLength(2);
+  expect(treated(record, 'answer', reads)).toHaveLength(5);
 });
 
 test('known server: a stall holds back what is due in it, a queue serves one by one', async () => {

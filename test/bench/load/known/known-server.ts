@@ -76,8 +76,12 @@ export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer
 }
 
 /** Requests on these routes to which it did this. */
-export function deeds(record: Record, deed: Received['deed'], on: readonly string[]): Received[] {
-  return record.requests.filter((one) => one.deed === deed && on.includes(one.route));
+export function treated(
+  record: Record,
+  treatment: Received['treatment'],
+  on: readonly string[],
+): Received[] {
+  return record.requests.filter((one) => one.treatment === treatment && on.includes(one.route));
 }
 
 /** From the request to its answer, in milliseconds, ascending. */

@@ -1,5 +1,5 @@
 /** What a server of known behaviour wrote down: the truth that a load run is compared with. */
-import type { Behaviour, Deed, Route } from './behaviour.js';
+import type { Behaviour, Route, Treatment } from './behaviour.js';
 
 export type Misdelivery = 'withhold' | 'repeat' | 'garble';
 
@@ -25,7 +25,7 @@ export interface Made {
 export interface Received {
   route: Route;
   atMs: number;
-  deed: Deed;
+  treatment: Treatment;
   /** When it was to be answered. */
   dueAtMs: number;
   /** When the answer, or what took its place, was written; null where nothing was. */

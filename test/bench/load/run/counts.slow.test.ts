@@ -1,7 +1,13 @@
 /** What a server did to requests is counted as what it was, and exactly as often. */
 import { expect, test } from 'vitest';
 import { load, longEnough, type Operation, operation } from '../generator.js';
-import { type Behaviour, deeds, knownServer, type Received, reads } from '../known/known-server.js';
+import {
+  type Behaviour,
+  knownServer,
+  type Received,
+  reads,
+  treated,
+} from '../known/known-server.js';
 
 /** Unharmed: what is asked before the schedule begins. */
 const hits = { on: reads, after: 5 } as const;
@@ -10,7 +16,7 @@ const full = { does: 'refuse', status: 503, code: 'NETWORK_ERROR', reason: 'DISK
 interface Case {
   name: string;
   behaviour: Behaviour;
-  deed: Received['deed'];
+  treatment: Received['treatment'];
   count: (of: Operation) => number | undefined;
   /** Of a case in which answers never come. */
   timeoutMs?: number;
@@ -26,37 +32,37 @@ const cases: Case[] = [
   {
     name: 'dropped connections are broken',
     behaviour: { ...hits, every: 100, does: 'drop' },
-    deed: 'drop',
+    treatment: 'drop',
     count: ({ broken }) => broken,
   },
   {
     name: 'answers cut in the middle are broken',
     behaviour: { ...hits, every: 50, does: 'cut' },
-    deed: 'cut',
+    treatment: 'cut',
     count: ({ broken }) => broken,
   },
   {
     name: 'lies are lies',
     behaviour: { ...hits, every: 7, does: 'lie' },
-    deed: 'lie',
+    treatment: 'lie',
     count: ({ lies }) => lies,
   },
   {
     name: '503s are refused by code',
     behaviour: { ...hits, ...full, every: 20 },
-    deed: 'refuse',
+    treatment: 'refuse',
     count: inRefused,
   },
   {
     name: 'a disk that is full in mid-run is refused by code',
     behaviour: { ...hits, ...full, startMs: 500 },
-    deed: 'refuse',
+    treatment: 'refuse',
     count: inRefused,
   },
   {
     name: 'requests without any answer time out',
     behaviour: { ...hits, every: 25, does: 'keepSilent' },
-    deed: 'keepSilent',
+    treatment: 'keepSilent',
     count: ({ timed_out }) => timed_out,
     timeoutMs: 8_000,
   },
@@ -64,7 +70,7 @@ const cases: Case[] = [
 
 test.concurrent.each(cases.map((one) => [one.name, one] as const))('counts: %s', async (_, {
   behaviour,
-  deed,
+  treatment,
   count,
   timeoutMs,
 }) => {
@@ -74,7 +80,7 @@ test.concurrent.each(cases.map((one) => [one.name, one] as const))('counts: %s',
       const limits = timeoutMs === undefined ? {} : { timeoutMs };
       const loaded = await load(server, { rate: 200, durationMs, ...limits });
       const known = await server.record();
-      return { result: loaded, record: known, hit: deeds(known, deed, reads).length };
+      return { result: loaded, record: known, hit: treated(known, treatment, reads).length };
     },
     (attempt) => attempt.hit >= 2,
     2_000,
@@ -84,7 +90,7 @@ test.concurrent.each(cases.map((one) => [one.name, one] as const))('counts: %s',
   expect(count(found)).toBe(hit);
   expect(found.accepted).toBe(found.sent - hit);
   // All that the server saw, but for what was asked before the schedule began.
-  const before = deeds(record, 'answer', reads).length - found.accepted;
+  const before = treated(record, 'answer', reads).length - found.accepted;
   expect(before).toBeLessThanOrEqual(hits.after);
   expect(result.ended).toBe('complete');
   const target = Math.ceil(0.99 * result.arrivals.intended);
@@ -114,7 +120,7 @@ test.concurrent('counts: answers without an end are given up and cost no memory'
   const server = await knownServer({ behaviours: [{ ...hits, every: 20, does: 'pour' }] });
   const before = process.memoryUsage().rss;
   const found = operation(await load(server, { rate: 100, timeoutMs: 4_000 }), 'read');
-  const poured = deeds(await server.record(), 'pour', reads).length;
+  const poured = treated(await server.record(), 'pour', reads).length;
   expect(poured).toBeGreaterThanOrEqual(1);
   expect(found.timed_out + found.broken + found.lies).toBe(poured);
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../../../client/helpers.js';
 import { expectOneLine, folkmoot } from '../../../support/cli.js';
 import { expectSound, type LoadResult, load, operation } from '../generator.js';
-import { deeds, knownServer, reads } from '../known/known-server.js';
+import { knownServer, reads, treated } from '../known/known-server.js';
 
 const short = ['--workload', 'reads', '--warmup', '0s', '--rate', '100'];
 
@@ -31,7 +31,7 @@ test.concurrent('ends: a server dies in mid-run: exit 14, with what was measured
   expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
   expect(result.reasons.join()).toContain('the server is gone');
   const { accepted, broken } = operation(result, 'read');
-  const answered = deeds(await server.record(), 'answer', reads).length;
+  const answered = treated(await server.record(), 'answer', reads).length;
   expect(accepted).toBeGreaterThan(0);
   expect(accepted).toBeLessThanOrEqual(answered);
   expect(broken).toBeGreaterThan(0);
@@ -71,7 +71,8 @@ test.concurrent('ends: a server begins anew under a chain: failed', async () => 
   expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
   expect(result.measured_s).toBeLessThan(30);
   expect(operation(result, 'vote').accepted).toBe(
-    deeds(await server.record(), 'answer', ['vote']).filter(({ status }) => status === 201).length,
+    treated(await server.record(), 'answer', ['vote']).filter(({ status }) => status === 201)
+      .length,
   );
 });
 

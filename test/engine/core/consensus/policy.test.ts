@@ -1,16 +1,16 @@
 /** Policies other than bft, and weights other than equal. */
 import { expect, test } from 'vitest';
-import { answerOf, type Citizen, foundTown, type Town } from '../../helpers.js';
+import { answerOf, type Citizen, newPopulation, type Population } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 const majority = { genesis: { policy: 'majority' as const } };
 
 /** A block among so many electors, some of which approve and some of which reject. */
-async function poll(town: Town, electors: number, approve: number, reject: number) {
-  const voters = await town.joinMany(electors, both);
-  const hash = await town.open(voters[0]!);
-  await town.votes(voters.slice(0, approve), hash, 'approve');
-  await town.votes(voters.slice(approve, approve + reject), hash, 'reject');
+async function poll(population: Population, electors: number, approve: number, reject: number) {
+  const voters = await population.joinMany(electors, both);
+  const hash = await population.open(voters[0]!);
+  await population.votes(voters.slice(0, approve), hash, 'approve');
+  await population.votes(voters.slice(approve, approve + reject), hash, 'reject');
   return { hash, voters };
 }
 
@@ -18,21 +18,21 @@ test.each([
   ['finalized', 2, 1],
   ['rejected', 1, 2],
 ] as const)('majority: is %s when all have voted', async (status, approve, reject) => {
-  const town = await foundTown(majority);
-  const { hash } = await poll(town, 3, approve, reject);
-  expect(town.blockStatus(hash)).toBe(status);
+  const population = await newPopulation(majority);
+  const { hash } = await poll(population, 3, approve, reject);
+  expect(population.blockStatus(hash)).toBe(status);
 });
 
 test('majority: a tie rejects', async () => {
-  const town = await foundTown(majority);
-  const { hash } = await poll(town, 4, 2, 2);
-  expect(town.blockStatus(hash)).toBe('rejected');
+  const population = await newPopulation(majority);
+  const { hash } = await poll(population, 4, 2, 2);
+  expect(population.blockStatus(hash)).toBe('rejected');
 });
 
 test('majority: decides nothing while somebody may still vote', async () => {
-  const town = await foundTown(majority);
-  const { hash } = await poll(town, 10, 9, 0);
-  expect(town.blockStatus(hash)).toBe('voting');
+  const population = await newPopulation(majority);
+  const { hash } = await poll(population, 10, 9, 0);
+  expect(population.blockStatus(hash)).toBe('voting');
 });
 
 test.each([
@@ -42,12 +42,12 @@ test.each([
   ['finalized', 2, 1],
 ] as const)('majority: of 4 it is %s at the deadline with %i to %i', async (...row) => {
   const [status, approve, reject] = row;
-  const town = await foundTown(majority);
-  const { hash } = await poll(town, 4, approve, reject);
-  await town.at(30_000);
-  expect(town.blockStatus(hash)).toBe('voting');
-  await town.at(30_001);
-  expect(town.blockStatus(hash)).toBe(status);
+  const population = await newPopulation(majority);
+  const { hash } = await poll(population, 4, approve, reject);
+  await population.at(30_000);
+  expect(population.blockStatus(hash)).toBe('voting');
+  await population.at(30_001);
+  expect(population.blockStatus(hash)).toBe(status);
 });
 
 test.each([
@@ -57,120 +57,121 @@ test.each([
   [10_000, 3, 'expired'],
 ] as const)('majority: with participation_bps %i, %i of 4 is %s', async (...row) => {
   const [participation_bps, approve, status] = row;
-  const town = await foundTown({ genesis: { policy: 'majority', participation_bps } });
-  const { hash } = await poll(town, 4, approve, 0);
-  await town.at(30_001);
-  expect(town.blockStatus(hash)).toBe(status);
+  const population = await newPopulation({ genesis: { policy: 'majority', participation_bps } });
+  const { hash } = await poll(population, 4, approve, 0);
+  await population.at(30_001);
+  expect(population.blockStatus(hash)).toBe(status);
 });
 
 test('majority: tells as needed the smallest approval that finalizes', async () => {
-  const town = await foundTown(majority);
-  const { hash, voters } = await poll(town, 10, 0, 1);
+  const population = await newPopulation(majority);
+  const { hash, voters } = await poll(population, 10, 0, 1);
   const needed = async (voter: Citizen, decision: 'approve' | 'reject') =>
-    answerOf<'vote'>(await town.vote(voter, hash, decision)).tally.needed;
+    answerOf<'vote'>(await population.vote(voter, hash, decision)).tally.needed;
   expect(await needed(voters[1]!, 'reject')).toBe(3);
   expect(await needed(voters[2]!, 'reject')).toBe(4);
   expect(await needed(voters[3]!, 'approve')).toBe(4);
 });
 
 test('veto: a personality of three that rejects as one rejects the block', async () => {
-  const town = await foundTown({ genesis: { policy: 'veto' } });
-  const chaotic = await town.joinMany(3, both, { personality: 'chaotic' });
-  await town.joinMany(17, both);
-  const hash = await town.open(chaotic[0]!);
-  await town.votes(chaotic.slice(0, 2), hash, 'reject');
-  expect(town.blockStatus(hash)).toBe('voting');
-  await town.vote(chaotic[2]!, hash, 'reject');
-  expect(town.blockStatus(hash)).toBe('rejected');
+  const population = await newPopulation({ genesis: { policy: 'veto' } });
+  const chaotic = await population.joinMany(3, both, { personality: 'chaotic' });
+  await population.joinMany(17, both);
+  const hash = await population.open(chaotic[0]!);
+  await population.votes(chaotic.slice(0, 2), hash, 'reject');
+  expect(population.blockStatus(hash)).toBe('voting');
+  await population.vote(chaotic[2]!, hash, 'reject');
+  expect(population.blockStatus(hash)).toBe('rejected');
 });
 
 test('veto: two of a personality are too few', async () => {
-  const town = await foundTown({ genesis: { policy: 'veto' } });
-  const chaotic = await town.joinMany(2, both, { personality: 'chaotic' });
-  await town.joinMany(18, both);
-  const hash = await town.open(chaotic[0]!);
-  await town.votes(chaotic, hash, 'reject');
-  expect(town.blockStatus(hash)).toBe('voting');
+  const population = await newPopulation({ genesis: { policy: 'veto' } });
+  const chaotic = await population.joinMany(2, both, { personality: 'chaotic' });
+  await population.joinMany(18, both);
+  const hash = await population.open(chaotic[0]!);
+  await population.votes(chaotic, hash, 'reject');
+  expect(population.blockStatus(hash)).toBe('voting');
 });
 
 test('veto: one approval in the group prevents it', async () => {
-  const town = await foundTown({ genesis: { policy: 'veto' } });
-  const chaotic = await town.joinMany(4, both, { personality: 'chaotic' });
-  await town.joinMany(16, both);
-  const hash = await town.open(chaotic[0]!);
-  await town.vote(chaotic[0]!, hash, 'approve');
-  await town.votes(chaotic.slice(1), hash, 'reject');
-  expect(town.blockStatus(hash)).toBe('voting');
+  const population = await newPopulation({ genesis: { policy: 'veto' } });
+  const chaotic = await population.joinMany(4, both, { personality: 'chaotic' });
+  await population.joinMany(16, both);
+  const hash = await population.open(chaotic[0]!);
+  await population.vote(chaotic[0]!, hash, 'approve');
+  await population.votes(chaotic.slice(1), hash, 'reject');
+  expect(population.blockStatus(hash)).toBe('voting');
 });
 
 test('veto: the group is that of the electorate, whoever else shares the personality', async () => {
-  const town = await foundTown({ genesis: { policy: 'veto' } });
-  const chaotic = await town.joinMany(3, both, { personality: 'chaotic' });
-  const away = await town.join(both, { personality: 'chaotic' });
-  await town.joinMany(16, both);
-  await town.status(away, 'inactive');
-  const hash = await town.open(chaotic[0]!);
-  await town.votes(chaotic, hash, 'reject');
-  expect(town.blockStatus(hash)).toBe('rejected');
+  const population = await newPopulation({ genesis: { policy: 'veto' } });
+  const chaotic = await population.joinMany(3, both, { personality: 'chaotic' });
+  const away = await population.join(both, { personality: 'chaotic' });
+  await population.joinMany(16, both);
+  await population.status(away, 'inactive');
+  const hash = await population.open(chaotic[0]!);
+  await population.votes(chaotic, hash, 'reject');
+  expect(population.blockStatus(hash)).toBe('rejected');
 });
 
 test('veto: otherwise the thresholds are those of bft', async () => {
-  const town = await foundTown({ genesis: { policy: 'veto' } });
-  const { hash } = await poll(town, 4, 3, 0);
-  expect(town.blockStatus(hash)).toBe('finalized');
+  const population = await newPopulation({ genesis: { policy: 'veto' } });
+  const { hash } = await poll(population, 4, 3, 0);
+  expect(population.blockStatus(hash)).toBe('finalized');
 });
 
 test('weights: equal ones count heads', async () => {
-  const town = await foundTown();
-  const voters = await town.joinMany(5, both);
-  expect(answerOf<'propose'>(await town.propose(voters[0]!)).electorate).toBe(5);
+  const population = await newPopulation();
+  const voters = await population.joinMany(5, both);
+  expect(answerOf<'propose'>(await population.propose(voters[0]!)).electorate).toBe(5);
 });
 
 test('weights: reputation counts whole points, 50 to begin with, 1 at least', async () => {
-  const town = await foundTown({ genesis: { weights: 'reputation', dormant_after: 0 } });
-  const [ada, bob] = await town.joinMany(7, both);
-  const hashes = [await town.open(ada!), await town.open(bob!)];
-  expect(town.network.read.block(hashes[0]!)?.tally.electorate).toBe(350);
-  for (const hash of hashes) await town.votes([ada!], hash, 'approve');
-  await town.vote(ada!, hashes[0]!, 'reject');
-  await town.at(30_001);
-  const lower = await town.open(ada!);
-  expect(town.network.read.block(lower)?.tally.electorate).toBe(325);
-  await town.vote(ada!, hashes[1]!, 'reject');
-  await town.at(60_002);
-  const lowest = await town.open(ada!);
-  expect(town.network.read.block(lowest)?.tally.electorate).toBe(301);
+  const population = await newPopulation({ genesis: { weights: 'reputation', dormant_after: 0 } });
+  const [ada, bob] = await population.joinMany(7, both);
+  const hashes = [await population.open(ada!), await population.open(bob!)];
+  expect(population.network.read.block(hashes[0]!)?.tally.electorate).toBe(350);
+  for (const hash of hashes) await population.votes([ada!], hash, 'approve');
+  await population.vote(ada!, hashes[0]!, 'reject');
+  await population.at(30_001);
+  const lower = await population.open(ada!);
+  expect(population.network.read.block(lower)?.tally.electorate).toBe(325);
+  await population.vote(ada!, hashes[1]!, 'reject');
+  await population.at(60_002);
+  const lowest = await population.open(ada!);
+  expect(population.network.read.block(lowest)?.tally.electorate).toBe(301);
 });
 
 test('weights: those of an open block stay what they were', async () => {
-  const town = await foundTown({ genesis: { weights: 'reputation' } });
-  const [ada, bob] = await town.joinMany(7, both);
-  const first = await town.open(ada!);
-  const second = await town.open(bob!);
-  await town.vote(ada!, first);
-  await town.vote(ada!, first, 'reject');
-  expect(town.network.read.reputation(ada!.id)?.overall_score).toBe(25);
-  const { tally } = answerOf<'vote'>(await town.vote(ada!, second));
+  const population = await newPopulation({ genesis: { weights: 'reputation' } });
+  const [ada, bob] = await population.joinMany(7, both);
+  const first = await population.open(ada!);
+  const second = await population.open(bob!);
+  await population.vote(ada!, first);
+  await population.vote(ada!, first, 'reject');
+  expect(population.network.read.reputation(ada!.id)?.overall_score).toBe(25);
+  const { tally } = answerOf<'vote'>(await population.vote(ada!, second));
   expect(tally).toMatchObject({ approve: 50, electorate: 350 });
 });
 
 test('weights: alliance_bonus adds two for each allied elector, ten at most', async () => {
-  const town = await foundTown({ genesis: { weights: 'alliance_bonus' } });
-  const voters = await town.joinMany(9, both);
-  const weight = async (by: Citizen) => answerOf<'propose'>(await town.propose(by)).electorate;
+  const population = await newPopulation({ genesis: { weights: 'alliance_bonus' } });
+  const voters = await population.joinMany(9, both);
+  const weight = async (by: Citizen) =>
+    answerOf<'propose'>(await population.propose(by)).electorate;
   expect(await weight(voters[0]!)).toBe(900);
-  await town.allied(voters[0]!, [voters[1]!, voters[2]!]);
+  await population.allied(voters[0]!, [voters[1]!, voters[2]!]);
   expect(await weight(voters[1]!)).toBe(900 + 3 * 4);
-  await town.allied(voters[0]!, voters.slice(2, 8));
+  await population.allied(voters[0]!, voters.slice(2, 8));
   // The first has 7 others (10 at most), the second still 2, the third 7, five more have 6 each.
   expect(await weight(voters[2]!)).toBe(900 + 10 + 4 + 10 + 5 * 10);
 });
 
 test('weights: an ally that is no elector adds nothing, nor does an invitation', async () => {
-  const town = await foundTown({ genesis: { weights: 'alliance_bonus' } });
-  const voters = await town.joinMany(3, both);
-  const maker = await town.join(['producer']);
-  await town.allied(voters[0]!, [maker]);
-  await town.ally(voters[1]!, [voters[2]!]);
-  expect(answerOf<'propose'>(await town.propose(maker)).electorate).toBe(300);
+  const population = await newPopulation({ genesis: { weights: 'alliance_bonus' } });
+  const voters = await population.joinMany(3, both);
+  const maker = await population.join(['producer']);
+  await population.allied(voters[0]!, [maker]);
+  await population.ally(voters[1]!, [voters[2]!]);
+  expect(answerOf<'propose'>(await population.propose(maker)).electorate).toBe(300);
 });

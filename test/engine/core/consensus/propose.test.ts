@@ -1,15 +1,15 @@
 /** Proposals: who may make one, in which order reasons are found, and what is applied when. */
 import { GENESIS_HASH, type SignedTransaction } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { answerOf, foundTown, instant, refusalOf, word } from '../../helpers.js';
+import { answerOf, instant, newPopulation, refusalOf, word } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
 test('propose: opens a block on the head and says until when it is voted on', async () => {
-  const town = await foundTown();
-  const [ada] = await town.joinMany(4, both);
-  await town.wait(7);
-  const outcome = await town.propose(ada!);
+  const population = await newPopulation();
+  const [ada] = await population.joinMany(4, both);
+  await population.wait(7);
+  const outcome = await population.propose(ada!);
   const { block_hash } = answerOf<'propose'>(outcome);
   expect(block_hash).toMatch(/^[0-9a-f]{64}$/);
   expect(outcome).toEqual({
@@ -27,26 +27,26 @@ test('propose: opens a block on the head and says until when it is voted on', as
 });
 
 test('propose: the same proposal again is a repeat before everything else', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const request = town.proposal(ada);
-  const first = answerOf<'propose'>(await town.submit(request));
-  await town.vote(ada, first.block_hash);
-  await town.status(ada, 'inactive');
-  await town.wait(99_000);
-  const before = town.network.read.position;
-  expect(await town.submit(request)).toEqual({
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const request = population.proposal(ada);
+  const first = answerOf<'propose'>(await population.submit(request));
+  await population.vote(ada, first.block_hash);
+  await population.status(ada, 'inactive');
+  await population.wait(99_000);
+  const before = population.network.read.position;
+  expect(await population.submit(request)).toEqual({
     result: 'duplicate',
     data: { ...first, status: 'finalized', duplicate: true },
   });
-  expect(town.network.read.position).toEqual(before);
+  expect(population.network.read.position).toEqual(before);
 });
 
 test('propose: no producer is told before inactivity', async () => {
-  const town = await foundTown();
-  const ada = await town.join();
-  await town.status(ada, 'inactive');
-  expect(refusalOf(await town.propose(ada))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join();
+  await population.status(ada, 'inactive');
+  expect(refusalOf(await population.propose(ada))).toMatchObject({
     code: 'INVALID_AGENT',
     status: 403,
     reason: 'NOT_PRODUCER',
@@ -54,10 +54,10 @@ test('propose: no producer is told before inactivity', async () => {
 });
 
 test('propose: inactivity is told before a stale parent', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  await town.status(ada, 'maintenance');
-  expect(refusalOf(await town.propose(ada, { parent_hash: 'a'.repeat(64) }))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  await population.status(ada, 'maintenance');
+  expect(refusalOf(await population.propose(ada, { parent_hash: 'a'.repeat(64) }))).toMatchObject({
     code: 'INVALID_AGENT',
     status: 403,
     reason: 'NOT_ACTIVE',
@@ -65,12 +65,12 @@ test('propose: inactivity is told before a stale parent', async () => {
 });
 
 test('propose: a stale parent is told before an open block, with the head', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const head_hash = await town.open(ada);
-  await town.vote(ada, head_hash);
-  await town.open(ada);
-  expect(refusalOf(await town.propose(ada, { parent_hash: GENESIS_HASH }))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const head_hash = await population.open(ada);
+  await population.vote(ada, head_hash);
+  await population.open(ada);
+  expect(refusalOf(await population.propose(ada, { parent_hash: GENESIS_HASH }))).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 409,
     reason: 'STALE_PARENT',
@@ -79,10 +79,10 @@ test('propose: a stale parent is told before an open block, with the head', asyn
 });
 
 test('propose: one open block a producer, told before too many', async () => {
-  const town = await foundTown();
-  const makers = await town.joinMany(8, both);
-  for (const maker of makers) await town.open(maker);
-  expect(refusalOf(await town.propose(makers[0]!))).toMatchObject({
+  const population = await newPopulation();
+  const makers = await population.joinMany(8, both);
+  for (const maker of makers) await population.open(maker);
+  expect(refusalOf(await population.propose(makers[0]!))).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 409,
     reason: 'OPEN_BLOCK',
@@ -90,12 +90,13 @@ test('propose: one open block a producer, told before too many', async () => {
 });
 
 test('propose: a ninth open block is refused, before the lack of validators', async () => {
-  const town = await foundTown({ genesis: { min_validators: 2 } });
-  const makers = await town.joinMany(9, ['producer']);
-  const [bob] = await town.joinMany(2);
-  for (const maker of makers.slice(0, 8)) expect(word(await town.propose(maker))).toBe('accepted');
-  await town.status(bob!, 'inactive');
-  expect(refusalOf(await town.propose(makers[8]!))).toMatchObject({
+  const population = await newPopulation({ genesis: { min_validators: 2 } });
+  const makers = await population.joinMany(9, ['producer']);
+  const [bob] = await population.joinMany(2);
+  for (const maker of makers.slice(0, 8))
+    expect(word(await population.propose(maker))).toBe('accepted');
+  await population.status(bob!, 'inactive');
+  expect(refusalOf(await population.propose(makers[8]!))).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 409,
     reason: 'TOO_MANY_OPEN',
@@ -103,19 +104,19 @@ test('propose: a ninth open block is refused, before the lack of validators', as
 });
 
 test('propose: a block that ends makes room for another', async () => {
-  const town = await foundTown();
-  const makers = await town.joinMany(9, both);
+  const population = await newPopulation();
+  const makers = await population.joinMany(9, both);
   const hashes: string[] = [];
-  for (const maker of makers.slice(0, 8)) hashes.push(await town.open(maker));
-  await town.votes(makers.slice(0, 3), hashes[0]!, 'reject');
-  expect(word(await town.propose(makers[8]!))).toBe('accepted');
+  for (const maker of makers.slice(0, 8)) hashes.push(await population.open(maker));
+  await population.votes(makers.slice(0, 3), hashes[0]!, 'reject');
+  expect(word(await population.propose(makers[8]!))).toBe('accepted');
 });
 
 test('propose: too few validators are told before a duplicate transaction', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['producer']);
-  const one = town.transaction(ada, 'one');
-  expect(refusalOf(await town.propose(ada, { transactions: [one, one] }))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join(['producer']);
+  const one = population.transaction(ada, 'one');
+  expect(refusalOf(await population.propose(ada, { transactions: [one, one] }))).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 409,
     reason: 'NO_VALIDATORS',
@@ -123,27 +124,27 @@ test('propose: too few validators are told before a duplicate transaction', asyn
 });
 
 test('propose: as many validators as min_validators asks for are enough', async () => {
-  const town = await foundTown({ genesis: { min_validators: 3 } });
-  const ada = await town.join(both);
-  await town.join();
-  expect(word(await town.propose(ada))).toBe('NO_VALIDATORS');
-  await town.join();
-  expect(word(await town.propose(ada))).toBe('accepted');
+  const population = await newPopulation({ genesis: { min_validators: 3 } });
+  const ada = await population.join(both);
+  await population.join();
+  expect(word(await population.propose(ada))).toBe('NO_VALIDATORS');
+  await population.join();
+  expect(word(await population.propose(ada))).toBe('accepted');
 });
 
 test('propose: validators that are not active do not count', async () => {
-  const town = await foundTown({ genesis: { min_validators: 2 } });
-  const ada = await town.join(both);
-  const bob = await town.join();
-  await town.status(bob, 'inactive');
-  expect(word(await town.propose(ada))).toBe('NO_VALIDATORS');
+  const population = await newPopulation({ genesis: { min_validators: 2 } });
+  const ada = await population.join(both);
+  const bob = await population.join();
+  await population.status(bob, 'inactive');
+  expect(word(await population.propose(ada))).toBe('NO_VALIDATORS');
 });
 
 test('propose: a transaction twice in one block is refused with its hash', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const transactions = ['one', 'two', 'one'].map((data) => town.transaction(ada, data));
-  expect(refusalOf(await town.propose(ada, { transactions }))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const transactions = ['one', 'two', 'one'].map((data) => population.transaction(ada, data));
+  expect(refusalOf(await population.propose(ada, { transactions }))).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 409,
     reason: 'DUPLICATE_TX',
@@ -153,54 +154,64 @@ test('propose: a transaction twice in one block is refused with its hash', async
 });
 
 test('propose: a sender that is the producer is the same signer', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const transactions = [town.transaction(ada, 'one'), town.transaction(ada, 'one', true)];
-  expect(word(await town.propose(ada, { transactions }))).toBe('DUPLICATE_TX');
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const transactions = [
+    population.transaction(ada, 'one'),
+    population.transaction(ada, 'one', true),
+  ];
+  expect(word(await population.propose(ada, { transactions }))).toBe('DUPLICATE_TX');
 });
 
 test('propose: the same data of two signers is two transactions', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const stranger = town.key();
-  const transactions = [town.transaction(ada, 'one'), town.transaction(stranger, 'one', true)];
-  expect(word(await town.propose(ada, { transactions }))).toBe('accepted');
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const stranger = population.key();
+  const transactions = [
+    population.transaction(ada, 'one'),
+    population.transaction(stranger, 'one', true),
+  ];
+  expect(word(await population.propose(ada, { transactions }))).toBe('accepted');
 });
 
 test('propose: a final transaction is refused, one of a block that failed is not', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const transactions = [town.transaction(ada, 'one')];
-  const rejected = await town.open(ada, { transactions });
-  await town.vote(ada, rejected, 'reject');
-  const final = await town.open(ada, { transactions });
-  await town.vote(ada, final);
-  expect(refusalOf(await town.propose(ada, { transactions }))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const transactions = [population.transaction(ada, 'one')];
+  const rejected = await population.open(ada, { transactions });
+  await population.vote(ada, rejected, 'reject');
+  const final = await population.open(ada, { transactions });
+  await population.vote(ada, final);
+  expect(refusalOf(await population.propose(ada, { transactions }))).toMatchObject({
     reason: 'DUPLICATE_TX',
     details: { hash: transactions[0]!.hash },
   });
 });
 
 test('propose: siblings may hold the same transaction', async () => {
-  const town = await foundTown();
-  const [ada, bob, stranger] = [await town.join(both), await town.join(both), town.key()];
-  const transactions = [town.transaction(stranger, 'one', true)];
-  expect(word(await town.propose(ada, { transactions }))).toBe('accepted');
-  expect(word(await town.propose(bob, { transactions }))).toBe('accepted');
+  const population = await newPopulation();
+  const [ada, bob, stranger] = [
+    await population.join(both),
+    await population.join(both),
+    population.key(),
+  ];
+  const transactions = [population.transaction(stranger, 'one', true)];
+  expect(word(await population.propose(ada, { transactions }))).toBe('accepted');
+  expect(word(await population.propose(bob, { transactions }))).toBe('accepted');
 });
 
 test('propose: a bad transaction signature is told last, with a pointer', async () => {
-  const town = await foundTown({ verifier: 'inline' });
-  const ada = await town.join(both);
+  const population = await newPopulation({ verifier: 'inline' });
+  const ada = await population.join(both);
   const spoiled = (data: string): SignedTransaction => ({
-    ...town.transaction(ada, data),
-    signature: town.transaction(ada, `${data}?`).signature,
+    ...population.transaction(ada, data),
+    signature: population.transaction(ada, `${data}?`).signature,
   });
-  const good = town.transaction(ada, 'one');
+  const good = population.transaction(ada, 'one');
   const twice = [good, spoiled('two'), spoiled('two')];
-  expect(word(await town.propose(ada, { transactions: twice }))).toBe('DUPLICATE_TX');
+  expect(word(await population.propose(ada, { transactions: twice }))).toBe('DUPLICATE_TX');
   const transactions = [good, spoiled('two'), spoiled('three')];
-  expect(refusalOf(await town.propose(ada, { transactions }))).toMatchObject({
+  expect(refusalOf(await population.propose(ada, { transactions }))).toMatchObject({
     code: 'INVALID_SIGNATURE',
     status: 401,
     reason: 'MISMATCH',
@@ -209,42 +220,43 @@ test('propose: a bad transaction signature is told last, with a pointer', async 
 });
 
 test('propose: a second valid signature does not make a second block', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const request = town.proposal(ada);
-  await town.submit(request);
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const request = population.proposal(ada);
+  await population.submit(request);
   const body = JSON.parse(Buffer.from(request.body).toString()) as Record<string, unknown>;
   const other = Buffer.from(JSON.stringify({ ...body, signature: 'ab'.repeat(64) }));
-  expect((await town.submit({ ...request, body: other })).result).toBe('duplicate');
+  expect((await population.submit({ ...request, body: other })).result).toBe('duplicate');
 });
 
 test('propose: the state diff is applied on finalization only', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const state = () => [...town.network.read.records('state')].map(({ key, value }) => [key, value]);
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const state = () =>
+    [...population.network.read.records('state')].map(({ key, value }) => [key, value]);
   const first = { additions: { a: 1, b: { c: [null] } }, deletions: {} };
-  const rejected = await town.open(ada, { state_diff: first });
-  await town.vote(ada, rejected, 'reject');
+  const rejected = await population.open(ada, { state_diff: first });
+  await population.vote(ada, rejected, 'reject');
   expect(state()).toEqual([]);
-  const block_hash = await town.open(ada, { state_diff: first });
+  const block_hash = await population.open(ada, { state_diff: first });
   expect(state()).toEqual([]);
-  await town.vote(ada, block_hash);
+  await population.vote(ada, block_hash);
   expect(state()).toEqual([
     ['a', { value: 1, block_hash }],
     ['b', { value: { c: [null] }, block_hash }],
   ]);
   const second = { additions: { c: '' }, deletions: { a: null, absent: null } };
-  const next = await town.open(ada, { state_diff: second });
-  await town.vote(ada, next);
+  const next = await population.open(ada, { state_diff: second });
+  await population.vote(ada, next);
   expect(state().map(([key]) => key)).toEqual(['b', 'c']);
 });
 
 test('propose: blocks_produced counts finalized blocks', async () => {
-  const town = await foundTown();
-  const ada = await town.join(both);
-  const produced = () => town.network.read.activeAgents().producers[0]?.blocks_produced;
-  await town.vote(ada, await town.open(ada), 'reject');
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const produced = () => population.network.read.activeAgents().producers[0]?.blocks_produced;
+  await population.vote(ada, await population.open(ada), 'reject');
   expect(produced()).toBe(0);
-  await town.vote(ada, await town.open(ada));
+  await population.vote(ada, await population.open(ada));
   expect(produced()).toBe(1);
 });

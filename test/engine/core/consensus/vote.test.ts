@@ -1,16 +1,23 @@
 /** Votes: who may cast one, in which order reasons are found, repeats, and equivocation. */
 import { composeVote } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { answerOf, foundTown, instant, paperSignatory, refusalOf, word } from '../../helpers.js';
+import {
+  answerOf,
+  instant,
+  newPopulation,
+  paperSignatory,
+  refusalOf,
+  word,
+} from '../../helpers.js';
 
 const nowhere = 'f'.repeat(64);
 
 test('vote: is counted and shown with the tally', async () => {
-  const town = await foundTown();
-  const [ada, bob] = await town.joinMany(4, ['validator', 'producer']);
-  const hash = await town.open(ada!);
-  await town.wait(10);
-  expect(await town.vote(bob!, hash, 'reject')).toEqual({
+  const population = await newPopulation();
+  const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
+  const hash = await population.open(ada!);
+  await population.wait(10);
+  expect(await population.vote(bob!, hash, 'reject')).toEqual({
     result: 'accepted',
     data: {
       block_hash: hash,
@@ -24,15 +31,15 @@ test('vote: is counted and shown with the tally', async () => {
 });
 
 test('vote: the producer may vote on its own block', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator', 'producer']);
-  const answer = answerOf<'vote'>(await town.vote(ada, await town.open(ada)));
+  const population = await newPopulation();
+  const ada = await population.join(['validator', 'producer']);
+  const answer = answerOf<'vote'>(await population.vote(ada, await population.open(ada)));
   expect(answer.block_status).toBe('finalized');
 });
 
 test('vote: an unknown key is refused before an unknown block', async () => {
-  const town = await foundTown();
-  expect(refusalOf(await town.vote(paperSignatory(99), nowhere))).toMatchObject({
+  const population = await newPopulation();
+  expect(refusalOf(await population.vote(paperSignatory(99), nowhere))).toMatchObject({
     code: 'INVALID_AGENT',
     status: 401,
     reason: 'UNKNOWN_KEY',
@@ -40,9 +47,9 @@ test('vote: an unknown key is refused before an unknown block', async () => {
 });
 
 test('vote: an unknown block is refused before the lack of the capability', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['producer']);
-  expect(refusalOf(await town.vote(ada, nowhere))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join(['producer']);
+  expect(refusalOf(await population.vote(ada, nowhere))).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 404,
     reason: 'UNKNOWN_BLOCK',
@@ -51,11 +58,11 @@ test('vote: an unknown block is refused before the lack of the capability', asyn
 });
 
 test('vote: no validator is told before not in the electorate', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator', 'producer']);
-  const hash = await town.open(ada);
-  const late = await town.join(['producer']);
-  expect(refusalOf(await town.vote(late, hash))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join(['validator', 'producer']);
+  const hash = await population.open(ada);
+  const late = await population.join(['producer']);
+  expect(refusalOf(await population.vote(late, hash))).toMatchObject({
     code: 'INVALID_AGENT',
     status: 403,
     reason: 'NOT_VALIDATOR',
@@ -63,12 +70,12 @@ test('vote: no validator is told before not in the electorate', async () => {
 });
 
 test('vote: not in the electorate is told before the end of the voting', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator', 'producer']);
-  const hash = await town.open(ada);
-  const late = await town.join();
-  await town.vote(ada, hash);
-  expect(refusalOf(await town.vote(late, hash))).toMatchObject({
+  const population = await newPopulation();
+  const ada = await population.join(['validator', 'producer']);
+  const hash = await population.open(ada);
+  const late = await population.join();
+  await population.vote(ada, hash);
+  expect(refusalOf(await population.vote(late, hash))).toMatchObject({
     code: 'INVALID_AGENT',
     status: 403,
     reason: 'NOT_IN_ELECTORATE',
@@ -76,12 +83,12 @@ test('vote: not in the electorate is told before the end of the voting', async (
 });
 
 test('vote: already voted is told before the end of the voting and before inactivity', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator', 'producer']);
-  const hash = await town.open(ada);
-  await town.vote(ada, hash);
-  await town.status(ada, 'inactive');
-  const outcome = await town.vote(ada, hash, 'reject');
+  const population = await newPopulation();
+  const ada = await population.join(['validator', 'producer']);
+  const hash = await population.open(ada);
+  await population.vote(ada, hash);
+  await population.status(ada, 'inactive');
+  const outcome = await population.vote(ada, hash, 'reject');
   expect(outcome.result).toBe('equivocation');
   expect(refusalOf(outcome)).toMatchObject({
     code: 'INVALID_REQUEST',
@@ -91,12 +98,12 @@ test('vote: already voted is told before the end of the voting and before inacti
 });
 
 test('vote: the end of the voting is told before inactivity, with the outcome', async () => {
-  const town = await foundTown();
-  const [ada, bob] = await town.joinMany(2, ['validator', 'producer']);
-  const hash = await town.open(ada!);
-  await town.vote(ada!, hash, 'reject');
-  await town.status(bob!, 'inactive');
-  expect(refusalOf(await town.vote(bob!, hash))).toMatchObject({
+  const population = await newPopulation();
+  const [ada, bob] = await population.joinMany(2, ['validator', 'producer']);
+  const hash = await population.open(ada!);
+  await population.vote(ada!, hash, 'reject');
+  await population.status(bob!, 'inactive');
+  expect(refusalOf(await population.vote(bob!, hash))).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 409,
     reason: 'VOTING_CLOSED',
@@ -105,12 +112,12 @@ test('vote: the end of the voting is told before inactivity, with the outcome', 
 });
 
 test('vote: inactivity is told before an unknown meme', async () => {
-  const town = await foundTown();
-  const [ada, bob] = await town.joinMany(4, ['validator', 'producer']);
-  const hash = await town.open(ada!);
-  await town.status(bob!, 'maintenance');
+  const population = await newPopulation();
+  const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
+  const hash = await population.open(ada!);
+  await population.status(bob!, 'maintenance');
   const memes = { meme_references: [`meme_${'0'.repeat(32)}`] };
-  expect(refusalOf(await town.vote(bob!, hash, 'approve', memes))).toMatchObject({
+  expect(refusalOf(await population.vote(bob!, hash, 'approve', memes))).toMatchObject({
     code: 'INVALID_AGENT',
     status: 403,
     reason: 'NOT_ACTIVE',
@@ -118,13 +125,13 @@ test('vote: inactivity is told before an unknown meme', async () => {
 });
 
 test('vote: an unknown meme is refused', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator', 'producer']);
-  const hash = await town.open(ada);
-  const known = await town.meme(ada, 'gm');
+  const population = await newPopulation();
+  const ada = await population.join(['validator', 'producer']);
+  const hash = await population.open(ada);
+  const known = await population.meme(ada, 'gm');
   const unknown = `meme_${'0'.repeat(32)}`;
   const memes = { meme_references: [known, unknown] };
-  expect(refusalOf(await town.vote(ada, hash, 'approve', memes))).toMatchObject({
+  expect(refusalOf(await population.vote(ada, hash, 'approve', memes))).toMatchObject({
     code: 'INVALID_REQUEST',
     status: 404,
     reason: 'UNKNOWN_MEME',
@@ -134,112 +141,116 @@ test('vote: an unknown meme is refused', async () => {
 });
 
 test('vote: an agent that leaves active stays in the electorate and may come back', async () => {
-  const town = await foundTown();
-  const [ada, bob] = await town.joinMany(4, ['validator', 'producer']);
-  const hash = await town.open(ada!);
-  await town.status(bob!, 'inactive');
-  expect(word(await town.vote(bob!, hash))).toBe('NOT_ACTIVE');
-  expect(answerOf<'vote'>(await town.vote(ada!, hash)).tally.electorate).toBe(4);
-  await town.status(bob!, 'active');
-  expect(word(await town.vote(bob!, hash))).toBe('accepted');
+  const population = await newPopulation();
+  const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
+  const hash = await population.open(ada!);
+  await population.status(bob!, 'inactive');
+  expect(word(await population.vote(bob!, hash))).toBe('NOT_ACTIVE');
+  expect(answerOf<'vote'>(await population.vote(ada!, hash)).tally.electorate).toBe(4);
+  await population.status(bob!, 'active');
+  expect(word(await population.vote(bob!, hash))).toBe('accepted');
 });
 
 test('vote: the same decision again is a repeat and changes nothing', async () => {
-  const town = await foundTown();
-  const [ada] = await town.joinMany(4, ['validator', 'producer']);
-  const hash = await town.open(ada!);
-  await town.vote(ada!, hash);
-  const before = town.network.read.position;
-  const again = await town.vote(ada!, hash, 'approve', { reason: 'still' });
+  const population = await newPopulation();
+  const [ada] = await population.joinMany(4, ['validator', 'producer']);
+  const hash = await population.open(ada!);
+  await population.vote(ada!, hash);
+  const before = population.network.read.position;
+  const again = await population.vote(ada!, hash, 'approve', { reason: 'still' });
   expect(again.result).toBe('duplicate');
   expect(answerOf<'vote'>(again)).toMatchObject({ duplicate: true, decision: 'approve' });
-  expect(town.network.read.position).toEqual(before);
+  expect(population.network.read.position).toEqual(before);
 });
 
 test('vote: a repeat shows the record of the first vote, with the time of its entry', async () => {
-  const town = await foundTown();
-  const [ada] = await town.joinMany(4, ['validator', 'producer']);
-  const hash = await town.open(ada!);
-  const first = answerOf<'vote'>(await town.vote(ada!, hash));
-  await town.wait(5_000);
-  const again = answerOf<'vote'>(await town.vote(ada!, hash));
+  const population = await newPopulation();
+  const [ada] = await population.joinMany(4, ['validator', 'producer']);
+  const hash = await population.open(ada!);
+  const first = answerOf<'vote'>(await population.vote(ada!, hash));
+  await population.wait(5_000);
+  const again = answerOf<'vote'>(await population.vote(ada!, hash));
   expect(again).toEqual({ ...first, duplicate: true });
 });
 
 test('vote: a repeat comes before everything but an unknown block', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator', 'producer']);
-  const hash = await town.open(ada);
-  await town.vote(ada, hash);
-  await town.status(ada, 'inactive');
-  const again = await town.vote(ada, hash);
+  const population = await newPopulation();
+  const ada = await population.join(['validator', 'producer']);
+  const hash = await population.open(ada);
+  await population.vote(ada, hash);
+  await population.status(ada, 'inactive');
+  const again = await population.vote(ada, hash);
   expect(again.result).toBe('duplicate');
   expect(answerOf<'vote'>(again).block_status).toBe('finalized');
 });
 
 test('vote: the first decision counts, and the other is logged once as equivocation', async () => {
-  const town = await foundTown();
-  const [ada] = await town.joinMany(4, ['validator', 'producer']);
-  const hash = await town.open(ada!);
-  await town.vote(ada!, hash);
-  const seq = town.network.read.position.seq;
-  const outcome = await town.vote(ada!, hash, 'reject');
+  const population = await newPopulation();
+  const [ada] = await population.joinMany(4, ['validator', 'producer']);
+  const hash = await population.open(ada!);
+  await population.vote(ada!, hash);
+  const seq = population.network.read.position.seq;
+  const outcome = await population.vote(ada!, hash, 'reject');
   expect(outcome.result).toBe('equivocation');
-  expect(town.network.read.position.seq).toBe(seq + 1);
-  expect(town.network.read.block(hash)?.tally).toMatchObject({ approve: 1, reject: 0 });
-  expect([...town.network.read.records('equivocations')].map(({ value }) => value)).toEqual([
+  expect(population.network.read.position.seq).toBe(seq + 1);
+  expect(population.network.read.block(hash)?.tally).toMatchObject({ approve: 1, reject: 0 });
+  expect([...population.network.read.records('equivocations')].map(({ value }) => value)).toEqual([
     { entry: seq + 1 },
   ]);
 });
 
 test('vote: a second equivocation on the same block changes nothing', async () => {
-  const town = await foundTown();
-  const [ada] = await town.joinMany(4, ['validator', 'producer']);
-  const hash = await town.open(ada!);
-  await town.vote(ada!, hash);
-  await town.vote(ada!, hash, 'reject');
-  const before = town.network.read.position;
-  const outcome = await town.vote(ada!, hash, 'reject', { reason: 'really' });
+  const population = await newPopulation();
+  const [ada] = await population.joinMany(4, ['validator', 'producer']);
+  const hash = await population.open(ada!);
+  await population.vote(ada!, hash);
+  await population.vote(ada!, hash, 'reject');
+  const before = population.network.read.position;
+  const outcome = await population.vote(ada!, hash, 'reject', { reason: 'really' });
   expect(outcome.result).toBe('refused');
   expect(refusalOf(outcome).reason).toBe('ALREADY_VOTED');
-  expect(town.network.read.position).toEqual(before);
+  expect(population.network.read.position).toEqual(before);
 });
 
 test('vote: equivocation after the close is found too, once', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator', 'producer']);
-  const hash = await town.open(ada);
-  await town.vote(ada, hash);
-  await town.wait(600_000);
-  expect((await town.vote(ada, hash, 'reject')).result).toBe('equivocation');
-  expect((await town.vote(ada, hash, 'reject')).result).toBe('refused');
+  const population = await newPopulation();
+  const ada = await population.join(['validator', 'producer']);
+  const hash = await population.open(ada);
+  await population.vote(ada, hash);
+  await population.wait(600_000);
+  expect((await population.vote(ada, hash, 'reject')).result).toBe('equivocation');
+  expect((await population.vote(ada, hash, 'reject')).result).toBe('refused');
 });
 
 test('vote: equivocation costs a quarter of the scale at once, and half at most', async () => {
-  const town = await foundTown();
-  const [ada, bob, cem] = await town.joinMany(7, ['validator', 'producer']);
-  const hashes = [await town.open(ada!), await town.open(bob!), await town.open(cem!)];
-  for (const hash of hashes) await town.vote(ada!, hash);
+  const population = await newPopulation();
+  const [ada, bob, cem] = await population.joinMany(7, ['validator', 'producer']);
+  const hashes = [
+    await population.open(ada!),
+    await population.open(bob!),
+    await population.open(cem!),
+  ];
+  for (const hash of hashes) await population.vote(ada!, hash);
   const scores: number[] = [];
   for (const hash of hashes) {
-    await town.vote(ada!, hash, 'reject');
-    scores.push(town.network.read.reputation(ada!.id)!.overall_score);
+    await population.vote(ada!, hash, 'reject');
+    scores.push(population.network.read.reputation(ada!.id)!.overall_score);
   }
   expect(scores).toEqual([25, 0, 0]);
 });
 
 test('vote: approving two siblings is no equivocation', async () => {
-  const town = await foundTown();
-  const [ada, bob] = await town.joinMany(4, ['validator', 'producer']);
-  const hashes = [await town.open(ada!), await town.open(bob!)];
-  for (const hash of hashes) expect(word(await town.vote(ada!, hash))).toBe('accepted');
+  const population = await newPopulation();
+  const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
+  const hashes = [await population.open(ada!), await population.open(bob!)];
+  for (const hash of hashes) expect(word(await population.vote(ada!, hash))).toBe('accepted');
 });
 
 test('vote: an upper-case hash names the same block', async () => {
-  const town = await foundTown();
-  const ada = await town.join(['validator', 'producer']);
-  const hash = await town.open(ada);
+  const population = await newPopulation();
+  const ada = await population.join(['validator', 'producer']);
+  const hash = await population.open(ada);
   const fields = { block_hash: hash.toUpperCase(), decision: 'approve' as const };
-  const outcome = await town.submit(composeVote(ada, town.stamp(), fields));
+  const outcome = await population.submit(composeVote(ada, population.stamp(), fields));
   expect(answerOf<'vote'>(outcome).block_hash).toBe(hash);
 });

@@ -15,7 +15,7 @@ import { expect, test } from 'vitest';
 import { lowerCase } from '../../../../dist/engine/internal.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { main } from '../../../support/paths.js';
-import { answerOf, foundTown, type Town, word } from '../../helpers.js';
+import { answerOf, newPopulation, type Population, word } from '../../helpers.js';
 
 const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 
@@ -24,25 +24,27 @@ const tags = ['ΣΟΦΟΣ', 'İİ', 'Ⅷ②', '\u{10d50}\u{105c0}', 'ǅ', 'ꙮ\u
 /** Unassigned in the version that the protocol names, letters or marks in a later one. */
 const later = ['\u{1ad5}', '\u{a7ce}', '\u{16ea0}', '\u{323b0}'];
 
-async function written(town: Town): Promise<string[]> {
-  const ada = await town.join(['validator', 'producer'], { name: '\u{1ad5}e\u0301\u{e000}\ufdd0' });
+async function written(population: Population): Promise<string[]> {
+  const ada = await population.join(['validator', 'producer'], {
+    name: '\u{1ad5}e\u0301\u{e000}\ufdd0',
+  });
   const post = (tag: string, text: string) =>
-    composeMeme(ada, town.stamp(), { caption: tag, tags: [tag], file: Buffer.from(text) });
+    composeMeme(ada, population.stamp(), { caption: tag, tags: [tag], file: Buffer.from(text) });
   const kept: string[] = [];
   for (const tag of tags) {
-    const outcome = await town.submit(post(tag, `\u{1ad5}\u180e${tag}`));
+    const outcome = await population.submit(post(tag, `\u{1ad5}\u180e${tag}`));
     kept.push(...answerOf<'meme'>(outcome).tags);
   }
-  for (const tag of later) expect(word(await town.submit(post(tag, 'gm')))).toBe('SCHEMA');
+  for (const tag of later) expect(word(await population.submit(post(tag, 'gm')))).toBe('SCHEMA');
   const fields = { status: 'active' as const, reason: '\u{1ad5}\u0007', expected_duration: '' };
-  await town.submit(composeStatus(ada, town.stamp(), ada.id, fields));
+  await population.submit(composeStatus(ada, population.stamp(), ada.id, fields));
   return kept;
 }
 
 test('unicode: a log with tags of all kinds replays on this Node and on those listed', async () => {
   const path = join(temporaryFolder(), 'network');
-  const town = await foundTown({ path });
-  expect(await written(town)).toEqual(tags.map(lowerCase));
+  const population = await newPopulation({ path });
+  expect(await written(population)).toEqual(tags.map(lowerCase));
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   const end = store.meta()!;
   const lines = [...storedLines(store, 0, end.seq)].map((line) => JSON.stringify(printLine(line)));
