@@ -8,7 +8,7 @@ import type { ScheduledEvent, World } from './port/world.js';
 
 /** First steps are spread, so that a thousand agents do not act at one instant. */
 const FIRST_SOCIAL_MS = 20_000;
-/** An agent that has not heard of its own registration asks again. */
+/** An agent that has not received its own registration asks again. */
 const JOIN_AGAIN_MS = 10_000;
 
 type Kinds = { [K in ScheduledEvent['type']]: Extract<ScheduledEvent, { type: K }> };

@@ -1,4 +1,4 @@
-/** The door of the auditor: an independent model of the network's rules, to hold runs against. */
+/** The public list of the auditor: a model of the rules of its own, to hold runs against. */
 export { Auditor, type Prechecked, type Put } from './auditor.js';
 export type { AuditedReads } from './ending.js';
 export { type Violation, violationText } from './violation.js';

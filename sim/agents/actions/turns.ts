@@ -5,7 +5,7 @@ import type { World } from '../port/world.js';
 
 /** Production begins when agents had time to join. */
 const FIRST_BLOCK_MS = 5_000;
-/** An open producer looks again after this many intervals even when it heard of nothing. */
+/** An open producer looks again after this many intervals even when it received nothing. */
 const RETRY_INTERVALS = 10;
 /** Names the draw of a slot's producer. */
 const SLOT = 0x5107;

@@ -38,7 +38,7 @@ export function callToVote(
   world.schedule(agent.ordinal, world.now + afterMs, event);
 }
 
-/** What an agent thinks of a block, by its personality, with the memes that it heard. */
+/** What an agent thinks of a block, by its personality, with the memes that it received. */
 export function judge(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const memes = world.receivedMemes(agent.ordinal, block.hash);
   const opinions: Opinions = {
@@ -59,7 +59,7 @@ export interface Ballot {
   decision: Decision;
   /** What it would have been without memes; null when the strategy cannot say. */
   withoutMemes?: Decision | null;
-  /** Memes that it heard of, and may refer to; a strategy that minds none leaves them out. */
+  /** Memes that it received, and may refer to; a strategy that minds none leaves them out. */
   memes?: readonly ReceivedMeme[];
   reason?: string;
 }
@@ -76,8 +76,8 @@ export function castVote(
   const meme_references = moved.map(({ id }) => id);
   const reason = ballot.reason ?? remark(decision, block.soundness);
   const fields = { block_hash: block.hash, decision, reason, meme_references };
-  const heard = ballot.memes ?? world.receivedMemes(agent.ordinal, block.hash);
-  const receivedMemes = heard.map(({ id }) => id);
+  const received = ballot.memes ?? world.receivedMemes(agent.ordinal, block.hash);
+  const receivedMemes = received.map(({ id }) => id);
   agent.votes += 1;
   const note = { decision, withoutMemes, receivedMemes, memeReferences: meme_references };
   world.decided({ agent: agent.ordinal, block: block.hash, ...note });

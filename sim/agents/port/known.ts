@@ -1,14 +1,14 @@
 /** What an agent knows of blocks, votes and memes: received some time after it happened. */
 import type { Decision } from '../../../engine/internal.js';
 
-/** A vote that an agent has heard of. */
+/** A vote that an agent has received. */
 export interface ReceivedVote {
   agent: number;
   decision: Decision;
   ally: boolean;
 }
 
-/** A meme that an agent has heard of. */
+/** A meme that an agent has received. */
 export interface ReceivedMeme {
   id: string;
   stance: Decision;

@@ -8,7 +8,7 @@ export interface DecisionNote {
   decision: Decision;
   /** What it would have decided without any memes; null for strategies that cannot say. */
   withoutMemes: Decision | null;
-  /** Ids of the memes about the block that it had heard of. */
+  /** Ids of the memes about the block that it had received. */
   receivedMemes: readonly string[];
   /** Ids of the memes that its vote refers to. */
   memeReferences: readonly string[];

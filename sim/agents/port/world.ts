@@ -42,13 +42,13 @@ export interface World {
   /** The key of an agent that signs a transaction for somebody else's block. */
   signatoryOf(agent: number): Signatory;
   neighbours(agent: number): readonly number[];
-  /** A block that the agent has heard of, while it is talked about. */
+  /** A block that the agent has received, while it is talked about. */
   block(agent: number, hash: string): BlockTalk | undefined;
   /** Whether the agent knows that the voting is over. */
   knowsClosed(agent: number, hash: string): boolean;
   /** The head as the agent knows it. */
   head(agent: number): KnownHead;
-  /** The neighbours' votes that the agent has heard of. */
+  /** The neighbours' votes that the agent has received. */
   receivedVotes(agent: number, hash: string): readonly ReceivedVote[];
   receivedMemes(agent: number, hash: string): ReceivedMeme[];
   /** Tells the neighbours which memes moved the agent. */

@@ -16,9 +16,9 @@ export interface ScriptBlock {
   hasMeme: boolean;
   /** Milliseconds since it was proposed. */
   ageMs: number;
-  /** Neighbours' votes that the agent has heard of. */
+  /** Neighbours' votes that the agent has received. */
   votes: readonly ReceivedVote[];
-  /** Memes about it that the agent has heard of. */
+  /** Memes about it that the agent has received. */
   memes: readonly ReceivedMeme[];
 }
 

@@ -49,8 +49,8 @@ export const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Stra
     callToVote(agent, world, block, 1);
   },
   vote(agent, world, block) {
-    const heard = world.receivedMemes(agent.ordinal, block.hash);
-    castVote(agent, world, block, { decision: stance, withoutMemes: stance, memes: heard });
+    const received = world.receivedMemes(agent.ordinal, block.hash);
+    castVote(agent, world, block, { decision: stance, withoutMemes: stance, memes: received });
   },
 });
 

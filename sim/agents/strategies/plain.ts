@@ -17,11 +17,11 @@ export const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
   produce: (agent, world) => produce(agent, world, { carePermille: 1000 }),
 });
 
-/** How many more of the heard votes approve than reject. */
+/** How many more of the received votes approve than reject. */
 function receivedBalance(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const votes = world.receivedVotes(agent.ordinal, block.hash);
   const approving = votes.filter(({ decision }) => decision === 'approve').length;
-  return { heard: votes.length, balance: 2 * approving - votes.length };
+  return { received: votes.length, balance: 2 * approving - votes.length };
 }
 
 export const contrarian: Strategy = {
@@ -40,11 +40,11 @@ const LISTEN_AGAIN_MS = 500;
 export const follower = ({ hears, patience_ms }: StrategyOf<'follower'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block, round) {
-    const { heard, balance } = receivedBalance(agent, world, block);
+    const { received, balance } = receivedBalance(agent, world, block);
     const patient = round * LISTEN_AGAIN_MS < patience_ms;
-    if (heard < hears && patient) {
+    if (received < hears && patient) {
       callToVote(agent, world, block, LISTEN_AGAIN_MS, round + 1);
-    } else if (heard < hears || balance === 0) {
+    } else if (received < hears || balance === 0) {
       castVote(agent, world, block, judge(agent, world, block));
     } else {
       const decision = balance > 0 ? 'approve' : 'reject';

@@ -25,7 +25,7 @@ export class Links {
   readonly #lossPpm: number;
   readonly #duplicationPpm: number;
   readonly #draw: (hash: number) => number;
-  /** Nothing travels faster: what is said in a window is not heard in it. */
+  /** Nothing travels faster: what is said in a window is not received in it. */
   readonly windowMs: number;
 
   constructor({ latency, loss, duplication }: Scenario['links'], seed: number, faults: Faults) {

@@ -1,5 +1,5 @@
 /**
- * What agents have heard: the network's events, each known to each agent some time after it
+ * What agents have received: the network's events, each known to each agent some time after it
  * happened. Proposals and outcomes come by the network's feed; votes and memes along the social
  * graph, pulled when somebody decides, so that nothing is kept for each (agent, message).
  */
@@ -46,7 +46,7 @@ export class Knowledge {
 
   noteContent({ block, soundness, hasMeme }: ContentNote): void {
     this.#contents.set(block, { soundness, hasMeme });
-    // A proposal that was refused is never heard of: the oldest of them go.
+    // A proposal that was refused is never received: the oldest of them go.
     const [oldest] = this.#contents.keys();
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
   }
@@ -88,8 +88,8 @@ export class Knowledge {
     const hash = (known ?? this.#heads[0]!).hash;
     let contested = false;
     for (const talk of this.#talks.values()) {
-      const heard = talk.parent === hash && this.receivedAt(agent, talk) <= now;
-      if (!heard || this.knowsClosed(agent, talk.hash, now)) continue;
+      const received = talk.parent === hash && this.receivedAt(agent, talk) <= now;
+      if (!received || this.knowsClosed(agent, talk.hash, now)) continue;
       if (talk.producer === agent) return { hash, contested: true, own: true };
       contested = true;
     }
@@ -98,7 +98,7 @@ export class Knowledge {
 
   receivedVotes(agent: number, hash: string, now: number): ReceivedVote[] {
     const talk = this.#talks.get(hash);
-    const heard: ReceivedVote[] = [];
+    const received: ReceivedVote[] = [];
     const allies = this.#allies.get(agent);
     let sent = 0;
     let lost = 0;
@@ -110,24 +110,24 @@ export class Knowledge {
       if (arrives === Number.POSITIVE_INFINITY) lost += 1;
       if (arrives > now) continue;
       const decision: Decision = talk!.decisions[other] === 1 ? 'approve' : 'reject';
-      heard.push({ agent: other, decision, ally: allies?.has(other) === true });
+      received.push({ agent: other, decision, ally: allies?.has(other) === true });
     }
     if (sent > 0) this.#traffic('sent', sent);
     if (lost > 0) this.#traffic('lost', lost);
-    return heard;
+    return received;
   }
 
   receivedMemes(agent: number, hash: string, now: number): ReceivedMeme[] {
     const talk = this.#talks.get(hash);
-    const heard = new Map<string, ReceivedMeme>();
+    const received = new Map<string, ReceivedMeme>();
     for (const other of talk ? this.#neighbours[agent]! : []) {
       for (const id of talk!.passedOn.get(other) ?? []) {
         const meme = talk!.memes.get(id);
         if (!meme || this.#links.arrival(talk!.seq, other, agent, meme.at) > now) continue;
-        heard.set(id, { id, stance: meme.stance });
+        received.set(id, { id, stance: meme.stance });
       }
     }
-    return [...heard.values()];
+    return [...received.values()];
   }
 
   share(agent: number, hash: string, memes: readonly string[]): void {

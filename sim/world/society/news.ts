@@ -65,8 +65,8 @@ export class News {
     for (const ordinal of this.#world.producers) {
       const agent = agents[ordinal]!;
       if (agent.onBreak) continue;
-      const heard = this.#knowledge.closeReceivedAt(ordinal, talk.seq, at);
-      behaviour.blockClosed(agent, this.#world, heard);
+      const received = this.#knowledge.closeReceivedAt(ordinal, talk.seq, at);
+      behaviour.blockClosed(agent, this.#world, received);
     }
   }
 

@@ -1,6 +1,6 @@
 /**
  * Which requests may be verified together. A request that the network would refuse anyway is turned
- * away at its door, before its signature costs anything; so whatever is verified must still be
+ * away at its entry, before its signature costs anything; so whatever is verified must still be
  * acceptable when its turn comes. A round ends where one request could spoil the next.
  */
 import type { Admitted, CommandKind } from '../../../engine/internal.js';

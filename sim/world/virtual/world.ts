@@ -1,7 +1,8 @@
 /**
  * The world in virtual time, in one process: agents are called in windows shorter than any message
- * needs, so that nothing said in a window is heard in it. Requests are verified in rounds, applied
- * at their arrival, and committed behind; the order is (arrival, sender, number) and nothing else.
+ * needs, so that nothing said in a window is received in it. Requests are verified in rounds,
+ * applied at their arrival, and committed behind; the order is (arrival, sender, number) and
+ * nothing else.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
