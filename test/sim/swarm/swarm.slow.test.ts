@@ -107,7 +107,7 @@ const planted: Planted[] = [
     edit: [
       'engine/core/quorum.js',
       'const { approve, reject, total } = tally;',
-      "const { approve, reject, total } = tally; if (reject > 2) throw new Error('too many');",
+      "const { approve, reject, total } = tally; if (tally.voted > 3) throw new Error('too many');",
     ],
     first: 1,
     code: 13,
