@@ -106,7 +106,6 @@ export class LocalWorld extends Society {
       if (this.broken) return;
       if (this.#quotas) this.#advance(arrival.at);
       else this.#clock.set(arrival.at);
-      await this.#awaitReputation([arrival]);
       const ended = this.#quotas && this.#precheck(arrival);
       if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
       else this.#take(arrival, network.verification.skip(arrival.admitted));
@@ -128,18 +127,8 @@ export class LocalWorld extends Society {
     return arrivals;
   }
 
-  /**
-   * A server's limits share blocks by reputation, read as it was committed: all before is on the
-   * disk first, or it would depend on how fast the disk is.
-   */
-  async #awaitReputation(arrivals: readonly Arrival[]): Promise<void> {
-    const proposes = arrivals.some(({ admitted }) => admitted.command.kind === 'propose');
-    if (this.#quotas && proposes) await this.#network.durable;
-  }
-
   async #round(arrivals: readonly Arrival[]): Promise<void> {
     const network = this.#network;
-    await this.#awaitReputation(arrivals);
     const verified = await Promise.all(
       arrivals.map((one) => this.#precheck(one) ?? network.verifyAdmitted(one.admitted)),
     );
