@@ -1,18 +1,30 @@
 /** SIGTERM to npx, which runs a command through a shell: the server stops in good order. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
-import { root } from '../support/paths.js';
+import { main } from '../support/paths.js';
+
+/** A project with the command in its `.bin`: in the checkout itself, npx would build it first. */
+function installed(): string {
+  const project = temporaryFolder();
+  const bin = join(project, 'node_modules', '.bin');
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(project, 'package.json'), '{}');
+  const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
+  writeFileSync(join(bin, 'folkmoot'), command, { mode: 0o755 });
+  return project;
+}
 
 test.skipIf(process.platform === 'win32')(
   'npx folkmoot serve: SIGTERM to npx stops the server, which leaves its folder free',
   async () => {
     const data = join(temporaryFolder(), 'data');
     const args = ['--no-install', 'folkmoot', 'serve', '--port', '0', '--data', data];
-    const npx = spawn('npx', args, { cwd: root });
+    const npx = spawn('npx', args, { cwd: installed() });
     let told = '';
     npx.stderr.setEncoding('utf8').on('data', (text: string) => {
       told += text;

@@ -81,7 +81,12 @@ describe.each(['uws', 'node'])(`adversary: fuzz over %s, seed ${seed}`, (transpo
   test('fuzz: refused requests change nothing; any others are answered as documented', async () => {
     const data = temporaryFolder();
     const [server, fuzz] = await begin(transport, data);
-    const fine = () => expect(fuzz.problems, server.stderr().slice(-2_000)).toEqual([]);
+    let ended = 'it goes on';
+    void server.ended.then((ending) => {
+      ended = `it ended: ${JSON.stringify(ending)}`;
+    });
+    const fine = () =>
+      expect(fuzz.problems, `${ended}; ${server.stderr().slice(-9_000)}`).toEqual([]);
     const seconds = counts.fuzzSeconds;
 
     const before = await position(server.url);

@@ -57,7 +57,12 @@ export class Fuzz {
       while (performance.now() < end && this.problems.length < 20) {
         this.#number += 1;
         const name = `${seed}/${refusedOnly ? 'refused' : 'any'}/${this.#number}`;
-        line = await this.exchange(name, refusedOnly, line);
+        try {
+          line = await this.exchange(name, refusedOnly, line);
+        } catch (error) {
+          this.problems.push(`${name}: ${error}`);
+          line = null;
+        }
       }
       line?.cut();
     };
