@@ -50,6 +50,9 @@ export function serve(
 
 type Answer = HttpResponse | Promise<HttpResponse>;
 
+/** Waits for the end of an exchange that is over. */
+const nobody = () => {};
+
 export class Exchange implements Expiring {
   readonly #inFlight: InFlight;
   readonly #res: UwsResponse;
@@ -116,6 +119,9 @@ export class Exchange implements Expiring {
   #give(response: Answer, close: boolean): void {
     // An answer without a body is none to the library, which asks for one or for a watch.
     if (this.#head.method === 'HEAD' || response instanceof Promise) this.watch();
+    // Nor does it count every answer that is written in its turn as one, and a request without
+    // answer and watch ends the process (a peer that sends requests at once and goes showed it).
+    if (!this.#watched) this.#res.onAborted(nobody);
     if (!(response instanceof Promise)) return this.#write(response, close);
     void response.then((answer) => this.#write(answer, close));
   }

@@ -58,19 +58,26 @@ function upgrade(
   req: HttpRequest,
   context: us_socket_context_t,
 ): void {
-  const { head } = headOf(res, req);
-  const request = application.begin(head, 0);
-  const opened = request.upgrade();
-  if ('answer' in opened) {
-    return new Exchange(inFlight, res, head, request).refuse(() => opened.answer);
+  try {
+    const { head } = headOf(res, req);
+    const request = application.begin(head, 0);
+    const opened = request.upgrade();
+    if ('answer' in opened) {
+      return new Exchange(inFlight, res, head, request).refuse(() => opened.answer);
+    }
+    res.upgrade<SocketData>(
+      { addressKey: opened.addressKey, handlers: null },
+      req.getHeader('sec-websocket-key'),
+      req.getHeader('sec-websocket-protocol'),
+      req.getHeader('sec-websocket-extensions'),
+      context,
+    );
+  } catch (error) {
+    // A handshake that is neither answered nor watched would end the process.
+    res.onAborted(() => {});
+    res.close();
+    throw error;
   }
-  res.upgrade<SocketData>(
-    { addressKey: opened.addressKey, handlers: null },
-    req.getHeader('sec-websocket-key'),
-    req.getHeader('sec-websocket-protocol'),
-    req.getHeader('sec-websocket-extensions'),
-    context,
-  );
 }
 
 /** Calls on a closed socket throw in uWebSockets.js: they are nothing here. */

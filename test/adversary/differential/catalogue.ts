@@ -13,6 +13,11 @@ const several: RawCase[] = [
     later: Buffer.from(`HTTP/1.1\r\n${HOST}\r\n\r\n`),
   },
   {
+    name: 'a head in two segments, length 0',
+    bytes: Buffer.from(`POST /healthz HTTP/1.1\r\n${HOST}\r\n`),
+    later: Buffer.from('Content-Length: 0\r\n\r\n'),
+  },
+  {
     name: 'cut in a header',
     bytes: Buffer.from('GET /healthz HTTP/1.1\r\nHo'),
     later: Buffer.from('st: 127.0.0.1\r\n\r\n'),

@@ -38,6 +38,7 @@ export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
   ['more requests in the same bytes', /^refused, and another$/],
   ['headers beyond 4 KiB', /: (101|1,000) headers$/, /: a header of (5|20) KiB$/],
   ['a request line in two segments', /^cut behind its target$/],
+  ['a head in two segments with', /^a head in two segments, length 0$/],
   ['a WebSocket handshake without', /^upgrade (without (Connection|Upgrade)|to )/],
   ['a WebSocket handshake whose', /^upgrade (key !|with two bad protocols)/],
 ];

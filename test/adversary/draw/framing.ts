@@ -27,9 +27,14 @@ export function framed(drawn: Drawn): Framed {
   return { pieces: [headOf(drawn, length), body], sound: true, unfinished: false };
 }
 
-/** In several segments; the first holds the request line, which uWebSockets.js must see whole. */
+/**
+ * In several segments; the first holds the request line, which uWebSockets.js must see whole. It
+ * closes at a head in pieces with `Content-Length: 0` (protocol.md, section 13): that is one piece.
+ */
 export function sliced(rng: Rng, { pieces, ...rest }: Framed): Framed {
   const all = Buffer.concat(pieces);
+  const isEmpty = all.includes('\r\nContent-Length: 0\r\n');
+  if (isEmpty) return { ...rest, pieces: [all] };
   const from = all.indexOf('\r\n') + 2;
   const cut = () => from + rng.int(all.length + 1 - from);
   const cuts = Array.from({ length: 1 + rng.int(5) }, cut);
