@@ -134,9 +134,12 @@ export class Fuzz {
   }
 
   /** No fault, and no refusal but the documented ones of a server that has no room. */
-  #judgeStatus(rng: Rng, drawn: Drawn, { status, body }: Reply): void {
+  #judgeStatus(rng: Rng, drawn: Drawn, { status, body }: Reply, unfinished = false): void {
     if (status < 500 || status === 505) return;
-    const documented = /"reason":"(QUEUE_FULL|DISK_FULL|STOPPING)"/.test(body.toString());
+    const [, reason = ''] = /"reason":"(\w+)"/.exec(body.toString()) ?? [];
+    // Whoever never sends the rest of a request is told that its time is up.
+    const late = unfinished && (reason === 'DEADLINE' || drawn.method === 'HEAD');
+    const documented = noRoom.has(reason) || late;
     if (status !== 503 || !documented) this.#problem(rng, drawn, `${status} ${body}`);
   }
 
@@ -151,7 +154,7 @@ export class Fuzz {
   }
 
   /** Answered, or closed: at the latest when the deadline is over, or when we are gone. */
-  async #unsound(rng: Rng, drawn: Drawn, { pieces }: Framed): Promise<void> {
+  async #unsound(rng: Rng, drawn: Drawn, { pieces, unfinished }: Framed): Promise<void> {
     const line = await Line.open(this.#options.url);
     for (const piece of pieces) line.send(piece);
     const how = rng.int(4);
@@ -161,7 +164,7 @@ export class Fuzz {
     const came: Came = await line.answer(patient ? deadlineMs : MOMENT_MS, drawn.method === 'HEAD');
     if (came === 'silent' && !patient) return line.reset();
     if (came === 'silent') this.#problem(rng, drawn, 'neither answered nor closed');
-    else if (came !== 'closed') this.#judgeStatus(rng, drawn, came);
+    else if (came !== 'closed') this.#judgeStatus(rng, drawn, came, unfinished);
     line.cut();
   }
 
@@ -211,6 +214,8 @@ export class Fuzz {
     this.problems.push(`${rng.name}: ${what.slice(0, 500)}; sent ${sent} ${shown}`);
   }
 }
+
+const noRoom = new Set(['QUEUE_FULL', 'DISK_FULL', 'STOPPING']);
 
 const learnt = [
   ['block_hash', 'Hash'],

@@ -109,7 +109,11 @@ export class Caller {
         answer.on('error', reject);
         answer.on('close', () => reject(new Error(CUT)));
       });
-      sent.on('error', reject);
+      sent.on('error', (error: Error & { code?: string }) => {
+        // A server may end an idle connection in the moment of its next request: on a new one then.
+        if (!sent.reusedSocket || error.code !== 'ECONNRESET') return reject(error);
+        this.call(method, path, headers, body).then(resolve, reject);
+      });
       sent.end(body);
     });
   }

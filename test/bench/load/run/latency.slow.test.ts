@@ -22,8 +22,10 @@ test.each([
   ['constant', 50, 50],
   ['uniform', 20, 220],
 ])('latency: of a %s delay, agrees with the record of the server', async (_, fromMs, toMs) => {
-  const server = await knownServer({ behaviours: [{ on: reads, does: 'delay', fromMs, toMs }] });
-  const result = await load(server, { rate: 300 });
+  const { server, result } = await onSchedule(async () => {
+    const known = await knownServer({ behaviours: [{ on: reads, does: 'delay', fromMs, toMs }] });
+    return { server: known, result: await load(known, { rate: 300 }) };
+  });
   const { service, response } = operation(result, 'read');
   const { lag } = result.generator;
   const own = await ownTimes(server);

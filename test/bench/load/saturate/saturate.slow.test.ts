@@ -55,7 +55,6 @@ test.runIf(full).each(limited)(
     const failed = brackets.map(({ fails }) => fails ?? 0);
     expect(Math.max(...failed)).toBeGreaterThan(0.95 * CAPACITY);
   },
-  900_000,
 );
 
 type Half = [accepted: number, p50: number];
