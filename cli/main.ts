@@ -9,6 +9,7 @@ import { agentCommand } from './commands/agent.js';
 import { archiveCommand } from './commands/archive.js';
 import { checkCommand } from './commands/check.js';
 import { conformanceCommand } from './commands/conformance.js';
+import { eventsCommand } from './commands/events/events.js';
 import { keygenCommand } from './commands/keygen.js';
 import { loadCommand } from './commands/load/load.js';
 import { logCommand } from './commands/log.js';
@@ -58,6 +59,7 @@ for (const command of [
   conformanceCommand,
   loadCommand,
   logCommand,
+  eventsCommand,
   archiveCommand,
   checkCommand,
   verifyCommand,

@@ -5,6 +5,7 @@
 import { type PlotOptions, plot } from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import { type Content, Html, html } from './html.js';
+import { downloads } from './look/download.js';
 
 /** Pixels, as CSS counts them: what the style sheet leaves for a chart. */
 const widths = { wide: 880, narrow: 350 } as const;
@@ -37,7 +38,7 @@ export function figure(chart: Chart): Html {
 ${chart.legend ? legend(chart.legend) : null}${drawn(chart, 'wide')}
 ${drawn(chart, 'narrow')}
 <figcaption>${chart.caption}</figcaption>
-</figure>
+${downloads}</figure>
 `;
 }
 

@@ -1,10 +1,16 @@
 /** The page around a report's parts, and the parts that all reports have. */
 import { type Content, Html, html, wellFormed } from './html.js';
+import { script, scriptHash } from './look/download.js';
+import { style } from './look/style.js';
 import type { Provenance } from './provenance.js';
-import { style } from './style.js';
 
-/** Nothing is fetched, whatever the page holds: the policy forbids it. */
-const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+/** Nothing is fetched, and no script runs but ours, whatever the page holds. */
+const policy = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  `script-src '${scriptHash}'`,
+  'img-src data:',
+].join('; ');
 
 export function page(title: string, parts: readonly Content[]): string {
   const whole = html`<!DOCTYPE html>
@@ -21,6 +27,7 @@ export function page(title: string, parts: readonly Content[]): string {
 <main>
 ${parts}
 </main>
+${script}
 </body>
 </html>
 `;

@@ -27,8 +27,8 @@ export class WholeFile {
     this.#file = this.#try(() => openSync(this.#part, 'w'));
   }
 
-  write(text: string): void {
-    const bytes = Buffer.from(text);
+  write(content: string | Uint8Array): void {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
     this.#try(() => {
       for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done);
     });

@@ -1,18 +1,29 @@
 /** The public list of `folkmoot/sim`: experiments, from a scenario file to its report. */
 export type { Provenance } from '../report/provenance.js';
-export type { ReceivedMeme, ReceivedVote } from './agents/port/known.js';
-export type { ScriptCommand } from './agents/script/commands.js';
 export type {
+  ReceivedMeme,
+  ReceivedMessage,
+  ReceivedRemark,
+  ReceivedVote,
+} from './agents/port/known.js';
+export type { ScriptCommand } from './agents/script/commands/commands.js';
+export type { Figures, Reported } from './agents/script/index.js';
+export type {
+  ScriptAgent,
   ScriptBlock,
   ScriptFunction,
+  ScriptGroup,
   ScriptModule,
+  ScriptReport,
+  ScriptReportBlock,
+  ScriptReportView,
   ScriptView,
-} from './agents/script/view.js';
+} from './agents/script/interface.js';
 export {
   type AuditedReads,
   Auditor,
+  type ObservedStep,
   type Prechecked,
-  type Put,
   type Violation,
   violationText,
 } from './audit/index.js';
@@ -44,6 +55,8 @@ export {
 export {
   type MeasureName,
   type Measures,
+  type MessageFigures,
+  type MessageKind,
   measures,
   type Row,
   sweepTables,
@@ -52,7 +65,7 @@ export {
 } from './measure/index.js';
 export { writeRunReport, writeSweepReport } from './report/index.js';
 export type { Stream } from './rng.js';
-export type { Progress } from './run/ending.js';
+export type { Progress } from './run/ending/ending.js';
 export {
   type LiveOptions,
   type PopulateOptions,
@@ -62,7 +75,7 @@ export {
   type RemoteOptions,
   simulateRemote,
 } from './run/live/index.js';
-export type { SimResult, Verdict } from './run/result.js';
+export type { EndedBy, SimResult, Verdict } from './run/result.js';
 export { Interrupted, type SimHooks, type SimOptions, simulate } from './run/simulate.js';
 export { defaultScenario } from './scenario/default.js';
 export { ScenarioError } from './scenario/problem.js';
@@ -76,8 +89,8 @@ export { type Personality, personalities } from './scenario/schema/personalities
 export type { Scenario } from './scenario/schema/scenario.js';
 export {
   type Coverage,
-  type Finding,
-  type FindingKind,
+  type RunFailure,
+  type RunFailureKind,
   type SwarmFailure,
   type SwarmOptions,
   type SwarmResult,

@@ -1,17 +1,49 @@
 /** Random draws, seeded: one named stream for each (agent, purpose), and pure hashes for links. */
 import seedrandom from 'seedrandom';
+import { normalQuantile } from './numbers/normal.js';
 
-/** A random stream. seedrandom's alea: 0.4 KB a stream where its default holds 3.3 KB. */
+/**
+ * A source of random draws. What a name draws never shifts what another does, and the same seed
+ * draws the same on every machine.
+ */
 export interface Stream {
-  /** An integer from 0 to `below` - 1. */
+  /**
+   * An integer from 0 to `below` - 1.
+   *
+   * @throws {RangeError} unless `below` is a whole number from 1 to 2^53.
+   */
   int(below: number): number;
-  /** True in `permille` of 1,000 cases. */
-  chance(permille: number): boolean;
-  /** One of several. */
+  /**
+   * True with a probability from 0, never, to 1, always: 0.5 is a half. To within 2^-33.
+   *
+   * @throws {RangeError} when it is no probability.
+   */
+  chance(probability: number): boolean;
+  /** One of several, all alike. @throws {RangeError} when there is none. */
   pick<T>(from: readonly T[]): T;
+  /** A number from 0, included, to 1, excluded: a multiple of 2^-53. */
+  real(): number;
+  /** A normal number; without arguments of mean 0 and standard deviation 1. */
+  normal(mean?: number, deviation?: number): number;
+  /**
+   * One of several, each as often as its weight says; without weights all alike.
+   *
+   * @throws {RangeError} unless each has a weight of 0 or more, and one of them more.
+   */
+  choice<T>(from: readonly T[], weights?: readonly number[]): T;
+  /** A copy in another order, each order alike. */
+  shuffle<T>(from: readonly T[]): T[];
 }
 
-/** A class, so that a hundred thousand agents share its functions. */
+const TWO_21 = 2 ** 21;
+const TWO_32 = 2 ** 32;
+const TWO_52 = 2 ** 52;
+const TWO_53 = 2 ** 53;
+
+/**
+ * By seedrandom's alea, which gives 32 bits at a draw: 0.4 KB a stream where its default holds 3.3
+ * KB. A class, so that a hundred thousand agents share its functions.
+ */
 class AleaStream implements Stream {
   readonly #next: () => number;
 
@@ -20,23 +52,73 @@ class AleaStream implements Stream {
   }
 
   int(below: number): number {
-    return Math.floor(this.#next() * below);
+    if (!(below >= 1 && below <= TWO_53) || !Number.isInteger(below)) {
+      throw new RangeError(`int(${below}): expected a whole number from 1 to 2^53`);
+    }
+    return Math.floor((below <= TWO_32 ? this.#next() : this.real()) * below);
   }
 
-  chance(permille: number): boolean {
-    return this.int(1000) < permille;
+  chance(probability: number): boolean {
+    if (!(probability >= 0 && probability <= 1)) {
+      throw new RangeError(`chance(${probability}): expected a probability from 0 to 1`);
+    }
+    return this.#next() * TWO_32 < Math.round(probability * TWO_32);
   }
 
   pick<T>(from: readonly T[]): T {
+    if (from.length === 0) throw new RangeError('pick([]): there is nothing to pick from');
     return from[this.int(from.length)]!;
   }
+
+  real(): number {
+    return this.#bits(TWO_21) / TWO_53;
+  }
+
+  normal(mean = 0, deviation = 1): number {
+    // A middle of 2^52 equal parts, so that it is neither 0 nor 1.
+    return mean + deviation * normalQuantile((this.#bits(TWO_21 / 2) + 0.5) / TWO_52);
+  }
+
+  choice<T>(from: readonly T[], weights?: readonly number[]): T {
+    if (weights === undefined) return this.pick(from);
+    const sum = sumOf(from, weights);
+    let left = this.real() * sum;
+    let last = 0;
+    for (const [index, weight] of weights.entries()) {
+      if (weight === 0) continue;
+      last = index;
+      left -= weight;
+      if (left < 0) break;
+    }
+    return from[last]!;
+  }
+
+  shuffle<T>(from: readonly T[]): T[] {
+    return Array.from(shuffled(from.length, this), (index) => from[index]!);
+  }
+
+  /** 32 bits above so many more. */
+  #bits(more: number): number {
+    const high = this.#next() * TWO_32;
+    return high * more + Math.floor(this.#next() * more);
+  }
+}
+
+function sumOf(from: readonly unknown[], weights: readonly number[]): number {
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  const each = weights.every((weight) => weight >= 0);
+  if (each && sum > 0 && sum < Number.POSITIVE_INFINITY && weights.length === from.length) {
+    return sum;
+  }
+  const expected = `${from.length} weights of 0 or more, one of them above 0`;
+  throw new RangeError(`choice with weights ${weights.join(', ')}: expected ${expected}`);
 }
 
 /** Streams by name, made at first use: what one purpose draws never shifts another's numbers. */
 export class Streams {
   readonly #seed: string;
   /** By purpose, then by agent: asked for at each draw, so no name is put together for it. */
-  readonly #streams = new Map<string, Map<number | 'world', Stream>>();
+  readonly #streams = new Map<string, Stream[]>();
 
   constructor(seed: string) {
     this.#seed = seed;
@@ -45,13 +127,16 @@ export class Streams {
   of(agent: number | 'world', purpose: string): Stream {
     let streams = this.#streams.get(purpose);
     if (!streams) {
-      streams = new Map();
+      streams = [];
       this.#streams.set(purpose, streams);
     }
-    const known = streams.get(agent);
+    const place = agent === 'world' ? 0 : agent + 1;
+    const known = streams[place];
     if (known) return known;
     const stream = new AleaStream(`folkmoot/${this.#seed}/${agent}/${purpose}`);
-    streams.set(agent, stream);
+    // Most agents get one, sooner or later; room that is left out would make the list slow.
+    while (streams.length < place) streams.push(undefined as never);
+    streams[place] = stream;
     return stream;
   }
 }

@@ -3,14 +3,17 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { measures, sweepTables, tables } from '../dist/sim/measure/dictionary.js';
+import { measureKinds } from '../dist/sim/measure/kinds.js';
 
 const introduction = `# Measures
 
 What \`folkmoot sim FILE --out DIR\` and \`folkmoot sweep\` measure, and the columns of every table
 that they write. A run leaves \`summary.json\`, in which the measures are, and the tables
-\`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`series.csv\` and, if the scenario has
-\`measure.votes: true\`, \`votes.csv\`; \`report.html\` draws them. A sweep leaves \`runs.csv\` and
-\`summary.csv\`. The same scenario and seed give the same bytes in every table, on every machine.
+\`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`series.csv\`, if the scenario has
+\`measure.votes: true\` \`votes.csv\`, and if scripts have measures of their own \`reported.csv\`;
+\`report.html\` draws them. A sweep leaves \`runs.csv\`, \`run_groups.csv\`,
+\`summary.csv\`, and by its design \`differences.csv\` or \`indices.csv\`. The same scenario
+and seed give the same bytes in every table, on every machine.
 
 Times are milliseconds of the run's virtual time, from its start; shares are fractions of one, and
 shares and means of a run are rounded to six decimals; what cannot be said, a share of nothing, is
@@ -31,22 +34,33 @@ const titles = {
   'blocks.csv': 'a row for each block that was proposed',
   'agents.csv': 'a row for each agent of the scenario',
   'groups.csv': 'a row for each group of the scenario',
+  'reported.csv': 'a row for each measure of a script, if there are any',
   'series.csv': 'a row for each instant and curve',
+  'messages.csv': 'a row for each kind of message',
   'votes.csv': 'a row for each vote that counted, in order',
   'runs.csv': 'a row for each run of a sweep',
+  'run_groups.csv': 'a row for each group of each run of a sweep',
   'summary.csv': 'a row for each cell and measure of a sweep',
+  'differences.csv': 'a row for each cell and measure of a sweep with a baseline',
+  'indices.csv': 'a row for each factor and index of a sweep with the design morris or sobol',
 };
 
 const between = {
-  'runs.csv': 'The columns of the factors follow `seed`, those of all measures follow `digest`.',
+  'runs.csv': 'The columns of the factors follow `seed`, those of all measures precede `verdict`.',
+  'differences.csv': 'The columns of the factors follow `cell`.',
+  'run_groups.csv':
+    'The other columns of groups.csv follow `group`; `cell` and `replicate` are those of runs.csv.',
   'summary.csv': 'The columns of the factors follow `cell`.',
 };
 
 /** A Markdown table with its columns in line. */
-function dictionaryTable(head, dictionary) {
-  const rows = Object.entries(dictionary).map(([name, text]) => [`\`${name}\``, text]);
-  const all = [[head, 'meaning'], ...rows];
-  const widths = [0, 1].map((column) => Math.max(...all.map((row) => row[column].length)));
+function dictionaryTable(head, dictionary, kinds) {
+  const kindOf = (name) => (kinds ? [kinds[name]] : []);
+  const rows = Object.entries(dictionary).map(([name, text]) => [
+    ...[`\`${name}\``, ...kindOf(name), text],
+  ]);
+  const all = [[head, ...(kinds ? ['kind'] : []), 'meaning'], ...rows];
+  const widths = all[0].map((_, column) => Math.max(...all.map((row) => row[column].length)));
   const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
   const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
   return [line(all[0]), rule, ...all.slice(1).map(line)].join('\n');
@@ -63,7 +77,7 @@ function tableSection([name, columns]) {
 
 const document = [
   introduction.trimEnd(),
-  `## Measures of a run\n\n${dictionaryTable('measure', measures)}`,
+  `## Measures of a run\n\n${dictionaryTable('measure', measures, measureKinds)}`,
   ...Object.entries({ ...tables, ...sweepTables }).map(tableSection),
 ].join('\n\n');
 

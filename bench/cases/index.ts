@@ -3,6 +3,7 @@ import type { Case } from '../case.js';
 import { admissionCase } from './engine/admission.js';
 import { encodeCase } from './engine/encode.js';
 import { engineCase } from './engine/engine.js';
+import { simulatedVoteCase } from './engine/simulated-vote.js';
 import { simulatorCase } from './engine/simulator.js';
 import { stagesCase } from './engine/stages.js';
 import { storeCase } from './engine/store.js';
@@ -29,5 +30,6 @@ export const cases: readonly Case[] = [
   storeCase,
   feedCase,
   simulatorCase,
+  simulatedVoteCase,
   footprintCase,
 ];

@@ -29,7 +29,8 @@ Examples:
       `
 A line a file on standard output. The scripts of a scenario are programs, and to check them is to
 run what stands at their top: --no-scripts does not. They are taken from the folder of the scenario
-file only. Exit codes: 0 all are fine, 2 usage, or one of them is not.
+file only. Types of TypeScript scripts are checked by the TypeScript that is installed beside the
+scenario or where the command is given. Exit codes: 0 all are fine, 2 usage, or one of them is not.
 
 Example:
   $ folkmoot scenario check town.yaml byzantine`,
@@ -59,7 +60,7 @@ Example:
 
 async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
   const { loadScenario, ScenarioError } = await import('../../sim/index.js');
-  const { checkScripts, scriptsOf } = await import('../../sim/agents/script/check.js');
+  const { checkScripts, scriptsOf } = await import('../../sim/agents/script/check/check.js');
   for (const file of files) {
     try {
       const { scenario, folder } = loadScenario(file);
@@ -67,15 +68,30 @@ async function check(files: string[], { scripts }: { scripts: boolean }): Promis
       const did = scripts ? 'runs' : 'not checked:';
       // Before it is done: it may be the last thing that is.
       if (programs.length > 0) say(`${file}: ${did} ${programs.join(', ')} in ${folder}`);
+      const problems = scripts ? await typeProblems(file, programs, folder) : [];
       if (scripts) await checkScripts(scenario, folder);
+      if (problems.length > 0) throw new ScenarioError(problems.join('\n'));
       print(`ok ${file}: ${scenario.title} (${scenario.population} agents)`);
     } catch (error) {
       if (!(error instanceof ScenarioError)) throw error;
       const { message } = error;
-      print(`bad ${message.startsWith(file) ? '' : `${file}: `}${message}`);
+      for (const line of message.split('\n')) {
+        print(`bad ${line.startsWith(file) ? '' : `${file}: `}${line}`);
+      }
       process.exitCode = exitCodes.usage;
     }
   }
+}
+
+/** What the TypeScript that is installed says of the scripts, a line each. */
+async function typeProblems(file: string, scripts: readonly string[], folder: string) {
+  const { checkTypes } = await import('../../sim/agents/script/check/types.js');
+  const checked = checkTypes(scripts, folder);
+  if (checked?.typescript === null) {
+    const advice = 'npm install --save-dev typescript';
+    say(`${file}: types are not checked: no TypeScript is installed there (${advice})`);
+  }
+  return checked?.problems ?? [];
 }
 
 async function showOne(file: string, { set, json }: { set?: Change[]; json?: boolean }) {

@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os';
 import { parse } from 'node:path';
 import { Command, Option } from 'commander';
 import type { FailedRun, Plan, SweepResult } from '../../sim/sweep/index.js';
-import { integer } from '../options/options.js';
-import { exitCodes } from '../output/exit.js';
+import { type HalfWidth, halfWidth, integer } from '../options/options.js';
+import { exitCodes, UsageError } from '../output/exit.js';
 import { print, printJson, say } from '../output/output.js';
 import { simCommandLine } from '../output/reproduce.js';
 import { interruption } from '../output/signals.js';
@@ -16,6 +16,11 @@ interface Flags {
   resume?: boolean;
   onError: 'stop' | 'continue';
   replicates?: number;
+  samples?: number;
+  untilInterval?: HalfWidth;
+  untilResponse?: string;
+  mostReplicates?: number;
+  audit?: 'all' | 'first' | 'none';
   seed?: string;
   runMinutes: number;
   json?: boolean;
@@ -28,31 +33,48 @@ export function sweepCommand(): Command {
     .argument('<file>', 'a scenario with a section sweep')
     .option('--jobs <n>', 'runs at a time', whole(1, 256), availableParallelism())
     .option('--out <dir>', "where it is kept; default: sweep-NAME, after the file's name")
-    .option('--resume', 'go on with the sweep in that folder, if there is one')
+    .option('--resume', 'go on with the sweep in that folder, with more of it if more is asked for')
     .addOption(
       new Option('--on-error <what>', 'what a failed run ends: the sweep, or only itself')
         .choices(['stop', 'continue'])
         .default('stop'),
     )
     .option('--replicates <n>', "runs a cell; default: the scenario's", whole(1, 100_000))
+    .option('--samples <n>', 'of lhs, morris and sobol, likewise', whole(1, 100_000))
+    .option('--until-interval <w>', 'add runs until half an interval is W wide, or 5%', halfWidth)
+    .option('--until-response <name>', 'whose interval; default: the first response')
+    .option('--most-replicates <n>', 'where that ends in any case', whole(10, 100_000))
+    .addOption(
+      new Option('--audit <which>', 'runs of a cell that are audited; default: all').choices([
+        ...(['all', 'first', 'none'] as const),
+      ]),
+    )
     .option('--seed <text>', "default: the scenario's; replicate r of each cell has SEED/r")
     .option('--run-minutes <n>', 'a run that takes longer has failed', whole(1, 10_000), 60)
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
       'after',
       `
-DIR holds sweep.json, runs/ with a file for each finished run, and at the end runs.csv, summary.csv
-(mean, standard deviation and 95 % interval by cell and measure) and report.html. After any end,
-kill -9 included, --resume goes on and gives the same bytes as a sweep that was never stopped.
+DIR holds sweep.json, runs/ with a file for each finished run, and at the end runs.csv,
+run_groups.csv, summary.csv (mean, standard deviation and 95 % interval by cell and measure) and
+report.html. After any end, kill -9 included, --resume goes on and gives the same bytes as a sweep
+that was never stopped. With more replicates, samples (morris, sobol) or values of a factor (grid,
+list) it runs what is missing.
+
+With --until-interval a cell gets 10 runs, then half as many again each time, until its interval is
+narrow; in what order runs end does not matter.
 
 A run that breaks a rule of the network, whose script throws, or that dies has failed. A run without
-progress is a result. Exit codes: 0 done; of the first failed run 11 for a broken rule, 2 for
-scenario or script, 13 for a crash.
+progress is a result. The first run of a sweep with scripts is made twice before all others; if it
+is not the same again, nothing else is run. Exit codes: 0 done; 12 not the same again; of the first
+failed run 11 for a broken rule, 2 for scenario or script, 13 for a crash.
 
 Examples:
   $ folkmoot sweep byzantine --out sweeps/byzantine
   $ folkmoot sweep byzantine --out sweeps/byzantine --resume --on-error continue
-  $ folkmoot sweep byzantine --replicates 30 --jobs 8 --json`,
+  $ folkmoot sweep byzantine --out sweeps/byzantine --resume --replicates 30
+  $ folkmoot sweep byzantine --until-interval 0.02 --most-replicates 200
+  $ folkmoot sweep byzantine --replicates 30 --jobs 8 --audit first --json`,
     )
     .action(run);
 }
@@ -61,7 +83,8 @@ async function run(file: string, flags: Flags): Promise<void> {
   const out = flags.out ?? `sweep-${parse(file).name}`;
   const plan = await planOf(file, flags);
   const { cells, runs, sweep } = plan;
-  const each = `${cells} cells, ${sweep.replicates} runs each`;
+  const least = sweep.until ? 'or more ' : '';
+  const each = `${cells} cells, ${runs / cells} runs ${least}each`;
   say(`folkmoot sweep ${file}: ${each}, ${flags.jobs} at a time, in ${out}`);
   const interrupt = interruption();
   const { showCount } = await import('../output/progress.js');
@@ -80,11 +103,23 @@ async function run(file: string, flags: Flags): Promise<void> {
   interrupt.end();
 }
 
-async function planOf(file: string, { seed, replicates }: Flags): Promise<Plan> {
+async function planOf(file: string, flags: Flags): Promise<Plan> {
   const { planSweep } = await import('../../sim/sweep/index.js');
+  const { seed, replicates, samples, audit, untilInterval, untilResponse, mostReplicates } = flags;
+  if (!untilInterval && (untilResponse !== undefined || mostReplicates !== undefined)) {
+    throw new UsageError('--until-response and --most-replicates are for --until-interval');
+  }
+  const until = {
+    ...untilInterval,
+    ...(untilResponse === undefined ? {} : { response: untilResponse }),
+    ...(mostReplicates === undefined ? {} : { most: mostReplicates }),
+  };
   return planSweep(file, {
     ...(seed === undefined ? {} : { seed }),
     ...(replicates === undefined ? {} : { replicates }),
+    ...(samples === undefined ? {} : { samples }),
+    ...(audit === undefined ? {} : { audit }),
+    ...(untilInterval ? { until } : {}),
   });
 }
 
@@ -93,7 +128,7 @@ async function sweepIn(
   plan: Plan,
   { resume = false, jobs, onError, runMinutes }: Flags,
   signal: AbortSignal,
-  onProgress: (done: number) => void,
+  onProgress: (done: number, of: number) => void,
 ): Promise<SweepResult> {
   const { sweep } = await import('../../sim/sweep/index.js');
   const made = { version: packageVersion(), commit: commitHash(), node: process.version };
@@ -113,15 +148,18 @@ const failures = {
   safety: { code: exitCodes.safety, what: 'the network broke a rule' },
   scenario: { code: exitCodes.usage, what: 'scenario or script' },
   crash: { code: exitCodes.crash, what: 'it crashed' },
+  differs: { code: exitCodes.differs, what: 'not deterministic' },
 } as const;
 
 function tellFailed(file: string, { onError }: Flags, failed: FailedRun): void {
-  const { run: number, kind, message, seed, values } = failed;
+  const { cell, replicate, kind, message, seed, values } = failed;
   const { code, what } = failures[kind];
   const lines = [
-    `folkmoot: run ${number} failed, ${what}: ${message}`,
+    `folkmoot: run ${replicate} of cell ${cell} failed, ${what}: ${message}`,
     `to reproduce it: ${simCommandLine(file, seed, values)}`,
-    ...(onError === 'stop' ? ['to go past it: --resume --on-error continue'] : []),
+    ...(onError === 'stop' && kind !== 'differs'
+      ? ['to go past it: --resume --on-error continue']
+      : []),
   ];
   say(...lines);
   process.exitCode = code;

@@ -28,6 +28,17 @@ export function positive(most: number): (text: string) => number {
   };
 }
 
+/** As a sweep has it: in the unit of the response, or in percent of its mean. */
+export type HalfWidth = { half_width: number } | { percent: number };
+
+export function halfWidth(text: string): HalfWidth {
+  const [, number, percent] = /^(\d{1,9}(?:\.\d{1,9})?)(%?)$/.exec(text) ?? [];
+  const value = Number(number);
+  if (value > 0 && percent === '') return { half_width: value };
+  if (value > 0 && value <= 100) return { percent: value };
+  throw new InvalidArgumentError('expected a number above 0, such as 0.02, or percent, such as 5%');
+}
+
 const unitsMs = { ms: 1, s: 1_000, m: 60_000 } as const;
 
 /** A duration with its unit, in whole milliseconds. */

@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import type { Change, Scenario } from '../../sim/index.js';
 import { UsageError } from '../output/exit.js';
+import { integer } from './options.js';
 
 export interface ScenarioFlags {
   seed?: string;
@@ -27,6 +28,13 @@ export function scenarioOptions(): Option[] {
     ),
   ];
 }
+
+/** Of the commands that run scripts. */
+export const scriptSeconds = (): Option =>
+  new Option(
+    '--script-seconds <n>',
+    'ends a call of a script that takes longer; default: 10',
+  ).argParser(integer({ least: 1, most: 86_400 }));
 
 /** `agents.town.share=0.4`; what is no JSON is a text. */
 function change(text: string, before: Change[] | undefined): Change[] {

@@ -39,15 +39,56 @@ export function showProgress(): ProgressDisplay<Progress> {
   });
 }
 
-/** Of many things: how many are done. @param what is counted, in the plural. */
-export function showCount(total: number, what: string): ProgressDisplay<number> {
-  return show<number>({
-    total,
-    done: (count) => count,
-    beside: `{value}/{total} ${what} | {eta_formatted} left`,
-    fields: () => ({}),
-    line: (count) => `${count}/${total} ${what}`,
+/**
+ * Of many things: how many are done, and about how long the rest takes.
+ *
+ * @param first how many there are; `update` is told when there turn out to be more.
+ * @param what is counted, in the plural.
+ */
+export function showCount(first: number, what: string): CountDisplay {
+  const at: Counted = { done: 0, of: first };
+  const estimate = estimating();
+  const display = show<Counted>({
+    total: 1,
+    done: ({ done, of }) => done / of,
+    beside: `{done}/{of} ${what} | {eta_formatted} left`,
+    fields: (counted) => ({ ...counted }),
+    line: ({ done, of }) => `${done}/${of} ${what}${estimate(done, of)}`,
   });
+  return {
+    update(done, of = at.of) {
+      Object.assign(at, { done, of });
+      display.update(at);
+    },
+    stop: display.stop,
+  };
+}
+
+interface Counted {
+  done: number;
+  of: number;
+}
+
+export interface CountDisplay {
+  update(done: number, of?: number): void;
+  stop(): void;
+}
+
+/** By the rate since the first that was told: what a folder held before took no time. */
+function estimating(): (done: number, of: number) => string {
+  let first: { done: number; atMs: number } | null = null;
+  return (done, of) => {
+    first ??= { done, atMs: performance.now() };
+    if (done === first.done || done >= of) return '';
+    const leftMs = ((performance.now() - first.atMs) * (of - done)) / (done - first.done);
+    return leftMs < 10_000 ? '' : `, about ${roughTime(leftMs)} left`;
+  };
+}
+
+function roughTime(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 2) return `${Math.round(ms / 1_000)} s`;
+  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
 const show = <T>(shown: Shown<T>): ProgressDisplay<T> => (canRedraw() ? bar(shown) : lines(shown));

@@ -1,15 +1,15 @@
 /** What a scripted agent does when an event is due, whatever its strategy. */
 import { composeRegister } from '../../engine/internal.js';
-import { comeBack, goAway } from './actions/social.js';
+import { comeBack, goAway, sendStatus } from './actions/social.js';
 import { nextTurnAt, openWaitMs, takeTurn } from './actions/turns.js';
-import type { ScriptedAgent } from './port/agent.js';
+import { isHere, type ScriptedAgent } from './port/agent.js';
 import type { Behaviour } from './port/behaviour.js';
 import type { ScheduledEvent, World } from './port/world.js';
 
 /** First steps are spread, so that a thousand agents do not act at one instant. */
 const FIRST_SOCIAL_MS = 20_000;
-/** An agent that has not received its own registration asks again. */
-const JOIN_AGAIN_MS = 10_000;
+/** An agent that has not received its own registration asks again; or that it is gone. */
+const ASK_AGAIN_MS = 10_000;
 
 type Kinds = { [K in ScheduledEvent['type']]: Extract<ScheduledEvent, { type: K }> };
 type Handler<E> = (agent: ScriptedAgent, world: World, event: E) => void;
@@ -36,9 +36,19 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
     if (!agent.away) agent.strategy.socialize(agent, world);
   },
   invited: (agent, world, { alliance }) => agent.strategy.invited(agent, world, alliance),
+  depart,
+  start: (agent, world) => agent.strategy.start?.(agent, world),
+  wake: (agent, world) => agent.strategy.wake?.(agent, world),
+  receive(agent, world, { message }) {
+    if (agent.joined) agent.strategy.receive?.(agent, world, message);
+  },
   restart(agent, world) {
+    if (isGone(agent, world, world.now)) return depart(agent, world);
     if (!agent.joined) join(agent, world);
-    else callForOccasion(agent, world);
+    else {
+      agent.strategy.start?.(agent, world);
+      callForOccasion(agent, world);
+    }
     if (agent.producer) takeTurn(agent, world, nextTurnAt(agent, world));
   },
   leave(agent, world) {
@@ -54,10 +64,18 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
 /** What every scripted agent does when its world calls on it. */
 export const behaviour: Behaviour = {
   handle(agent, world, event) {
+    const here = isHere(agent, world.now - world.startMs);
+    // Whoever was down when it should have left tells so when it is up.
+    const leaving = isGone(agent, world, world.now) && leavingWith.has(event.type);
+    if (!here && !leaving) return;
     const handle = handlers[event.type] as Handler<ScheduledEvent>;
     handle(agent, world, event);
   },
   registered,
+  told(agent, world, at, status) {
+    registered(agent, world, at);
+    if (status !== 'active' && isGone(agent, world, at)) agent.left = true;
+  },
   blockClosed(agent, world, at) {
     takeTurn(agent, world, at + openWaitMs(agent, world));
   },
@@ -71,14 +89,30 @@ function join(agent: ScriptedAgent, world: World): void {
     capabilities: agent.capabilities,
   });
   world.send(agent.ordinal, request);
-  world.schedule(agent.ordinal, world.now + JOIN_AGAIN_MS, { type: 'join' });
+  world.schedule(agent.ordinal, world.now + ASK_AGAIN_MS, { type: 'join' });
 }
 
 function registered(agent: ScriptedAgent, world: World, at: number): void {
   if (agent.joined) return;
   agent.joined = true;
+  if (agent.strategy.start) world.schedule(agent.ordinal, at, { type: 'start' });
   const after = FIRST_SOCIAL_MS + agent.rng('life').int(FIRST_SOCIAL_MS);
   world.schedule(agent.ordinal, at + after, { type: 'socialize' });
+  // Its registration came when it had left.
+  if (isGone(agent, world, at))
+    world.schedule(agent.ordinal, at + ASK_AGAIN_MS, { type: 'depart' });
+}
+
+const leavingWith = new Set<ScheduledEvent['type']>(['depart', 'restart']);
+
+const isGone = ({ leavesMs }: ScriptedAgent, { startMs }: World, at: number): boolean =>
+  at - startMs >= leavesMs;
+
+/** For good: it tells the network until it has heard that it is gone. */
+function depart(agent: ScriptedAgent, world: World): void {
+  if (!agent.joined || agent.left) return;
+  sendStatus(agent, world, { status: 'inactive', reason: 'gone for good' });
+  world.schedule(agent.ordinal, world.now + ASK_AGAIN_MS, { type: 'depart' });
 }
 
 function callForOccasion(agent: ScriptedAgent, world: World): void {

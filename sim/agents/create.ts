@@ -1,58 +1,88 @@
 /** Creates the agents of a scenario: who each is, with its key, its strategy and its own rng. */
-import { Streams } from '../rng.js';
+import { type Stream, Streams } from '../rng.js';
 import { inhabitants } from '../scenario/population.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import type { Span } from '../scenario/staying.js';
+import { drawnTraits, drawsTraits } from '../scenario/traits.js';
 import { signatoryOf, unsignedSignatoryOf } from './keys.js';
 import type { ScriptedAgent, Strategy } from './port/agent.js';
-import { loadScript } from './script/index.js';
+import { Scripts } from './script/index.js';
 import { builtIn } from './strategies/index.js';
 
 export interface CreatedAgents {
   agents: ScriptedAgent[];
-  /** sha256 of each script module, by its path in the scenario. */
-  modules: Record<string, string>;
+  /** The scripts that some of them follow, if any do; to be closed at the end of the run. */
+  scripts: Scripts | null;
 }
 
-/**
- * @param folder where modules of scripts are found.
- * @throws {ScenarioError} when a script cannot be loaded.
- */
+export interface CreateOptions {
+  seed: string;
+  /** Where modules of scripts are found. */
+  folder?: string | undefined;
+  /** What one call of a script may take. */
+  scriptMs?: number | undefined;
+}
+
+/** @throws {ScenarioError} when a script cannot be loaded. */
 export async function createAgents(
   scenario: Scenario,
-  seed: string,
-  folder?: string,
+  { seed, folder, scriptMs }: CreateOptions,
 ): Promise<CreatedAgents> {
-  const modules: Record<string, string> = {};
+  const scripted = scenario.agents.some(({ strategy }) => strategy.kind === 'script');
+  const scripts = scripted ? new Scripts(scriptMs) : null;
+  try {
+    const strategies = await strategiesOf(scenario, scripts, folder);
+    return { agents: agentsOf(scenario, seed, strategies), scripts };
+  } catch (error) {
+    scripts?.close();
+    throw error;
+  }
+}
+
+/** By the names of the groups. */
+async function strategiesOf(scenario: Scenario, scripts: Scripts | null, folder?: string) {
   const strategies = new Map<string, Strategy>();
   for (const { group, strategy } of scenario.agents) {
     if (strategy.kind !== 'script') strategies.set(group, builtIn(strategy));
-    else {
-      if (folder === undefined) {
-        throw new ScenarioError(`script ${strategy.module}: its folder is not known`);
-      }
-      const loaded = await loadScript(strategy, folder);
-      strategies.set(group, loaded.strategy);
-      modules[strategy.module] = loaded.sha256;
-    }
+    else if (folder !== undefined) {
+      strategies.set(group, await scripts!.strategyOf({ group, strategy }, folder));
+    } else throw new ScenarioError(`script ${strategy.module}: its folder is not known`);
   }
+  return strategies;
+}
+
+function agentsOf(
+  scenario: Scenario,
+  seed: string,
+  strategies: ReadonlyMap<string, Strategy>,
+): ScriptedAgent[] {
   const keyOf = scenario.signatures === 'none' ? unsignedSignatoryOf : signatoryOf;
   const streams = new Streams(seed);
-  const agents = inhabitants(scenario).map((inhabitant): ScriptedAgent => {
-    const { ordinal, capabilities, group } = inhabitant;
+  return inhabitants(scenario).map((inhabitant): ScriptedAgent => {
+    const { ordinal, capabilities, group, leaves, personality } = inhabitant;
+    const rng = (purpose: string) => streams.of(ordinal, purpose);
     return {
       ...inhabitant,
+      ...(group.traits && drawsTraits(group.traits)
+        ? { personality: { ...personality, ...drawnTraits(group.traits, rng) } }
+        : {}),
       by: keyOf(seed, ordinal),
       strategy: strategies.get(group.group)!,
       producer: capabilities.includes('producer'),
       validator: capabilities.includes('validator'),
+      joinsMs: drawn(inhabitant.joins, streams.of(ordinal, 'joining')),
+      leavesMs: leaves ? drawn(leaves, streams.of(ordinal, 'leaving')) : Number.POSITIVE_INFINITY,
       joined: false,
+      left: false,
       onBreak: false,
       away: false,
       turn: 0,
       votes: 0,
-      rng: (purpose) => streams.of(ordinal, purpose),
+      rng,
     };
   });
-  return { agents, modules };
 }
+
+const drawn = ({ startMs, overMs }: Span, rng: Stream): number =>
+  startMs + (overMs === 0 ? 0 : rng.int(overMs));

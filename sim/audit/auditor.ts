@@ -11,7 +11,7 @@ import { Safety } from './safety.js';
 import { type BrokenRule, difference, isSame, type Violation } from './violation.js';
 
 /** A step of the network as it is shown to the auditor: what was asked, and what came of it. */
-export interface Put {
+export interface ObservedStep {
   at: number;
   command: Command;
   outcome: Outcome;
@@ -48,7 +48,7 @@ export class Auditor {
   }
 
   /** A command was put to the network; the first violation, or null. */
-  observe({ at, command, outcome, events }: Put): Violation | null {
+  observe({ at, command, outcome, events }: ObservedStep): Violation | null {
     if (this.#first || isUnable(outcome)) return this.#first;
     const unsafe = this.#safety.watch({ at, command, outcome, events });
     const { prediction, predicted } = this.#model.put(at, command);

@@ -101,8 +101,17 @@ async function differenceOf(a: Made, b: Made): Promise<RunDifference | null> {
 }
 
 /** What must be the same each time. */
-function lasting({ verdict, broken, measures, entries, events, refused, virtual_ms }: SimResult) {
-  return { verdict, broken, measures, entries, events, refused, virtual_ms };
+function lasting({
+  verdict,
+  broken,
+  measures,
+  reported,
+  entries,
+  events,
+  refused,
+  virtual_ms,
+}: SimResult) {
+  return { verdict, broken, measures, reported, entries, events, refused, virtual_ms };
 }
 
 async function logDifference(a: Made, b: Made): Promise<RunDifference> {

@@ -1,6 +1,5 @@
 /** What the end of a run is made of: what was collected, and what is read of the network. */
 import type { Views } from '../../engine/internal.js';
-import type { Traffic } from '../world/observer.js';
 import type { Activity } from './collect/activity.js';
 import type { Agreement } from './collect/agreement.js';
 import type { Alliances } from './collect/alliances.js';
@@ -9,6 +8,7 @@ import type { Memes } from './collect/memes.js';
 import type { Outcomes } from './collect/outcomes.js';
 import type { Population } from './collect/population.js';
 import type { Series } from './collect/series.js';
+import type { Messages } from './collect/traffic.js';
 
 export interface Counts {
   proposed: number;
@@ -22,6 +22,21 @@ export interface Counts {
   transactions: number;
 }
 
+export const noCounts = (): Counts => ({
+  proposed: 0,
+  finalized: 0,
+  rejected: 0,
+  expired: 0,
+  orphaned: 0,
+  votes: 0,
+  memes: 0,
+  transactions: 0,
+});
+
+/** Blocks that are no longer in voting. */
+export const closedOf = ({ finalized, rejected, expired, orphaned }: Counts): number =>
+  finalized + rejected + expired + orphaned;
+
 /** What the end of a run reads of the network. */
 export interface RunReads extends Pick<Views, 'agent' | 'agents' | 'block' | 'reputation'> {
   record(table: 'blocks', hash: string): { context: { electors: number } } | undefined;
@@ -29,7 +44,10 @@ export interface RunReads extends Pick<Views, 'agent' | 'agents' | 'block' | 're
 
 export interface Collected {
   startMs: number;
+  /** When the warm-up ended; null when the run was over before. */
+  measuredFrom: number | null;
   endMs: number;
+  /** Since the warm-up, as all that follows. */
   counts: Counts;
   closed: number;
   longestWaitMs: number;
@@ -41,5 +59,5 @@ export interface Collected {
   outcomes: Outcomes;
   alliances: Alliances;
   series: Series;
-  traffic: Record<Traffic, number>;
+  messages: Messages;
 }

@@ -3,9 +3,11 @@
  * vote the same however many there were; keeps agents and blocks, never votes.
  */
 import type { CommandKind, Decision, Event, EventData } from '../../engine/internal.js';
-import type { ContentNote, DecisionNote } from '../agents/port/notes.js';
+import type { ContentNote } from '../agents/port/notes.js';
+import type { ConditionMeasure } from '../scenario/schema/length.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import type { Observer, RefusedWhy, Traffic } from '../world/observer.js';
+import type { MessageKind } from '../world/messages.js';
+import type { Cause, Observer, RefusedWhy, Traffic } from '../world/observer.js';
 import { Activity } from './collect/activity.js';
 import { Agreement } from './collect/agreement.js';
 import { Alliances } from './collect/alliances.js';
@@ -15,24 +17,22 @@ import { Outcomes } from './collect/outcomes.js';
 import { type MeasuredAgent, NOBODY, Population } from './collect/population.js';
 import { PublishedReputation } from './collect/reputation.js';
 import { Series } from './collect/series.js';
+import { Messages } from './collect/traffic.js';
 import { Waits } from './collect/waits.js';
-import type { Counts, RunReads } from './collected.js';
+import { type Counts, closedOf, noCounts, type RunReads } from './collected.js';
 import type { Row } from './dictionary.js';
 import { type Finished, finish } from './finish.js';
+import { presentValues } from './present.js';
+import { Warmup } from './warmup.js';
 
 export class Collector implements Observer {
-  readonly counts: Counts = {
-    proposed: 0,
-    finalized: 0,
-    rejected: 0,
-    expired: 0,
-    orphaned: 0,
-    votes: 0,
-    memes: 0,
-    transactions: 0,
-  };
-  /** Milliseconds since 1970; 0 before the first. */
-  lastFinalizedAt = 0;
+  /** Since the start of the run. */
+  readonly totals: Counts = noCounts();
+  /** When a block was finalized or rejected last: milliseconds since 1970; 0 before the first. */
+  lastDecidedAt = 0;
+  /** Since the warm-up. */
+  readonly #counts: Counts = noCounts();
+  readonly #warmup: Warmup;
   readonly #startMs: number;
   readonly #onRow: ((row: Row<'votes.csv'>) => void) | undefined;
   readonly #population: Population;
@@ -45,9 +45,10 @@ export class Collector implements Observer {
   readonly #alliances = new Alliances();
   readonly #waits: Waits;
   readonly #series: Series;
+  readonly #present: ReturnType<typeof presentValues>;
   /** When the last thing happened. */
   #at: number;
-  readonly #traffic: Record<Traffic, number> = { sent: 0, lost: 0, duplicated: 0 };
+  readonly #messages = new Messages();
   /** The block that was voted on last: the next vote is mostly on the same one. */
   #voted: MeasuredBlock | undefined;
 
@@ -74,18 +75,39 @@ export class Collector implements Observer {
     this.#reputation = new PublishedReputation(this.#population);
     this.#waits = new Waits(agents);
     this.#series = new Series(startMs, scenario.measure.every_ms, this.#curves(groups));
+    this.#warmup = new Warmup(scenario.measure, startMs);
+    this.#present = presentValues({
+      counts: this.#counts,
+      agreement: this.#agreement,
+      memes: this.#memes,
+      alliances: this.#alliances,
+      reputation: (group) =>
+        group === undefined
+          ? this.#reputation.mean()
+          : this.#reputation.mean(groups.indexOf(group)),
+    });
   }
 
-  /** Blocks that are no longer in voting. */
+  /** Blocks that are no longer in voting, since the start of the run. */
   get closed(): number {
-    const { finalized, rejected, expired, orphaned } = this.counts;
-    return finalized + rejected + expired + orphaned;
+    return closedOf(this.totals);
   }
 
-  event(event: Event, at: number): void {
+  /** The value of a measure so far, the warm-up left out; null where it cannot be said. */
+  present(measure: ConditionMeasure, group?: string): number | null {
+    return this.#present[measure](group);
+  }
+
+  /** Nothing more happens before `at`. */
+  passTo(at: number): void {
+    if (this.#warmup.passTo(at)) this.#begin();
+  }
+
+  event(event: Event, at: number, cause: Cause | null = null): void {
     this.#series.passTo(at);
+    this.passTo(at);
     this.#at = at;
-    if (event.type === 'block_validation') this.#vote(event.data, at);
+    if (event.type === 'block_validation') this.#vote(event.data, at, cause);
     else if (event.type === 'block_proposal') this.#propose(event.data, at);
     else if (event.type === 'block_status') this.#close(event.data, at);
     else if (event.type === 'meme_posted') this.#meme(event.data);
@@ -97,22 +119,19 @@ export class Collector implements Observer {
   }
 
   refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void {
+    this.passTo(at);
     if (kind === 'propose') this.#waits.refused(agent, why, at);
-    if (kind !== 'vote') return;
+    if (kind !== 'vote' || this.#warmup.lasts) return;
     if (why === 'equivocation') this.#activity.add('equivocations', agent);
     else if (why === 'VOTING_CLOSED') this.#activity.add('late_votes', agent);
-  }
-
-  decided(note: DecisionNote): void {
-    this.#blocks.note(note);
   }
 
   published(note: ContentNote): void {
     this.#blocks.publish(note);
   }
 
-  traffic(what: Traffic, count: number): void {
-    this.#traffic[what] += count;
+  traffic(kind: MessageKind, what: Traffic, count: number, bytes: number): void {
+    if (!this.#warmup.lasts) this.#messages.add(kind, what, count, bytes);
   }
 
   /**
@@ -123,11 +142,13 @@ export class Collector implements Observer {
   finish(reads: RunReads, nowMs: number): Finished {
     const endMs = Math.max(nowMs, this.#at);
     this.#series.finish(endMs);
+    this.passTo(endMs);
     return finish(reads, {
       startMs: this.#startMs,
+      measuredFrom: this.#warmup.endedAt,
       endMs,
-      counts: this.counts,
-      closed: this.closed,
+      counts: this.#counts,
+      closed: closedOf(this.#counts),
       longestWaitMs: this.#waits.longest(endMs),
       population: this.#population,
       blocks: this.#blocks.figures,
@@ -137,7 +158,7 @@ export class Collector implements Observer {
       outcomes: this.#outcomes,
       alliances: this.#alliances,
       series: this.#series,
-      traffic: this.#traffic,
+      messages: this.#messages,
     });
   }
 
@@ -145,7 +166,7 @@ export class Collector implements Observer {
     const count = (measure: keyof Counts) => ({
       measure,
       group: null,
-      value: () => this.counts[measure],
+      value: () => this.totals[measure],
     });
     const measure = 'reputation_mean';
     return [
@@ -162,28 +183,40 @@ export class Collector implements Observer {
   }
 
   #propose(data: EventData['block_proposal'], at: number): void {
-    const { producer } = this.#blocks.propose(data, at);
-    this.counts.proposed += 1;
-    this.#activity.add('blocks_proposed', producer);
+    const { lasts } = this.#warmup;
+    const { producer } = this.#blocks.propose(data, at, lasts);
+    this.totals.proposed += 1;
     this.#waits.proposed(producer, at);
+    if (lasts) return;
+    this.#counts.proposed += 1;
+    this.#activity.add('blocks_proposed', producer);
   }
 
-  #vote({ block_hash, validator, decision }: EventData['block_validation'], at: number): void {
-    this.counts.votes += 1;
-    const agent = this.#population.ordinalOf(validator.id);
-    this.#activity.add('votes', agent);
-    if (decision === 'approve') this.#activity.add('approvals', agent);
+  /** The warm-up is over: what goes on is measured from here. */
+  #begin(): void {
+    this.#alliances.forget();
+    this.#waits.forget(this.#warmup.endedAt!);
+  }
+
+  #vote(data: EventData['block_validation'], at: number, cause: Cause | null): void {
+    const { block_hash, validator, decision } = data;
+    this.totals.votes += 1;
     if (this.#voted?.figure.hash !== block_hash) this.#voted = this.#blocks.get(block_hash);
     const block = this.#voted;
+    const measured = !(block?.figure.warmup ?? this.#warmup.lasts);
+    const agent = cause ? cause.from : this.#population.ordinalOf(validator.id);
+    if (measured) {
+      this.#counts.votes += 1;
+      this.#activity.add('votes', agent);
+      if (decision === 'approve') this.#activity.add('approvals', agent);
+    }
     if (!block) return;
     const group = this.#population.groupOf(agent);
     countVote(block, group, decision);
-    const note = block.notes.get(agent);
-    if (note) this.#memes.add(group, decision, note);
-    block.notes.delete(agent);
+    if (cause && measured) this.#memes.add(group, decision, cause);
     if (!this.#onRow) return;
     const voter = { agent, group, personality: validator.personality };
-    this.#onRow(this.#voteRow(block, voter, decision, at, note));
+    this.#onRow(this.#voteRow(block, voter, decision, at, cause));
   }
 
   #voteRow(
@@ -191,9 +224,10 @@ export class Collector implements Observer {
     voter: { agent: number; group: number; personality: string },
     decision: Decision,
     at: number,
-    note: DecisionNote | undefined,
+    cause: Cause | null,
   ): Row<'votes.csv'> {
     const { agent, group, personality } = voter;
+    const note = cause?.note;
     return {
       block: figure.number,
       agent: agent === NOBODY ? null : agent,
@@ -203,31 +237,40 @@ export class Collector implements Observer {
       voted_ms: at - this.#startMs,
       after_ms: at - figure.proposedAt,
       memes_heard: note?.receivedMemes.length ?? null,
-      meme_references: note?.memeReferences.length ?? null,
+      meme_references: cause?.memes.length ?? null,
       without_memes: note?.withoutMemes ?? null,
+      warmup: Number(figure.warmup),
     };
   }
 
   #close({ block_hash, status, transactions }: EventData['block_status'], at: number): void {
     if (status === 'voting') return;
-    this.counts[status] += 1;
-    if (status === 'finalized') {
-      this.counts.transactions += transactions;
-      this.lastFinalizedAt = at;
-    }
-    const block = this.#blocks.close(block_hash, status, at);
-    if (!block) return;
-    this.#voted = undefined;
-    this.#outcomes.add(block.figure);
     const decided = status === 'finalized' || status === 'rejected';
-    this.#agreement.add(block.ballot, decided ? status === 'finalized' : null);
-    if (status !== 'finalized') return;
+    if (decided) this.lastDecidedAt = at;
+    const block = this.#blocks.close(block_hash, status, at);
+    const measured = !(block?.figure.warmup ?? this.#warmup.lasts);
+    for (const counts of measured ? [this.totals, this.#counts] : [this.totals]) {
+      counts[status] += 1;
+      if (status === 'finalized') counts.transactions += transactions;
+    }
+    this.#voted = undefined;
+    if (block && measured) this.#measure(block, decided ? status === 'finalized' : null);
+    if (this.#warmup.closed(this.closed, at)) this.#begin();
+  }
+
+  /** Takes in a block that has closed; `approved` is null when it was not decided. */
+  #measure(block: MeasuredBlock, approved: boolean | null): void {
+    this.#outcomes.add(block.figure);
+    this.#agreement.add(block.ballot, approved);
+    if (approved !== true) return;
     this.#activity.add('blocks_finalized', block.producer);
     for (const sender of block.senders) this.#activity.add('transactions', sender);
   }
 
   #meme({ creator }: EventData['meme_posted']): void {
-    this.counts.memes += 1;
+    this.totals.memes += 1;
+    if (this.#warmup.lasts) return;
+    this.#counts.memes += 1;
     this.#activity.add('memes', this.#population.ordinalOf(creator.id));
   }
 }

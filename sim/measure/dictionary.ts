@@ -12,6 +12,7 @@ export const measures = {
   rejected: 'blocks rejected',
   expired: 'blocks whose voting period ended without an outcome',
   orphaned: 'blocks that lost against another one of their height',
+  open_at_end: 'blocks still in voting when the run ended: in no share or mean of closed blocks',
   finalized_share: 'finalized of all closed blocks',
   rejected_share: 'rejected of all closed blocks',
   expired_share: 'expired of all closed blocks',
@@ -44,6 +45,7 @@ export const measures = {
   alliance_size_mean: 'mean of the largest number of members that each of these alliances had',
   alliance_lifetime_mean_ms:
     'mean time of an alliance from active to its end, or to the end of the run',
+  alliances_at_end: 'alliances still active at the end of the run, where their lifetime is cut',
   memes: 'memes posted',
   meme_reach_mean:
     'mean number of voters, with votes that counted, that had heard a meme when they decided',
@@ -51,9 +53,15 @@ export const measures = {
   influence:
     'share of the votes that counted that would have been the other one without any memes, ' +
     'of those that can say',
-  messages_sent: 'requests, deliveries of events to agents, and messages between neighbours',
-  messages_lost: 'messages sent that were lost',
-  messages_duplicated: 'requests that arrived twice',
+  never_joined: 'agents of the scenario that the network did not know at the end',
+  messages_sent:
+    'messages that agents and the network sent, whoever looks at them: requests, events to each ' +
+    'agent, votes and memes to each neighbour; an event that was lost is sent again',
+  messages_delivered: 'messages that arrive, copies included, if need be after the end of the run',
+  messages_lost: 'messages that do not arrive, by loss or a partition; copies included',
+  messages_duplicated: 'copies of requests that were made on their way',
+  message_bytes: 'bytes of all messages sent, and of the copies',
+  messages_per_block: 'messages sent for each closed block',
 } as const satisfies Dictionary;
 
 /**
@@ -87,6 +95,7 @@ export const tables = {
     proposed_ms: 'when it was proposed',
     closed_ms: 'when it closed; empty while in voting',
     finality_ms: 'time from proposal to finalization; empty unless finalized',
+    warmup: '1 when it was proposed in the warm-up, and so is in no measure; else 0',
   },
   'agents.csv': {
     ordinal: 'counts the agents, from 0',
@@ -112,6 +121,18 @@ export const tables = {
     decision_consistency: 'part of it',
     peer_ratings: 'part of it',
     alliance_strength: 'part of it',
+    trait_technical: 'weight of the content when it votes',
+    trait_social: "of the neighbours' votes",
+    trait_meme: 'of memes',
+    trait_random: 'of a whim',
+    trait_threshold: 'approves at this mean opinion and above',
+    trait_care: 'share of its transactions that are sound',
+    trait_memes: 'share of blocks it makes a meme about',
+    trait_remarks: 'share of its votes that it argues for',
+    trait_invites: 'share of occasions on which it invites',
+    trait_accepts: 'share of invitations that it accepts',
+    trait_abstains: 'share of blocks on which it does not vote',
+    trait_think_ms: 'the most it thinks before it votes',
   },
   'groups.csv': {
     group: 'its name',
@@ -126,6 +147,15 @@ export const tables = {
     reputation_mean: 'mean overall reputation at the end, 0 to 100',
     transactions_share: 'share of all finalized transactions that it signed',
   },
+  'edges.csv': {
+    a: 'ordinal of one agent',
+    b: 'ordinal of its neighbour, the higher one: each link is there once',
+  },
+  'reported.csv': {
+    group: 'whose measure; empty for the run',
+    measure: "the name that the group's script gave it",
+    value: 'the value; empty where it cannot be said',
+  },
   'series.csv': {
     t_ms:
       'time: each multiple of measure.every_ms, and the end; of more than 20,000 instants every ' +
@@ -136,6 +166,19 @@ export const tables = {
       'far, by the scores last told (each starts at 50, a move of 0.1 or more is told)',
     group: 'whose reputation; empty for the whole network',
     value: 'the value after all that happened up to that time',
+  },
+  'messages.csv': {
+    kind:
+      'request.* from an agent to the network, event.* from the network to an agent, gossip.* ' +
+      'from an agent to a neighbour',
+    sent: 'messages sent, an event that was lost as often as it was sent',
+    delivered: 'of these and of the copies, those that arrive',
+    lost: 'of these and of the copies, those that do not; sent + duplicated = delivered + lost',
+    duplicated: 'copies that were made on their way',
+    bytes:
+      'of what was sent and copied: a request is its body, file, target, key, time and ' +
+      'signature; an event its type and data as canonical JSON; gossip the request that it ' +
+      'passes on',
   },
   'votes.csv': {
     block: 'number of the block',
@@ -148,6 +191,7 @@ export const tables = {
     memes_heard: 'memes about the block that it had heard of when it decided',
     meme_references: 'memes that it referred to',
     without_memes: 'what it would have decided without memes; empty for strategies that cannot say',
+    warmup: '1 when its block was proposed in the warm-up, and so it is in no measure; else 0',
   },
 } as const satisfies Record<string, Dictionary>;
 
@@ -166,17 +210,58 @@ export const sweepTables = {
     run: 'counts the runs of the sweep, from 1',
     cell: 'counts the combinations of factors, from 1',
     replicate: 'counts the runs of a cell, from 1',
-    seed: "the run's seed: the same ones in each cell",
+    seed:
+      "the run's seed: the same ones in each cell of a grid or a list, in the points of one " +
+      'trajectory (morris) and of one block (sobol); of its own in each sample of lhs',
     verdict: 'pass, no_progress, safety, or error',
+    ended_by: 'which rule ended it: what was not cut short is blocks, virtual_ms or until',
     digest: 'digest of the whole run; empty after an error',
+    file: 'what is kept of it, in runs/; its name follows from scenario and seeds of the cell',
+  },
+  'run_groups.csv': {
+    cell: 'counts the combinations of factors, from 1',
+    replicate: 'counts the runs of a cell, from 1',
+    group: 'its name',
   },
   'summary.csv': {
     cell: 'counts the combinations of factors, from 1',
-    measure: 'the measure',
+    measure:
+      'the measure, of scripts with reported. before its name; passed: the share of runs with ' +
+      'the verdict pass; ended_by. and a rule: the share of runs that it ended',
     n: 'runs of the cell in which it could be said',
     mean: 'their mean',
     sd: 'their standard deviation (n - 1); empty when n < 2',
-    low: 'lower end of the 95 % interval of the mean (Student t); empty when n < 2',
+    low:
+      'lower end of the 95 % interval of the mean; empty when n < 2, and without spread, ' +
+      'unless the measure is a share',
+    high: 'upper end of it',
+    interval:
+      'how it is made: share (Wilson, of as many trials as the spread between runs allows), ' +
+      't_log (Student, of the mean and of its logarithm: never negative), t_skew (Student and ' +
+      'Hall: of either sign); empty where there is none',
+  },
+  'differences.csv': {
+    cell: 'counts the combinations of factors, from 1; without the baseline',
+    measure: 'the measure, as in summary.csv',
+    n: 'replicates in which it could be said in both cells',
+    mean: 'mean difference, of the cell less the baseline, with the same seeds',
+    sd: 'standard deviation of the differences; empty when n < 2',
+    low: 'lower end of the 95 % interval of the mean difference; empty without spread',
+    high: 'upper end of it',
+    interval: 't_skew, or empty where there is none',
+  },
+  'indices.csv': {
+    response: 'of sweep.responses',
+    factor: 'its column',
+    index:
+      'sobol: first, the share of the variance that the factor accounts for by itself, and ' +
+      'total, with all that it has to do with; morris: mean, mean_absolute and deviation of the ' +
+      'elementary effects, per whole range of the factor',
+    n: 'blocks, or effects, that it is made of',
+    value: 'the index; empty without any variance',
+    low:
+      'lower end of its 95 % interval: by bootstrap over samples, of means as in summary.csv; ' +
+      'empty where there is none',
     high: 'upper end of it',
   },
 } as const satisfies Record<string, Dictionary>;

@@ -1,40 +1,53 @@
 /** The end of a run: its measures, and the rows of its tables, out of what was collected. */
+import type { MessageKind } from '../world/messages.js';
 import type { BlockFigure } from './collect/blocks.js';
+import type { MessageFigures } from './collect/traffic.js';
 import type { Collected, RunReads } from './collected.js';
 import type { Measures, Row, TableName } from './dictionary.js';
 import { agentRows, blockRows, groupRows } from './rows.js';
 import { gini, Mean, share } from './statistics.js';
 
-/** votes.csv is written while the run goes. */
-export type TableRows = { [T in Exclude<TableName, 'votes.csv'>]: Iterable<Row<T>> };
+/** votes.csv is written while the run goes; reported.csv is of scripts, edges.csv of the world. */
+export type TableRows = {
+  [T in Exclude<TableName, 'votes.csv' | 'reported.csv' | 'edges.csv'>]: Iterable<Row<T>>;
+};
 
 export interface Finished {
   measures: Measures;
+  /** From when on is measured, milliseconds of the run; null when the warm-up did not end. */
+  measuredFromMs: number | null;
+  messages: Record<MessageKind, MessageFigures>;
   tables: TableRows;
 }
 
 export function finish(reads: RunReads, collected: Collected): Finished {
+  const { measuredFrom, startMs } = collected;
   return {
     measures: measuresOf(reads, collected),
+    measuredFromMs: measuredFrom === null ? null : measuredFrom - startMs,
+    messages: collected.messages.figures(),
     tables: {
       'blocks.csv': blockRows(reads, collected),
       'agents.csv': agentRows(reads, collected),
-      'groups.csv': groupRows(reads, collected),
+      'groups.csv': [...groupRows(reads, collected)],
       'series.csv': collected.series.rows(),
+      'messages.csv': collected.messages.rows(),
     },
   };
 }
 
 function measuresOf(reads: RunReads, collected: Collected): Measures {
-  const { counts, closed, activity, agreement, memes, traffic } = collected;
+  const { counts, closed, activity, agreement, memes } = collected;
   const { proposed, finalized, rejected, expired, orphaned, votes, transactions } = counts;
-  const seconds = (collected.endMs - collected.startMs) / 1000;
+  const { measuredFrom, endMs } = collected;
+  const seconds = (endMs - (measuredFrom ?? endMs)) / 1000;
   return {
     proposed,
     finalized,
     rejected,
     expired,
     orphaned,
+    open_at_end: proposed - blocksClosed(collected.blocks),
     finalized_share: share(finalized, closed),
     rejected_share: share(rejected, closed),
     expired_share: share(expired, closed),
@@ -51,14 +64,13 @@ function measuresOf(reads: RunReads, collected: Collected): Measures {
     agreement_within: agreement.within,
     agreement_between: agreement.between,
     ...reputations(reads),
-    ...collected.alliances.measures(collected.endMs),
+    ...collected.alliances.measures(endMs),
     memes: counts.memes,
     meme_reach_mean: memes.meanReach(counts.memes),
     meme_references: memes.references,
     influence: memes.influence,
-    messages_sent: traffic.sent,
-    messages_lost: traffic.lost,
-    messages_duplicated: traffic.duplicated,
+    never_joined: neverJoined(reads, collected),
+    ...collected.messages.measures(closed),
   };
 }
 
@@ -66,13 +78,19 @@ function turnout(reads: RunReads, blocks: readonly BlockFigure[]) {
   const votes = new Mean();
   const participation = new Mean();
   for (const block of blocks) {
-    if (block.status === 'voting') continue;
+    if (block.status === 'voting' || block.warmup) continue;
     votes.add(block.votes);
     const { electors } = reads.record('blocks', block.hash)!.context;
     if (electors > 0) participation.add(block.votes / electors);
   }
   return { votes_per_block: votes.value, participation: participation.value };
 }
+
+const blocksClosed = (blocks: readonly BlockFigure[]): number =>
+  blocks.filter(({ status, warmup }) => status !== 'voting' && !warmup).length;
+
+const neverJoined = (reads: RunReads, { population }: Collected): number =>
+  population.agents.filter(({ id }) => reads.agent(id) === undefined).length;
 
 /** Of all agents of the network, those of others too. */
 function reputations(reads: RunReads) {

@@ -39,6 +39,7 @@ function blockRow(
     proposed_ms: proposedAt - startMs,
     closed_ms: status === 'voting' ? null : closedAt - startMs,
     finality_ms: status === 'finalized' ? closedAt - proposedAt : null,
+    warmup: Number(figure.warmup),
   };
 }
 
@@ -53,6 +54,7 @@ export function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<
     personality,
     strategy,
     capabilities,
+    traits,
   } of population.agents) {
     const view = reads.agent(id);
     const scores = reads.reputation(id);
@@ -73,6 +75,18 @@ export function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<
       decision_consistency: scores?.decision_consistency ?? null,
       peer_ratings: scores?.peer_ratings ?? null,
       alliance_strength: scores?.alliance_strength ?? null,
+      trait_technical: traits.technical,
+      trait_social: traits.social,
+      trait_meme: traits.meme,
+      trait_random: traits.random,
+      trait_threshold: traits.threshold,
+      trait_care: traits.care,
+      trait_memes: traits.memes,
+      trait_remarks: traits.remarks,
+      trait_invites: traits.invites,
+      trait_accepts: traits.accepts,
+      trait_abstains: traits.abstains,
+      trait_think_ms: traits.think_ms,
     };
   }
 }

@@ -13,6 +13,7 @@ import { groupsChart } from './charts/groups.js';
 import { Latencies } from './charts/latency.js';
 import { outcomesChart } from './charts/outcomes.js';
 import { reputationChart } from './charts/reputation.js';
+import { shadesOf } from './charts/shades.js';
 import { configuration } from './configuration.js';
 import { SeriesData } from './series-data.js';
 import { verdictBox } from './verdict.js';
@@ -50,11 +51,12 @@ async function chartsOf(folder: string, result: SimResult, groups: TableRow[]): 
     blocks.push({ closedMs: Number(closed_ms), finalityMs: Number(finality_ms) });
   }
   const series = await SeriesData.read(folder);
+  const shades = shadesOf(result);
   const names = groups.map(({ group }) => group!);
   const charts = [
-    finalityChart(blocks, result.measures),
-    outcomesChart(series),
-    reputationChart(series, names),
+    finalityChart(blocks, result.measures, shades),
+    outcomesChart(series, shades),
+    reputationChart(series, names, shades),
     groupsChart(groups),
     has(folder, 'votes.csv') ? await latencyChart(folder, result) : null,
   ];
@@ -103,7 +105,12 @@ ${facts(meanings.map(([name, value]) => ({ name, value, wide: true })))}
 `;
 }
 
-function measuresTable({ measures }: SimResult): Html {
+/** A mean of a run that was cut is a mean of what was left. */
+function measuresTable({ measures, ended_by, measured_from_ms = 0 }: SimResult): Html {
+  const short = ended_by === 'stalled' || ended_by === 'safety' || ended_by === 'nothing_due';
+  const cut =
+    (short ? `. The run was cut (${ended_by}): all are of a shorter run than was asked for` : '') +
+    (measured_from_ms ? `. Without the warm-up, which ended at ${time(measured_from_ms)}` : '');
   const names = Object.keys(dictionary) as MeasureName[];
   const columns = [
     { name: 'measure' },
@@ -111,7 +118,7 @@ function measuresTable({ measures }: SimResult): Html {
     { name: 'meaning', kind: 'text' },
   ] as const;
   const rows = names.map((name) => [code(name), shown(measures[name]), dictionary[name]]);
-  return table('All measures of the run; – where one cannot be said', columns, rows);
+  return table(`All measures of the run; – where one cannot be said${cut}`, columns, rows);
 }
 
 function again(folder: string, result: SimResult): Html {

@@ -53,6 +53,8 @@ export interface SweepData {
   factors: FactorData[];
   cells: CellData[];
   verdicts: Map<string, number>;
+  /** Of the first run; '' where there is none. */
+  firstSeed: string;
   /** The first of those with an error or a broken rule, and how many there are. */
   failed: FailedRun[];
   failures: number;
@@ -116,16 +118,18 @@ async function readRuns(folder: string, columns: readonly string[]) {
   const verdicts = new Map<string, number>();
   const failed: FailedRun[] = [];
   let failures = 0;
+  let firstSeed = '';
   for await (const row of tableRows(folder, 'runs.csv')) {
-    const { run = '', cell = '', seed = '', verdict = '' } = row;
+    const { run = '', cell = '', seed = '', verdict = '', file = '' } = row;
     verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
+    if (firstSeed === '') firstSeed = seed;
     if ((['pass', 'no_progress'] satisfies Verdict[] as string[]).includes(verdict)) continue;
     failures += 1;
     if (failed.length === MOST_FAILED) continue;
     const levels = levelsIn(row, columns);
-    failed.push({ run, cell, seed, verdict, levels, why: whyFailed(folder, run) });
+    failed.push({ run, cell, seed, verdict, levels, why: whyFailed(folder, file) });
   }
-  return { verdicts, failed, failures };
+  return { verdicts, failed, failures, firstSeed };
 }
 
 interface Kept {
@@ -133,9 +137,9 @@ interface Kept {
   broken?: { rule: string; expected: string; found: string } | null;
 }
 
-function whyFailed(folder: string, run: string): string {
-  const file = `runs/${run}.json`;
-  if (!/^\d+$/.test(run) || !has(folder, file)) return '';
+function whyFailed(folder: string, name: string): string {
+  const file = `runs/${name}`;
+  if (!/^[\w-]+\.json$/.test(name) || !has(folder, file)) return '';
   const { error, broken } = readJson<Kept>(folder, file);
   if (error) return error.message;
   return broken ? `${broken.rule}: expected ${broken.expected}, found ${broken.found}` : '';

@@ -10,6 +10,7 @@ import { meaningOf, responseChart, scatterChart } from './charts/response.js';
 import { configuration } from './configuration.js';
 import { rolesOf } from './roles.js';
 import { type CellData, readSweep, type SweepData, type SweepHead } from './sweep-data.js';
+import { differencesSection, indicesSection } from './sweep-tables.js';
 
 /** Dots of all charts of a Latin hypercube together, so that the file stays small. */
 const MOST_DOTS = 4_800;
@@ -18,6 +19,8 @@ const MOST_CELLS = 300;
 export async function sweepReport(folder: string): Promise<string> {
   const data = await readSweep(folder);
   const { title, question } = data.head.scenario;
+  const { sweep } = data.head.scenario;
+  const columns = data.factors.map(({ column }) => column);
   const charts = chartsOf(data);
   return page(`Sweep: ${title}`, [
     html`<h1>${title}</h1>\n`,
@@ -25,6 +28,8 @@ export async function sweepReport(folder: string): Promise<string> {
     runsBox(data),
     section('Design', designTable(data)),
     charts.length > 0 ? section('Responses', charts.map(figure)) : null,
+    await indicesSection(folder, sweep.design),
+    await differencesSection(folder, columns, new Set(sweep.responses)),
     section('Cells', cellsTable(data)),
     data.failures > 0 ? section('Failed runs', failedTable(data)) : null,
     section('Configuration', configuration(data.head.scenario)),
@@ -36,7 +41,7 @@ export async function sweepReport(folder: string): Promise<string> {
 function chartsOf({ head, factors, cells }: SweepData): Chart[] {
   const { design, responses } = head.scenario.sweep;
   const varied = factors.filter(({ levels }) => levels.length > 1);
-  if (design === 'lhs') {
+  if (design !== 'grid' && design !== 'list') {
     const most = Math.max(40, Math.floor(MOST_DOTS / (responses.length * varied.length || 1)));
     const charts = responses.flatMap((measure) =>
       varied.map((factor) => scatterChart(measure, factor, cells, most)),
@@ -70,6 +75,8 @@ const designs = {
   grid: 'every combination of values',
   list: 'the nth values of all factors together',
   lhs: 'a Latin hypercube: each factor is sampled evenly over its range',
+  morris: 'trajectories of Morris: one factor after another takes one step',
+  sobol: 'matrices of Saltelli: shares of the variance that factors account for',
 } as const;
 
 function designTable({ head, factors }: SweepData): Html {
@@ -112,8 +119,8 @@ function cellsTable({ head, factors, cells }: SweepData): Html {
       ...responses.map((measure) => estimateText(cell, measure, replicates)),
     ]);
   const left = cells.length - rows.length;
-  return html`<p>The mean of the runs of each cell, and in brackets its 95 % interval (Student t); n
-where fewer than ${replicates} runs could say.</p>
+  return html`<p>The mean of the runs of each cell, and in brackets its 95 % interval, where one
+can be given (docs/simulating.md says how); n where fewer than ${replicates} runs could say.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
 ${left > 0 ? html`<p>${shown(left)} more cells are in summary.csv.</p>` : null}
 ${facts(responses.map((name) => ({ name, value: meaningOf(name), wide: true })))}`;
@@ -147,7 +154,7 @@ function failedTable({ failed, failures, factors }: SweepData): Html {
 ${left > 0 ? html`<p>${shown(left)} more are in runs.csv.</p>` : null}`;
 }
 
-function again({ head, cells, factors }: SweepData): Html {
+function again({ head, cells, factors, firstSeed }: SweepData): Html {
   const { replicates } = head.scenario.sweep;
   const more = ['--replicates', String(replicates), '--out', 'FOLDER'];
   const sweep = commandLine('sweep', 'SCENARIO', '--seed', seedOf(head), ...more);
@@ -156,7 +163,7 @@ function again({ head, cells, factors }: SweepData): Html {
     '--set',
     `${path}=${first?.levels[column] ?? ''}`,
   ]);
-  const one = commandLine('sim', 'SCENARIO', '--seed', `${seedOf(head)}/1`, ...sets);
+  const one = commandLine('sim', 'SCENARIO', '--seed', firstSeed, ...sets);
   return html`<p>SCENARIO stands for the scenario's file. The whole sweep, with
 ${replicates} runs a cell:</p>
 ${listing('the command that runs the sweep again', sweep)}

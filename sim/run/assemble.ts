@@ -7,11 +7,15 @@ import { behaviour } from '../agents/behaviour.js';
 import { createAgents } from '../agents/create.js';
 import type { ScriptedAgent } from '../agents/port/agent.js';
 import type { World } from '../agents/port/world.js';
+import type { Scripts } from '../agents/script/index.js';
 import type { MeasuredAgent } from '../measure/index.js';
 import { mix, Streams } from '../rng.js';
+import { loadData } from '../scenario/files/data.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import { joinedByMs, leftByMs } from '../scenario/staying.js';
 import { Faults } from '../world/links/faults.js';
-import { graphOf } from '../world/links/graph.js';
+import { graphOf } from '../world/links/graph/graph.js';
+import type { Neighbours } from '../world/links/graph/linked.js';
 import { Links } from '../world/links/links.js';
 import type { Observer } from '../world/observer.js';
 import type { SocietyOptions } from '../world/society/options.js';
@@ -20,8 +24,10 @@ import { scheduleFirst } from './first-events.js';
 export interface AssemblyOptions<W extends World, O extends Observer> {
   scenario: Scenario;
   seed: string;
-  /** Where script modules are found. */
+  /** Where script modules and data files are found. */
   folder: string | undefined;
+  /** What one call of a script may take. */
+  scriptMs: number | undefined;
   networkId: string;
   /** The network's last log entry: 0 where only genesis is there. */
   seq: number;
@@ -35,20 +41,41 @@ export interface Assembly<W extends World, O extends Observer> {
   agents: readonly ScriptedAgent[];
   world: W;
   observer: O;
-  faults: Faults;
-  /** sha256 of each script module, by its path in the scenario. */
-  modules: Record<string, string>;
+  /** When the last thing that the scenario schedules is over: milliseconds since 1970. */
+  settledAt: number;
+  /** The scripts of the scenario, if it has any; to be closed at the end. */
+  scripts: Scripts | null;
+  /** The social graph. */
+  neighbours: Neighbours;
+  /** sha256 of each data file, by its path in the scenario. */
+  files: Record<string, string>;
 }
 
-/** @throws {ScenarioError} when a script cannot be loaded. */
+/** @throws {ScenarioError} when a script or a data file cannot be loaded. */
 export async function assemble<W extends World, O extends Observer>(
   options: AssemblyOptions<W, O>,
 ): Promise<Assembly<W, O>> {
+  const { scenario, seed } = options;
+  const { agents, scripts } = await createAgents(scenario, options);
+  try {
+    drawAnew(agents, seed, options.seq);
+    return { ...put(agents, scripts, options), agents, scripts };
+  } catch (error) {
+    scripts?.close();
+    throw error;
+  }
+}
+
+function put<W extends World, O extends Observer>(
+  agents: ScriptedAgent[],
+  scripts: Scripts | null,
+  options: AssemblyOptions<W, O>,
+): Omit<Assembly<W, O>, 'agents' | 'scripts'> {
   const { scenario, seed, networkId } = options;
-  const { agents, modules } = await createAgents(scenario, seed, options.folder);
-  drawAnew(agents, seed, options.seq);
+  const data = loadData(scenario, options.folder);
   const startMs = options.startMs();
   const streams = new Streams(seed);
+  const neighbours = graphOf(scenario, streams.of('world', 'graph'), data.edges);
   const seedNumber = mix(streams.of('world', 'latency').int(2 ** 31));
   const faults = new Faults(scenario, seed, startMs);
   const observer = options.observerOf(measured(agents), startMs);
@@ -57,15 +84,22 @@ export async function assemble<W extends World, O extends Observer>(
     networkId,
     agents,
     behaviour,
-    neighbours: graphOf(scenario, streams.of('world', 'graph')),
+    ...(scripts ? { callLoop: scripts.callLoop } : {}),
+    neighbours,
     faults,
-    links: new Links(scenario.links, seedNumber, faults),
+    links: new Links(scenario, data, faults),
     seedNumber,
     startMs,
     observer,
   });
   scheduleFirst(agents, world, faults, seed);
-  return { agents, world, observer, faults, modules };
+  return {
+    world,
+    observer,
+    settledAt: settledAt(scenario, faults, startMs),
+    neighbours,
+    files: data.files,
+  };
 }
 
 /**
@@ -78,8 +112,17 @@ function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): 
   for (const agent of agents) agent.rng = (purpose) => streams.of(agent.ordinal, purpose);
 }
 
+/** Faults, joining and leaving by schedule: until all are over, patience does not count. */
+function settledAt({ agents }: Scenario, faults: Faults, startMs: number): number {
+  const scheduled = agents.flatMap((group) => [
+    ...(group.join ? [joinedByMs(group)] : []),
+    leftByMs(group) ?? 0,
+  ]);
+  return Math.max(faults.overAt ?? startMs, ...scheduled.map((ms) => startMs + ms));
+}
+
 function measured(agents: readonly ScriptedAgent[]): MeasuredAgent[] {
-  return agents.map(({ ordinal, by, name, group, personalityName, capabilities }) => ({
+  return agents.map(({ ordinal, by, name, group, personalityName, personality, capabilities }) => ({
     ordinal,
     id: agentId(by.publicKey),
     name,
@@ -87,5 +130,6 @@ function measured(agents: readonly ScriptedAgent[]): MeasuredAgent[] {
     personality: personalityName,
     strategy: group.strategy.kind,
     capabilities,
+    traits: personality,
   }));
 }

@@ -5,10 +5,7 @@ import type { World } from '../agents/port/world.js';
 import { type Stream, Streams } from '../rng.js';
 import type { Faults } from '../world/links/faults.js';
 
-/** Agents join within this time. */
-const JOIN_MS = 2_000;
-
-/** Schedules joining, producing, and whatever faults call for. */
+/** Schedules joining and leaving, producing, and whatever faults call for. */
 export function scheduleFirst(
   agents: readonly ScriptedAgent[],
   world: World,
@@ -16,9 +13,12 @@ export function scheduleFirst(
   seed: string,
 ) {
   const streams = new Streams(seed);
-  const joining = streams.of('world', 'joining');
   for (const agent of agents) {
-    world.schedule(agent.ordinal, world.startMs + joining.int(JOIN_MS), { type: 'join' });
+    const { ordinal, joinsMs, leavesMs } = agent;
+    world.schedule(ordinal, world.startMs + joinsMs, { type: 'join' });
+    if (Number.isFinite(leavesMs)) {
+      world.schedule(ordinal, world.startMs + leavesMs, { type: 'depart' });
+    }
     if (agent.producer) takeTurn(agent, world, firstTurnAt(agent, world));
   }
   for (const { members, end } of faults.of('crash')) {

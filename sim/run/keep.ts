@@ -1,13 +1,14 @@
 /** What a run keeps in its folder, if it has one; what writes it is loaded only then. */
 import type { Finished, Row } from '../measure/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import type { Neighbours } from '../world/links/graph/linked.js';
 import type { SimResult } from './result.js';
 
 export interface Keeper {
   /** Takes the rows of votes.csv; absent when nobody asks for them. */
   onRow?: (row: Row<'votes.csv'>) => void;
   /** To be called at the end. The network must be open: rows are read as they are written. */
-  keep(result: SimResult, finished: Finished): Promise<void>;
+  keep(result: SimResult, finished: Finished, neighbours: Neighbours): Promise<void>;
 }
 
 /** Loaded where something is kept. */
@@ -30,9 +31,9 @@ export async function keeping<T>(
   try {
     return await run({
       ...(tables.onRow ? { onRow: tables.onRow } : {}),
-      async keep(result, finished) {
+      async keep(result, finished, neighbours) {
         tables.finish();
-        await writeResult(folder, result, finished);
+        await writeResult(folder, result, finished, neighbours);
       },
     });
   } catch (error) {

@@ -6,9 +6,10 @@ import { crashPoint } from '../../engine/internal.js';
 import { CsvFile } from '../../report/csv-file.js';
 import { prepareFolder } from '../../report/folder.js';
 import { writeWhole } from '../../report/whole-file.js';
-import { type Row, type TableName, tables } from '../measure/dictionary.js';
+import { type Row, sweepTables, type TableName, tables } from '../measure/dictionary.js';
 import type { Finished } from '../measure/finish.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import { edgesOf, type Neighbours } from '../world/links/graph/linked.js';
 import type { SimResult } from './result.js';
 
 /** What a run or a sweep writes; none of it may be there before. */
@@ -18,8 +19,7 @@ const kept = [
   'summary.json',
   'report.html',
   'sweep.json',
-  'runs.csv',
-  'summary.csv',
+  ...Object.keys(sweepTables),
   ...Object.keys(tables),
 ];
 
@@ -55,14 +55,26 @@ export async function writeResult(
   folder: string,
   result: SimResult,
   { tables: rows }: Finished,
+  neighbours: Neighbours,
 ): Promise<void> {
   crashPoint('output.before');
   open(folder, 'blocks.csv').finishWith(rows['blocks.csv']);
   open(folder, 'agents.csv').finishWith(rows['agents.csv']);
   open(folder, 'groups.csv').finishWith(rows['groups.csv']);
   open(folder, 'series.csv').finishWith(rows['series.csv']);
+  open(folder, 'edges.csv').finishWith(edgesOf(neighbours));
+  open(folder, 'messages.csv').finishWith(rows['messages.csv']);
+  const reported = [...reportedRows(result.reported)];
+  if (reported.length > 0) open(folder, 'reported.csv').finishWith(reported);
   writeWhole(folder, 'scenario.json', `${JSON.stringify(result.scenario, null, 2)}\n`);
   writeWhole(folder, 'summary.json', `${JSON.stringify(result, null, 2)}\n`);
+}
+
+function* reportedRows({ run, groups }: SimResult['reported']): Iterable<Row<'reported.csv'>> {
+  for (const [measure, value] of Object.entries(run)) yield { group: null, measure, value };
+  for (const [group, figures] of Object.entries(groups)) {
+    for (const [measure, value] of Object.entries(figures)) yield { group, measure, value };
+  }
 }
 
 /** Columns in the order of the dictionary. */

@@ -1,12 +1,28 @@
 /** What a run gives: its figures, and the digests that the same scenario and seed reproduce. */
 import type { VerifierKind } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
-import type { Measures } from '../measure/dictionary.js';
+import type { Reported } from '../agents/script/index.js';
+import type { MessageFigures } from '../measure/collect/traffic.js';
+import type { Measures, Row } from '../measure/dictionary.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import type { MessageKind } from '../world/messages.js';
 import type { RuleViolation } from '../world/virtual/watch.js';
 
 /** `safety`: the auditor saw the network break one of its own rules. */
 export type Verdict = 'pass' | 'no_progress' | 'safety';
+
+/**
+ * What ended a run: so many blocks, so much time, a condition of `length.until` (as
+ * `until votes at_least 1000`), patience (`stalled`), a world in which nothing was due any more, or
+ * a broken rule.
+ */
+export type EndedBy =
+  | 'blocks'
+  | 'virtual_ms'
+  | `until ${string}`
+  | 'stalled'
+  | 'nothing_due'
+  | 'safety';
 
 /** summary.json of a kept run. */
 export interface SimResult extends Partial<Provenance> {
@@ -15,16 +31,28 @@ export interface SimResult extends Partial<Provenance> {
   scenario: Scenario;
   /** sha256 of each module that a group's strategy loads, by its path in the scenario. */
   modules: Record<string, string>;
+  /** sha256 of each data file that the scenario names, by its path there. */
+  files: Record<string, string>;
   /** Where the network is served, and how fast the agents' time passed; absent in a simulation. */
   url?: string;
   speed?: number;
   verifier: VerifierKind | 'server';
   verdict: Verdict;
+  /** Which rule ended the run. One that was interrupted has no result. */
+  ended_by: EndedBy;
+  /** What the end cut short, in sentences: measures leave it out, or count it up to the end. */
+  censored: string[];
   broken: RuleViolation | null;
   /** Both are '' for a run on a server: its log is there, and others write to it too. */
   digest: string;
   log_digest: string;
   measures: Measures;
+  /** Of each kind of message, as in messages.csv. */
+  messages: Record<MessageKind, MessageFigures>;
+  /** What scripts measured themselves, of the run and by the names of their groups. */
+  reported: Reported;
+  /** Of each group, as in groups.csv. */
+  groups: Row<'groups.csv'>[];
   /** Genesis included; on a server, those that came while the run went on. */
   entries: number;
   events: number;
@@ -34,6 +62,8 @@ export interface SimResult extends Partial<Provenance> {
   /** Requests that were not done, by reason. */
   refused: Record<string, number>;
   virtual_ms: number;
+  /** When the warm-up ended, milliseconds of the run: 0 without one, null when it did not end. */
+  measured_from_ms: number | null;
   wall_ms: number;
   votes_per_s: number;
   peak_rss_bytes: number;

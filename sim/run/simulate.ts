@@ -18,11 +18,12 @@ import { Collector } from '../measure/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Quotas } from '../world/virtual/quotas.js';
 import { LocalWorld } from '../world/virtual/world.js';
-import { assemble } from './assemble.js';
-import { Ending, type Progress } from './ending.js';
+import { type Assembly, assemble } from './assemble.js';
+import { Ending, type Progress } from './ending/ending.js';
 import { genesisOf } from './genesis.js';
 import { type Keeper, keeping, prepare } from './keep.js';
-import type { SimResult } from './result.js';
+import { reportedOf } from './reported.js';
+import type { EndedBy, SimResult } from './result.js';
 import { type NetworkFigures, resultOf } from './summary.js';
 
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
@@ -42,6 +43,8 @@ export interface SimOptions {
   store?: 'lmdb' | 'memory';
   /** Leaves the auditor out. */
   audit?: boolean;
+  /** What one call of a script may take, in milliseconds of the wall; default: 10 s. */
+  scriptMs?: number;
 }
 
 /** What looks on while a run is made. */
@@ -180,42 +183,73 @@ interface Running extends Wanted {
 }
 
 async function runOn(network: Network, running: Running): Promise<SimResult> {
-  const { scenario, options, hooks } = running;
+  const { scenario, options } = running;
   return keeping(options.out, scenario, async (keeper) => {
     const assembly = await assembleOn(network, running, keeper);
-    const { world, observer: collector, faults } = assembly;
-    const ending = new Ending(scenario, collector, faults, START_MS);
-    await runToEnd(network, hooks, world, ending);
-    await network.durable;
-    world.finish();
-    const finished = collector.finish(network.read, world.now);
-    const end = {
-      seed: running.seed,
-      scenario,
-      modules: assembly.modules,
-      verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
-      broken: world.broken,
-      refusals: world.refusals,
-      finished,
-      startMs: START_MS,
-      endMs: world.now,
-      wallMs: performance.now() - running.started,
-      made: hooks.made,
-    };
-    const result = resultOf(end, figuresOf(network, running));
-    await keeper.keep(result, finished);
-    return result;
+    try {
+      return await runAssembled(network, running, assembly, keeper);
+    } finally {
+      assembly.scripts?.close();
+    }
   });
 }
 
-async function runToEnd(network: Network, hooks: SimHooks, world: LocalWorld, ending: Ending) {
-  while (!ending.reached(world.now) && !world.broken) {
+async function runAssembled(
+  network: Network,
+  running: Running,
+  {
+    world,
+    observer: collector,
+    settledAt,
+    scripts,
+    files,
+    neighbours,
+  }: Assembly<LocalWorld, Collector>,
+  keeper: Keeper,
+): Promise<SimResult> {
+  const { scenario, hooks } = running;
+  const ending = new Ending(scenario, collector, settledAt, START_MS);
+  const ended_by = await runToEnd(network, hooks, world, ending);
+  await network.durable;
+  world.finish();
+  const finished = collector.finish(network.read, world.now);
+  const end = {
+    seed: running.seed,
+    scenario,
+    modules: scripts?.modules ?? {},
+    files,
+    verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
+    ended_by,
+    broken: world.broken,
+    refusals: world.refusals,
+    finished,
+    reported: reportedOf(scripts, world, finished),
+    startMs: START_MS,
+    endMs: world.now,
+    wallMs: performance.now() - running.started,
+    made: hooks.made,
+  };
+  const result = resultOf(end, figuresOf(network, running));
+  await keeper.keep(result, finished, neighbours);
+  return result;
+}
+
+async function runToEnd(
+  network: Network,
+  hooks: SimHooks,
+  world: LocalWorld,
+  ending: Ending,
+): Promise<EndedBy> {
+  for (;;) {
+    if (world.broken) return 'safety';
+    const ended = ending.reached(world.now);
+    if (ended !== null) return ended;
     if (hooks.signal?.aborted) {
       await network.durable;
       throw new Interrupted(network.read.position.seq);
     }
-    const goes = await world.step();
-    if (!goes || ending.stalled(world.now)) break;
+    const goes = await world.step(ending.horizon);
+    if (!goes && !world.broken) return 'nothing_due';
     if (hooks.onProgress) ending.report(world.now, network.read.position, hooks.onProgress);
   }
 }
@@ -227,6 +261,7 @@ function assembleOn(network: Network, running: Running, { onRow }: Keeper) {
     scenario,
     seed,
     folder: options.folder,
+    scriptMs: options.scriptMs,
     networkId: genesis.network_id,
     seq: 0,
     startMs: () => START_MS,

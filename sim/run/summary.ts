@@ -1,11 +1,15 @@
 /** The result of a run, the same in virtual time and on a live network. */
 import type { Provenance } from '../../report/provenance.js';
 import type { Finished } from '../measure/index.js';
+import { censored } from './ending/censored.js';
 import type { SimResult } from './result.js';
 
 /** What is known of any run at its end. */
 export interface RunEnd
-  extends Pick<SimResult, 'seed' | 'scenario' | 'modules' | 'verdict' | 'broken'> {
+  extends Pick<
+    SimResult,
+    'seed' | 'scenario' | 'modules' | 'files' | 'verdict' | 'ended_by' | 'broken' | 'reported'
+  > {
   /** Requests that were not done, by reason. */
   refusals: ReadonlyMap<string, number>;
   finished: Finished;
@@ -25,22 +29,29 @@ export type NetworkFigures = Pick<
   Partial<Pick<SimResult, 'url' | 'speed'>>;
 
 export function resultOf(end: RunEnd, network: NetworkFigures): SimResult {
-  const { seed, scenario, modules, verdict, broken, finished, wallMs } = end;
+  const { seed, scenario, modules, files, verdict, ended_by, broken, finished, wallMs } = end;
   const { url, speed, verifier, ...figures } = network;
-  const { measures } = finished;
+  const { measures, messages } = finished;
   return {
     seed,
     ...(url === undefined ? {} : { url }),
     ...(speed === undefined ? {} : { speed }),
     scenario,
     modules,
+    files,
     verifier,
     verdict,
+    ended_by,
+    censored: censored(end),
     broken,
     refused: Object.fromEntries([...end.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
     measures,
+    messages,
+    reported: end.reported,
+    groups: [...finished.tables['groups.csv']],
     ...figures,
     virtual_ms: end.endMs - end.startMs,
+    measured_from_ms: finished.measuredFromMs,
     wall_ms: Math.round(wallMs),
     votes_per_s: Math.round(((measures.votes ?? 0) * 1000) / wallMs),
     peak_rss_bytes: process.resourceUsage().maxRSS * 1024,

@@ -1,7 +1,9 @@
 /** Who lives in a scenario: the groups' sizes, and each agent's name, traits and capabilities. */
 import type { Capability } from '../../engine/internal.js';
 import { type Personality, personalities } from './schema/personalities.js';
-import type { Group, Scenario, Traits } from './schema/scenario.js';
+import type { Group, Scenario } from './schema/scenario.js';
+import { type Span, staying } from './staying.js';
+import { fixedTraits } from './traits.js';
 
 /** One agent as the scenario describes it. */
 export interface Inhabitant {
@@ -11,9 +13,13 @@ export interface Inhabitant {
   personalityName: string;
   personality: Personality;
   capabilities: Capability[];
+  /** Within which time of the run it joins, and leaves for good; null when it stays. */
+  joins: Span;
+  leaves: Span | null;
 }
 
-type Peopled = Pick<Scenario, 'population' | 'agents'>;
+/** What says who lives there. */
+export type Peopled = Pick<Scenario, 'population' | 'agents'>;
 
 /** How many agents each group has; a group without count and share takes the rest. */
 export function groupSizes({ population, agents }: Peopled): number[] {
@@ -33,7 +39,10 @@ export function inhabitants(scenario: Peopled): Inhabitant[] {
   for (const [index, group] of scenario.agents.entries()) {
     // One for all who are alike: there may be a hundred thousand of them.
     const alike = new Map(
-      group.personality.map((name) => [name, withTraits(personalities[name]!, group.traits)]),
+      group.personality.map((name) => [
+        name,
+        { ...personalities[name]!, ...fixedTraits(group.traits) },
+      ]),
     );
     for (let place = 0; place < sizes[index]!; place += 1) {
       all.push(inhabitant(all.length, group, place, sizes[index]!, alike));
@@ -56,22 +65,6 @@ function inhabitant(
   if (every > 0 && place % every === 0 && place / every < producers) capabilities.add('producer');
   const name = `${personalityName}-${ordinal}`;
   const personality = alike.get(personalityName)!;
-  return { ordinal, name, group, personalityName, personality, capabilities: [...capabilities] };
-}
-
-const permille = (share: number) => Math.round(share * 1000);
-
-function withTraits(own: Personality, traits: Traits = {}): Personality {
-  const { care, memes, remarks, invites, accepts, abstains, think_ms, ...opinions } = traits;
-  return {
-    ...own,
-    ...opinions,
-    ...(care === undefined ? {} : { carePermille: permille(care) }),
-    ...(memes === undefined ? {} : { memePermille: permille(memes) }),
-    ...(remarks === undefined ? {} : { discussPermille: permille(remarks) }),
-    ...(invites === undefined ? {} : { invitePermille: permille(invites) }),
-    ...(accepts === undefined ? {} : { acceptPermille: permille(accepts) }),
-    ...(abstains === undefined ? {} : { abstainPermille: permille(abstains) }),
-    ...(think_ms === undefined ? {} : { thinkMs: think_ms }),
-  };
+  const about = { ordinal, name, group, personalityName, personality };
+  return { ...about, capabilities: [...capabilities], ...staying(group, place, size) };
 }

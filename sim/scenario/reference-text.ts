@@ -34,8 +34,7 @@ know it.
 `);
 
 export const scriptsText = code(`A script is a TypeScript or JavaScript module. It exports some of
-the functions 'hear', 'vote', 'produce', 'mingle' and 'invited', each called with what the agent
-sees and its own random stream; what it returns, one command or a list, the agent does. What it
-leaves out follows the personality. The types 'ScriptModule', 'ScriptView' and 'ScriptCommand' of
-'folkmoot/sim' say the rest; 'sim/scenarios/scripts/grudge.ts' is one.
+the functions that [scripts.md](scripts.md) lists, each called with what the agent sees and its own
+random stream; what it returns, one command or a list, the agent does. What it leaves out follows
+the personality. 'sim/scenarios/scripts/grudge.ts' is one.
 `);

@@ -3,9 +3,11 @@ import type { TSchema } from '../../engine/internal.js';
 import { introduction, scriptsText } from './reference-text.js';
 import { allowed } from './schema/describe.js';
 import { Fault, Selector } from './schema/faults.js';
+import { Condition } from './schema/length.js';
 import { Scenario } from './schema/scenario.js';
 import { Strategy } from './schema/strategies.js';
 import { Factor } from './schema/sweep.js';
+import { Drawn } from './schema/traits.js';
 
 interface Member extends TSchema {
   default?: unknown;
@@ -41,6 +43,8 @@ export function scenarioReference(): string {
     '### agents: traits\n',
     `${sentence("What differs from the personality's own; see model.md")}\n`,
     table(rowsOf(group.properties!.traits!, 'traits.')),
+    'A trait is a number, the same for all agents of the group, or a distribution:\n',
+    table(rowsOf(asMember(Drawn), '')),
     '### agents: strategy\n',
     variants(asMember(Strategy), 'strategy'),
     scriptsText,
@@ -48,6 +52,7 @@ export function scenarioReference(): string {
       `## ${key}\n`,
       `${sentence(member.description ?? '')}\n`,
       table(rowsOf(member, `${key}.`)),
+      ...(key === 'length' ? [conditionsText, table(rowsOf(asMember(Condition), ''))] : []),
     ]),
     '## faults\n',
     'A list. Each has a kind, a time and the agents that it hits:\n',
@@ -63,6 +68,9 @@ export function scenarioReference(): string {
   ].join('\n');
 }
 
+const conditionsText =
+  'A condition of `length.until` has one of `reaches`, `at_least` and `at_most`:\n';
+
 /** What all faults share: the members of one that has nothing of its own. */
 const faultBase = asMember(Fault).anyOf!.reduce((least, one) =>
   Object.keys(one.properties!).length < Object.keys(least.properties!).length ? one : least,
@@ -74,10 +82,14 @@ function rowsOf(schema: Member, prefix: string): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, member]): Row[] => {
     const path = `${prefix}${key}`;
     if (member.properties) return rowsOf(member, `${path}.`);
+    const inside = path === 'links.between' ? rowsOf(member.items!, `${path}.N.`) : [];
     const required = schema.required?.includes(key) && member.default === undefined;
     const given =
       member.default === undefined ? '' : code(member.default === '' ? '""' : member.default);
-    return [[code(path, true), allowed(member), required ? 'required' : given, about(member)]];
+    return [
+      [code(path, true), allowed(member), required ? 'required' : given, about(member)],
+      ...inside,
+    ];
   });
 }
 

@@ -1,9 +1,11 @@
 /** How often a swarm has drawn what can be drawn: what stays at 0 was not tested. */
 import { policies, weightings } from '../../engine/internal.js';
 import { Fault } from '../scenario/schema/faults.js';
+import { Latency } from '../scenario/schema/links.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { Producing, Topology } from '../scenario/schema/scenario.js';
+import { Producing } from '../scenario/schema/scenario.js';
 import { Strategy } from '../scenario/schema/strategies.js';
+import { Topology } from '../scenario/schema/topology.js';
 
 /** How many of the drawn scenarios held what. */
 export type Coverage = Record<string, Record<string, number>>;
@@ -25,24 +27,32 @@ export function emptyCoverage(): Coverage {
     // A script is a file: a swarm draws none.
     strategy: zeros(kindsOf(Strategy).filter((kind) => kind !== 'script')),
     fault: zeros(kindsOf(Fault)),
-    topology: zeros(Topology.properties.kind.enum),
+    // Nor does it draw what else is a file.
+    latency: zeros(Latency.properties.distribution.enum.filter((name) => name !== 'empirical')),
+    topology: zeros(Topology.properties.kind.enum.filter((name) => name !== 'edges')),
     schedule: zeros(Producing.properties.schedule.enum),
     signatures: zeros(['verified', 'unverified', 'none']),
     limits: zeros(['off', 'spec']),
+    stay: zeros(['throughout', 'join', 'leave']),
   };
 }
 
 export function cover(coverage: Coverage, scenario: Scenario): void {
-  const { consensus, agents, faults, topology, producers, signatures, limits } = scenario;
+  const { consensus, agents, faults, topology, links, producers, signatures, limits } = scenario;
   const drawn: Record<string, string[]> = {
     policy: [consensus.policy],
     weights: [consensus.weights],
     strategy: agents.map(({ strategy }) => strategy.kind),
     fault: faults.map(({ kind }) => kind),
+    latency: [links.latency.distribution],
     topology: [topology.kind],
     schedule: [producers.schedule],
     signatures: [signatures],
     limits: [limits],
+    stay: agents.flatMap(({ join, leave }) => {
+      const kinds = [...(join ? ['join'] : []), ...(leave ? ['leave'] : [])];
+      return kinds.length === 0 ? ['throughout'] : kinds;
+    }),
   };
   for (const [what, kinds] of Object.entries(drawn)) {
     const counts = coverage[what]!;

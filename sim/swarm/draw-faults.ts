@@ -40,7 +40,7 @@ export function drawFaults(
 
 /** All of a group or of the network, or so many of them, or a share that is not nobody. */
 function drawSelector(rng: Stream, groups: readonly Raw[]): Raw {
-  const group = rng.chance(600) ? rng.pick(groups) : null;
+  const group = rng.chance(0.6) ? rng.pick(groups) : null;
   const all = group ? [group] : groups;
   const count = all.reduce((sum, one) => sum + (one.count as number), 0);
   const whom = group ? { group: group.group } : {};

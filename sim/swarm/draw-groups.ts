@@ -54,21 +54,33 @@ function drawPersonalities(rng: Stream): string[] {
 }
 
 function drawTraits(rng: Stream): Raw {
-  const traits = sometimes(rng, 300, () => ({
-    technical: rng.int(101),
-    social: rng.int(101),
-    meme: rng.int(101),
-    random: rng.int(101),
-    threshold: rng.int(101),
-    care: share(rng),
-    memes: share(rng),
-    remarks: share(rng),
-    invites: share(rng),
-    accepts: share(rng),
-    abstains: share(rng),
-    think_ms: between(rng, 0, 5_000),
+  const percent = () => sometimes(rng, 0.2, () => drawn(rng, 0, 100)) ?? rng.int(101);
+  const some = () => sometimes(rng, 0.2, () => drawn(rng, 0, 1)) ?? share(rng);
+  const traits = sometimes(rng, 0.3, () => ({
+    technical: percent(),
+    social: percent(),
+    meme: percent(),
+    random: percent(),
+    threshold: percent(),
+    care: some(),
+    memes: some(),
+    remarks: some(),
+    invites: some(),
+    accepts: some(),
+    abstains: some(),
+    think_ms: sometimes(rng, 0.2, () => drawn(rng, 0, 5_000)) ?? between(rng, 0, 5_000),
   }));
   return traits ? { traits } : {};
+}
+
+/** A trait that each agent draws for itself. */
+function drawn(rng: Stream, least: number, most: number): Raw {
+  const distribution = rng.pick(['uniform', 'normal', 'beta', 'choice']);
+  const [from, to] = [least, most * share(rng)];
+  if (distribution === 'uniform') return { distribution, from, to };
+  if (distribution === 'normal') return { distribution, mean: to, deviation: most * share(rng) };
+  if (distribution === 'choice') return { distribution, values: [from, to], weights: [1, 2] };
+  return { distribution, from, to, alpha: 0.5 + 3 * share(rng), beta: 0.5 + 3 * share(rng) };
 }
 
 type Kind = Exclude<Strategy['kind'], 'script'>;
@@ -78,7 +90,7 @@ const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> 
   personality: () => ({}),
   honest: (rng) => ({ soundness: rng.pick([100, 100, 80, 50]) }),
   equivocator: (rng) => ({ rate: share(rng), gap_ms: between(rng, 0, 3_000) }),
-  bloc: (rng) => ({ honest_blocks: rng.chance(500) }),
+  bloc: (rng) => ({ honest_blocks: rng.chance(0.5) }),
   contrarian: () => ({}),
   follower: (rng) => ({ hears: between(rng, 1, 5), patience_ms: between(rng, 0, 5_000) }),
   lazy: (rng) => ({ effort: share(rng) }),
@@ -97,6 +109,6 @@ const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> 
 function drawStrategy(rng: Stream, groups: readonly string[]): Raw {
   // A third are people as they are: many scenarios would else be nothing but attacks.
   const kinds = Object.keys(strategies) as Kind[];
-  const kind = sometimes(rng, 333, () => 'personality' as const) ?? rng.pick(kinds);
+  const kind = sometimes(rng, 1 / 3, () => 'personality' as const) ?? rng.pick(kinds);
   return { kind, ...strategies[kind](rng, groups) };
 }

@@ -8,6 +8,7 @@ import { completeScenario } from '../scenario/read/complete.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { drawFaults } from './draw-faults.js';
 import { drawGroups } from './draw-groups.js';
+import { withStays } from './draw-stays.js';
 import { between, type Raw, share, sometimes } from './terms.js';
 
 /** A scenario as a file would hold it, and what became of it. */
@@ -20,8 +21,9 @@ export function draw(number: number): Drawn {
   const streams = new Streams(`swarm/${number}`);
   const rng = (part: string): Stream => streams.of('world', part);
   // Half of them are calm: there, a network that makes no progress has failed.
-  const calm = rng('temper').chance(500);
-  const groups = drawGroups(rng('agents'), calm);
+  const calm = rng('temper').chance(0.5);
+  const drawn = drawGroups(rng('agents'), calm);
+  const groups = calm ? drawn : withStays(rng('stays'), drawn);
   const period = rng('period').pick([500, 1_000, 3_000, 10_000]) * (calm ? 4 : 1);
   const raw: Raw = {
     title: `swarm ${number}`,
@@ -32,7 +34,7 @@ export function draw(number: number): Drawn {
     producers: drawProducing(rng('producers'), calm),
     social: drawSocial(rng('social')),
     topology: drawTopology(rng('topology')),
-    links: drawLinks(rng('links'), calm),
+    links: drawLinks(rng('links'), groups, calm),
     consensus: drawConsensus(rng('consensus'), groups, period, calm),
     length: { ...drawEnd(rng('length'), calm), virtual_ms: 80 * period },
     patience_periods: between(rng('patience'), 10, calm ? 40 : 20),
@@ -61,7 +63,7 @@ function drawProducing(rng: Stream, calm: boolean): Raw {
     transactions: { least, most: least + between(rng, 0, 4) },
     senders: rng.pick(['own', 'neighbours']),
     memes: share(rng),
-    insist: rng.chance(300),
+    insist: rng.chance(0.3),
   };
 }
 
@@ -81,24 +83,50 @@ function drawSocial(rng: Stream): Raw {
   };
 }
 
+/** Links of a file are not drawn. */
+const topologies = ['complete', 'ring', 'small_world', 'scale_free', 'erdos_renyi', 'groups'];
+
 function drawTopology(rng: Stream): Raw {
+  const kind = rng.pick(topologies);
+  const probability = sometimes(rng, 0.5, () => share(rng));
   return {
-    kind: rng.pick(['complete', 'ring', 'small_world', 'scale_free', 'groups']),
+    kind,
     degree: 2 * between(rng, 1, 6),
     rewired: share(rng),
+    ...(kind === 'erdos_renyi' && probability !== undefined ? { probability } : {}),
   };
 }
 
-function drawLinks(rng: Stream, calm: boolean): Raw {
-  const most = calm ? 100 : 1_000;
+function drawLinks(rng: Stream, groups: readonly Raw[], calm: boolean): Raw {
   return {
-    latency: {
-      distribution: rng.pick(['constant', 'uniform', 'normal', 'exponential']),
-      mean_ms: between(rng, 1, most),
-      spread_ms: between(rng, 0, most),
-    },
-    loss: sometimes(rng, 500, () => between(rng, 0, calm ? 30 : 400) / 1_000) ?? 0,
-    duplication: sometimes(rng, 500, () => share(rng)) ?? 0,
+    latency: drawLatency(rng, calm ? 100 : 1_000),
+    between: sometimes(rng, 0.3, () => drawBetween(rng, groups, calm)) ?? [],
+    loss: sometimes(rng, 0.5, () => between(rng, 0, calm ? 30 : 400) / 1_000) ?? 0,
+    duplication: sometimes(rng, 0.5, () => share(rng)) ?? 0,
+  };
+}
+
+function drawBetween(rng: Stream, groups: readonly Raw[], calm: boolean): Raw[] {
+  const places = [...groups.map(({ group }) => group), 'network'];
+  return Array.from({ length: between(rng, 1, 4) }, () => ({
+    from: rng.pick(places),
+    to: rng.pick(places),
+    one_way: rng.chance(0.3),
+    latency: drawLatency(rng, calm ? 100 : 1_000),
+  }));
+}
+
+/** Measured ones are files: a swarm draws none. */
+const distributions = ['constant', 'uniform', 'normal', 'exponential', 'lognormal', 'pareto'];
+
+function drawLatency(rng: Stream, most: number): Raw {
+  const distribution = rng.pick(distributions);
+  const shape = sometimes(rng, 0.5, () => 1.5 + rng.int(200) / 100);
+  return {
+    distribution,
+    mean_ms: between(rng, 1, most),
+    spread_ms: between(rng, 0, most),
+    ...(distribution === 'pareto' && shape !== undefined ? { shape } : {}),
   };
 }
 
@@ -109,7 +137,7 @@ function drawConsensus(rng: Stream, groups: readonly Raw[], period: number, calm
     policy: rng.pick(policies),
     weights: rng.pick(weightings),
     voting_period_ms: period,
-    min_validators: calm || rng.chance(700) ? 1 : between(rng, 1, validators),
+    min_validators: calm || rng.chance(0.7) ? 1 : between(rng, 1, validators),
     dormant_after: rng.pick([0, 0, 0, 1, 2, 5]),
     participation: calm ? rng.int(60) / 100 : share(rng),
     consistency: rng.pick(['conformity', 'off']),

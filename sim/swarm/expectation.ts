@@ -2,8 +2,10 @@
  * Whether a scenario must make progress: then a run without any is a failure of the network, and
  * not what the scenario asks for. It errs on the side of no.
  */
+import { conditionsOf } from '../scenario/conditions.js';
 import { groupSizes } from '../scenario/population.js';
 import type { Group, Scenario } from '../scenario/schema/scenario.js';
+import { boundsOf, type Traits } from '../scenario/schema/traits.js';
 
 /** Share of the agents that vote for every sound block, at the least; two thirds must be passed. */
 const LEAST_PLAIN = 0.8;
@@ -37,6 +39,8 @@ function plainOnes({ population, agents, consensus, producers, limits }: Scenari
   if (limits !== 'off') return false;
   // A block without transactions is neither sound nor not: they turn it down.
   if (producers.transactions.least === 0) return false;
+  // Some are not there yet, or no more.
+  if (agents.some(({ join, leave }) => join || leave)) return false;
   // Whoever else makes blocks may take every turn.
   if (makers.length === 0 || !makers.every(isPlain)) return false;
   const { policy, participation, min_validators } = consensus;
@@ -47,9 +51,14 @@ function plainOnes({ population, agents, consensus, producers, limits }: Scenari
 function goodLinks({ links, agents, consensus }: Scenario): boolean {
   const { mean_ms, spread_ms } = links.latency;
   const plain = agents.filter(isPlain);
-  const thinking = Math.max(...plain.map(({ traits }) => traits?.think_ms ?? LONGEST_THOUGHT_MS));
+  const thinking = Math.max(...plain.map(({ traits }) => thinkMs(traits)));
   const needed = LATENCIES_A_PERIOD * (mean_ms + spread_ms) + thinking;
   return needed <= consensus.voting_period_ms && links.loss <= LARGEST_LOSS;
+}
+
+function thinkMs(traits: Traits = {}): number {
+  const { think_ms = LONGEST_THOUGHT_MS } = traits;
+  return typeof think_ms === 'number' ? think_ms : boundsOf('think_ms').maximum;
 }
 
 function shortFaults({ faults, consensus, length, links }: Scenario): boolean {
@@ -66,12 +75,12 @@ function shortFaults({ faults, consensus, length, links }: Scenario): boolean {
 
 /** Long enough for a handful of blocks, and more patient than a producer that lost its turn. */
 function time({ length, consensus, patience_periods, producers, faults }: Scenario): boolean {
-  const { blocks, virtual_ms, until } = length;
+  const { blocks, virtual_ms } = length;
   const period = consensus.voting_period_ms;
   const patience = patience_periods * period;
   if (patience < PERIODS_AFTER * period) return false;
   if (patience < TURNS * producers.block_interval_ms) return false;
-  if (until && until.measure !== 'finalized') return false;
+  if (conditionsOf(length).some(({ measure }) => measure !== 'finalized')) return false;
   // Blocks that expire under a fault count too, and may be all that the run has.
   if (blocks !== undefined && (faults.length > 0 || blocks < 3)) return false;
   return (virtual_ms ?? Number.POSITIVE_INFINITY) >= 2 * patience;

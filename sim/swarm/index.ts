@@ -2,5 +2,5 @@
 export type { Coverage } from './coverage.js';
 export { type Drawn, draw } from './draw.js';
 export { expectsProgress } from './expectation.js';
-export type { Finding, FindingKind } from './findings.js';
+export type { RunFailure, RunFailureKind } from './failures.js';
 export { type SwarmFailure, type SwarmOptions, type SwarmResult, swarm } from './swarm.js';

@@ -6,7 +6,7 @@ import { type JobLimits, JobWorker, type Outcome } from '../run/jobs/index.js';
 import { ScenarioError } from '../scenario/problem.js';
 import { completeScenario } from '../scenario/read/complete.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { differenceOf, digestOf, type Finding, findingIn, isSame } from './findings.js';
+import { differenceOf, digestOf, failureIn, isSame, type RunFailure } from './failures.js';
 import { reducers } from './reduce.js';
 import type { Raw } from './terms.js';
 
@@ -20,22 +20,26 @@ export interface ShrinkOptions extends JobLimits {
 export interface Shrunk {
   raw: Raw;
   /** Of the smallest scenario: the same kind and sign. */
-  finding: Finding;
+  failure: RunFailure;
   tries: number;
 }
 
-export async function shrink(raw: Raw, finding: Finding, options: ShrinkOptions): Promise<Shrunk> {
+export async function shrink(
+  raw: Raw,
+  failure: RunFailure,
+  options: ShrinkOptions,
+): Promise<Shrunk> {
   const worker = new JobWorker(options);
-  const best: Shrunk = { raw, finding, tries: 0 };
+  const best: Shrunk = { raw, failure, tries: 0 };
   const goesOn = () => best.tries < options.tries && !options.signal.aborted;
   const accept = async (candidate: Raw): Promise<boolean> => {
     const scenario = completed(candidate);
     if (!scenario) return false;
     best.tries += 1;
-    const found = await findingOf(scenario, finding, worker, options.signal);
+    const found = await failureOf(scenario, failure, worker, options.signal);
     // What ends a run early looks like a crash.
-    if (options.signal.aborted || !found || !isSame(finding, found)) return false;
-    Object.assign(best, { raw: candidate, finding: found });
+    if (options.signal.aborted || !found || !isSame(failure, found)) return false;
+    Object.assign(best, { raw: candidate, failure: found });
     options.onTry?.(best.tries, scenario.population);
     return true;
   };
@@ -66,14 +70,14 @@ function completed(raw: Raw): Scenario | null {
   }
 }
 
-async function findingOf(
+async function failureOf(
   scenario: Scenario,
-  { kind }: Finding,
+  { kind }: RunFailure,
   worker: JobWorker,
   signal: AbortSignal,
-): Promise<Finding | null> {
+): Promise<RunFailure | null> {
   const run = (): Promise<Outcome> => worker.run({ scenario, seed: scenario.seed }, signal);
   const outcome = await run();
-  if (kind !== 'nondeterminism') return findingIn(scenario, outcome);
+  if (kind !== 'nondeterminism') return failureIn(scenario, outcome);
   return differenceOf(digestOf(outcome), digestOf(await run()));
 }

@@ -3,7 +3,7 @@ import { type Job, type Outcome, runJobs } from '../run/jobs/index.js';
 import { type Coverage, cover, emptyCoverage } from './coverage.js';
 import { draw } from './draw.js';
 import { expectsProgress } from './expectation.js';
-import { differenceOf, digestOf, type Finding, findingIn } from './findings.js';
+import { differenceOf, digestOf, failureIn, type RunFailure } from './failures.js';
 import { shrink } from './shrink.js';
 import type { Raw } from './terms.js';
 
@@ -21,7 +21,7 @@ export interface SwarmOptions {
 }
 
 /** A scenario that failed, as it was drawn and made small. */
-export interface SwarmFailure extends Finding {
+export interface SwarmFailure extends RunFailure {
   number: number;
   /** As it was drawn, and the smallest that fails alike. */
   drawn: Record<string, unknown>;
@@ -54,7 +54,7 @@ interface SwarmTask extends Job {
   again: boolean;
 }
 
-interface Found extends Finding {
+interface Found extends RunFailure {
   task: SwarmTask;
 }
 
@@ -73,9 +73,9 @@ export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
   });
   const found = state.first();
   if (!found) return state.result;
-  const { task, ...finding } = found;
+  const { task, ...failure } = found;
   const onTry = onShrink ? { onTry: onShrink } : {};
-  const shrunk = await shrink(task.raw, finding, {
+  const shrunk = await shrink(task.raw, failure, {
     ...limits,
     tries: SHRINK_TRIES,
     signal,
@@ -83,7 +83,7 @@ export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
   });
   const { number, raw: drawn } = task;
   const { raw: smallest, tries } = shrunk;
-  return { ...state.result, failure: { ...shrunk.finding, number, drawn, smallest, tries } };
+  return { ...state.result, failure: { ...shrunk.failure, number, drawn, smallest, tries } };
 }
 
 function* drawing({ seeds, first = 1, goesOn }: SwarmOptions, state: Judgement) {
@@ -121,7 +121,7 @@ class Judgement {
   take(task: SwarmTask, outcome: Outcome): void {
     const { number, scenario, again } = task;
     if (!again) this.#count(task, outcome);
-    const found = again ? null : findingIn(scenario, outcome);
+    const found = again ? null : failureIn(scenario, outcome);
     if (found) this.#found.push({ ...found, task });
     if (number % TWICE !== 0) return;
     const digest = digestOf(outcome);

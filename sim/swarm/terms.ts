@@ -11,6 +11,6 @@ export const between = (rng: Stream, least: number, most: number): number =>
 /** From 0 to 1 in hundredths, as somebody would write it. */
 export const share = (rng: Stream): number => rng.int(101) / 100;
 
-/** What `make` gives in so many of 1,000 cases; else undefined. */
-export const sometimes = <T>(rng: Stream, permille: number, make: () => T): T | undefined =>
-  rng.chance(permille) ? make() : undefined;
+/** What `make` gives with a probability; else undefined. */
+export const sometimes = <T>(rng: Stream, probability: number, make: () => T): T | undefined =>
+  rng.chance(probability) ? make() : undefined;

@@ -1,8 +1,15 @@
 /** Sweeps: many runs over a design, kept so that they can go on after any end. */
-export { type Cell, cellsOf, checkDesign, columnOf, countCells, seedOf } from './design.js';
-export { SweepError } from './folder.js';
-export type { FactorValue } from './hypercube.js';
+export { type Cell, cellsOf, columnOf, countCells, seedOf } from './design/cells.js';
+export { checkDesign } from './design/check.js';
+export type { FactorValue } from './design/place.js';
+export { SweepError } from './folder/folder.js';
+export { type IndexRow, indicesOf } from './indices/index.js';
 export { type Plan, type PlanOptions, planSweep } from './plan.js';
 export type { FailureKind, RunRecord } from './record.js';
-export { Sample, type Statistics } from './statistics.js';
+export {
+  type IntervalKind,
+  type Statistics,
+  statisticsOf,
+} from './statistics/interval.js';
+export { Sample } from './statistics/sample.js';
 export { type FailedRun, type SweepOptions, type SweepResult, sweep } from './sweep.js';

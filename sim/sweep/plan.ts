@@ -4,31 +4,41 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { canonical } from '../../engine/internal.js';
 import type { Job } from '../run/jobs/index.js';
+import { dataFiles } from '../scenario/files/data.js';
 import { ScenarioError } from '../scenario/problem.js';
 import { completeScenario } from '../scenario/read/complete.js';
 import { loadScenario } from '../scenario/read/load.js';
-import { withValues } from '../scenario/read/paths.js';
+import { type Change, withValues } from '../scenario/read/paths.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Sweep } from '../scenario/schema/sweep.js';
-import { type Cell, cellsOf, checkDesign, countCells, seedOf } from './design.js';
-import type { FactorValue } from './hypercube.js';
+import { baselineOf } from './design/baseline.js';
+import { type Cell, cellsOf, countCells, seedOf } from './design/cells.js';
+import { checkDesign } from './design/check.js';
+import type { FactorValue } from './design/place.js';
+import { firstReplicates } from './stopping.js';
 
 /** What is larger is a typing mistake; all cells are checked before the first run. */
 const LARGEST = { cells: 100_000, runs: 1_000_000 } as const;
 /** As the scenario's schema has it. */
 const LONGEST_SEED = 100;
+/** 64 bits: among a million cells, two alike by chance are not to be expected. */
+const KEY_LENGTH = 16;
 
-/** A sweep before it is run: its scenario, its cells, and how many runs. */
+/** A sweep before it is run: its scenario, and its cells. */
 export interface Plan {
   /** The scenario around which values are varied, with all defaults. */
   scenario: Scenario;
   sweep: Sweep;
   cells: number;
+  /** How many there are; with `until`, how many at least. */
   runs: number;
-  /** sha256 of each module that a script of any cell loads, by its path in the scenario. */
+  /** sha256 of each module and data file of any cell, by its path in the scenario. */
   modules: Record<string, string>;
-  /** sha256 over all cells, completed, and their seeds. */
-  design: string;
+  /**
+   * Of each cell, what its runs are kept under: it follows from its scenario and its seeds alone,
+   * so that runs keep their place when a sweep gets more of anything.
+   */
+  keys: readonly string[];
   /** As read, without its sweep: values are set here, before defaults are. */
   base: unknown;
   folder: string;
@@ -36,9 +46,8 @@ export interface Plan {
 
 /** One run of the sweep. */
 export interface SweepTask extends Job {
-  /** From 1: cell by cell, and in a cell replicate by replicate. */
-  run: number;
   cell: Cell;
+  key: string;
   /** From 1. */
   replicate: number;
 }
@@ -47,6 +56,10 @@ export interface SweepTask extends Job {
 export interface PlanOptions {
   seed?: string;
   replicates?: number;
+  samples?: number;
+  audit?: Sweep['audit'];
+  /** Members of `sweep.until`. */
+  until?: Partial<NonNullable<Sweep['until']>>;
 }
 
 /**
@@ -54,21 +67,40 @@ export interface PlanOptions {
  *
  * @throws {ScenarioError} naming the values of the first cell that cannot be, and why.
  */
-export function planSweep(file: string, { seed, replicates }: PlanOptions = {}): Plan {
-  const { scenario, raw, folder } = loadScenario(file, [
-    ...(seed === undefined ? [] : [['seed', seed] as const]),
-    ...(replicates === undefined ? [] : [['sweep.replicates', replicates] as const]),
-  ]);
+export function planSweep(file: string, options: PlanOptions = {}): Plan {
+  const { scenario, raw, folder } = loadScenario(file, changesOf(options));
   const { sweep } = scenario;
   if (!sweep) throw new ScenarioError('sweep is missing; expected a section with factors');
   checkDesign(sweep);
   const cells = countCells(sweep);
-  const runs = cells * sweep.replicates;
-  checkSize(cells, runs, seedOf(scenario.seed, sweep.replicates));
+  const runs = cells * firstReplicates(sweep);
+  checkSize(cells, runs, longestSeed(sweep, scenario.seed));
   const { sweep: _, ...base } = raw as Record<string, unknown>;
+  if (sweep.baseline && !baselineOf(sweep, scenario.seed)) {
+    throw new ScenarioError('sweep.baseline: no cell has these values; expected those of one');
+  }
   const plan = { scenario, sweep, cells, runs, base, folder };
   return { ...plan, ...checkCells(plan) };
 }
+
+function changesOf({ seed, until = {}, ...sweep }: PlanOptions): Change[] {
+  const members = [
+    ...Object.entries(sweep).map(([name, value]) => [`sweep.${name}`, value] as const),
+    ...Object.entries(widthOf(until)).map(([name, value]): Change => {
+      return [`sweep.until.${name}`, value];
+    }),
+  ];
+  return [...(seed === undefined ? [] : [['seed', seed] as const]), ...members];
+}
+
+/** Either width takes the place of the other. */
+function widthOf(until: NonNullable<PlanOptions['until']>) {
+  if (until.half_width !== undefined) return { percent: null, ...until };
+  return until.percent === undefined ? until : { half_width: null, ...until };
+}
+
+const longestSeed = (sweep: Sweep, seed: string): string =>
+  seedOf(seedOf(seed, sweep.samples ?? 0), sweep.until?.most ?? sweep.replicates);
 
 function checkSize(cells: number, runs: number, longest: string): void {
   if (cells > LARGEST.cells) {
@@ -82,37 +114,61 @@ function checkSize(cells: number, runs: number, longest: string): void {
   throw new ScenarioError(`seed is too long: runs add their replicate; expected at most ${room}`);
 }
 
-type Uncounted = Omit<Plan, 'modules' | 'design'>;
+type Uncounted = Omit<Plan, 'modules' | 'keys'>;
 
-/** Completes every cell once, which checks it, and keeps nothing of it but its digest. */
-function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'design'> {
-  const hash = createHash('sha256').update(`${plan.scenario.seed} ${plan.sweep.replicates}\n`);
+/** Completes every cell once, which checks it, and keeps nothing of it but its key. */
+function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'keys'> {
   const modules = new Map<string, string>();
+  const keys: string[] = [];
   for (const cell of cellsOf(plan.sweep, plan.scenario.seed)) {
     const scenario = scenarioOf(plan, cell);
-    hash.update(`${canonical(scenario)}\n`);
-    for (const { strategy } of scenario.agents) {
-      if (strategy.kind !== 'script' || modules.has(strategy.module)) continue;
-      modules.set(strategy.module, fileHash(resolve(plan.folder, strategy.module)));
+    const hash = createHash('sha256').update(`${cell.seed}\n${canonical(scenario)}`);
+    keys.push(hash.digest('hex').slice(0, KEY_LENGTH));
+    for (const path of filesOf(scenario)) {
+      if (!modules.has(path)) modules.set(path, fileHash(resolve(plan.folder, path)));
     }
   }
   const sorted = [...modules].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { modules: Object.fromEntries(sorted), design: hash.digest('hex') };
+  return { modules: Object.fromEntries(sorted), keys };
 }
 
+/** Modules of scripts and files of data. */
+const filesOf = (scenario: Scenario): string[] => [
+  ...scenario.agents.flatMap(({ strategy }) =>
+    strategy.kind === 'script' ? [strategy.module] : [],
+  ),
+  ...dataFiles(scenario),
+];
+
 /** The runs for which `wanted` holds, in order; each cell is completed anew when it is reached. */
-export function* tasksOf(plan: Plan, wanted: (run: number) => boolean): Generator<SweepTask> {
-  const { sweep, folder } = plan;
-  for (const cell of cellsOf(sweep, plan.scenario.seed)) {
+export function* tasksOf(
+  plan: Plan,
+  replicatesOf: (cell: number) => number,
+  wanted: (key: string, replicate: number) => boolean,
+): Generator<SweepTask> {
+  for (const cell of cellsOf(plan.sweep, plan.scenario.seed)) {
+    const key = plan.keys[cell.number - 1]!;
+    const most = replicatesOf(cell.number);
     let scenario: Scenario | null = null;
-    for (let replicate = 1; replicate <= sweep.replicates; replicate += 1) {
-      const run = (cell.number - 1) * sweep.replicates + replicate;
-      if (!wanted(run)) continue;
+    for (let replicate = 1; replicate <= most; replicate += 1) {
+      if (!wanted(key, replicate)) continue;
       scenario ??= scenarioOf(plan, cell);
-      const seed = seedOf(plan.scenario.seed, replicate);
-      yield { run, cell, replicate, scenario, seed, folder };
+      const seed = seedOf(cell.seed, replicate);
+      yield {
+        cell,
+        key,
+        replicate,
+        scenario,
+        seed,
+        folder: plan.folder,
+        ...audited(plan, replicate),
+      };
     }
   }
+}
+
+function audited({ sweep: { audit } }: Plan, replicate: number): { audit: boolean } {
+  return { audit: audit === 'all' || (audit === 'first' && replicate === 1) };
 }
 
 /** As `path=value` of each factor, in the order of the design. */
@@ -135,6 +191,6 @@ function fileHash(path: string): string {
   try {
     return createHash('sha256').update(readFileSync(path)).digest('hex');
   } catch (error) {
-    throw new ScenarioError(`the script ${path} cannot be read: ${(error as Error).message}`);
+    throw new ScenarioError(`the file ${path} cannot be read: ${(error as Error).message}`);
   }
 }

@@ -1,12 +1,16 @@
 /** One sweep: runs what is missing, keeps each run as it ends, and makes the tables at the end. */
 
 import type { Provenance } from '../../report/provenance.js';
-import { runJobs } from '../run/jobs/index.js';
-import { columnOf } from './design.js';
-import { SweepFolder } from './folder.js';
-import { type Plan, type SweepTask, tasksOf, valuesOf } from './plan.js';
+import { type Outcome, runJobs } from '../run/jobs/index.js';
+import { checkFirstRun, differenceText } from './first-run.js';
+import { SweepFolder } from './folder/folder.js';
+import { headOf } from './folder/head.js';
+import { type Plan, type SweepTask, valuesOf } from './plan.js';
 import { type FailureKind, failureOf, type RunRecord, recordOf } from './record.js';
-import { writeTables } from './tables.js';
+import { finishedSweep } from './runs.js';
+import { countThere, missingTasks, UnderWay } from './schedule.js';
+import { Replicates } from './stopping.js';
+import { writeTables } from './tables/index.js';
 
 /** Where a sweep is kept, and how it is run. */
 export interface SweepOptions {
@@ -26,7 +30,8 @@ export interface SweepOptions {
 
 /** A run of a sweep that failed. */
 export interface FailedRun {
-  run: number;
+  cell: number;
+  replicate: number;
   kind: FailureKind;
   message: string;
   seed: string;
@@ -36,11 +41,12 @@ export interface FailedRun {
 
 /** What a sweep came to. */
 export interface SweepResult {
+  /** With `until`, as far as that is known. */
   planned: number;
   completed: number;
   /** Of the completed runs, when there are tables. */
   verdicts: Record<RunRecord['verdict'], number>;
-  /** The first one by number: it ended the sweep, or is one among its results. */
+  /** The first one by cell: it ended the sweep, or is one among its results. */
   failed: FailedRun | null;
   /** Whether all planned runs are there, and tables and report with them. */
   finished: boolean;
@@ -52,47 +58,86 @@ export interface SweepResult {
  * @throws {SweepError} when `out` cannot be used so.
  */
 export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepResult> {
-  const { version, commit, node } = options.made;
-  const { cells, runs, modules, scenario, design } = plan;
-  const head = { version, commit, node, cells, runs, modules, scenario, design };
+  const head = headOf(plan, options.made);
   const folder = await SweepFolder.open(options.out, head, options.resume ?? false);
   try {
-    const failed = await runMissing(folder, plan, options);
-    if (folder.count < plan.runs) return unfinished(folder, plan, failed);
-    return await finish(folder, plan);
+    const replicates = new Replicates(plan.sweep, plan.cells);
+    const different = folder.isEmpty ? await firstDiffers(plan, options) : null;
+    const failed = different ?? (await runMissing(folder, plan, replicates, options));
+    const completed = countThere(folder, plan, replicates);
+    const planned = replicates.total;
+    if (completed < planned) {
+      return { planned, completed, verdicts: noVerdicts(), failed, finished: false };
+    }
+    return await finish(folder, plan, replicates);
   } finally {
     folder.close();
   }
 }
 
-async function runMissing(folder: SweepFolder, plan: Plan, options: SweepOptions) {
-  const { jobs, wallMs, signal, onError = 'stop' } = options;
-  const failures: FailedRun[] = [];
-  options.onProgress?.(folder.count, plan.runs);
-  await runJobs(
-    untilFailed(
-      tasksOf(plan, (run) => !folder.has(run)),
-      failures,
-    ),
-    {
-      ...(jobs === undefined ? {} : { jobs }),
-      ...(wallMs === undefined ? {} : { wallMs }),
-      ...(signal === undefined ? {} : { signal }),
-      onDone: (task, outcome) => {
-        const record = recordOf(plan.sweep, task, outcome);
-        const failure = failureOf(record);
-        // Not kept: what is resumed later runs it again, and ends there again or goes past it.
-        if (failure && onError === 'stop') failures.push(failedRun(plan, task, failure));
-        else folder.save(record);
-        options.onProgress?.(folder.count, plan.runs);
-      },
-    },
-  );
-  return failures.sort((a, b) => a.run - b.run)[0] ?? null;
+/** A first run that fails by itself is told of by the sweep, as any other is. */
+async function firstDiffers(plan: Plan, options: SweepOptions): Promise<FailedRun | null> {
+  const first = await checkFirstRun(plan, options);
+  const message = first && differenceText(first);
+  return first && message ? failedRun(plan, first.task, { kind: 'differs', message }) : null;
 }
 
-function* untilFailed(tasks: Iterable<SweepTask>, failures: readonly FailedRun[]) {
-  for (const task of tasks) {
+async function runMissing(
+  folder: SweepFolder,
+  plan: Plan,
+  replicates: Replicates,
+  options: SweepOptions,
+): Promise<FailedRun | null> {
+  const { jobs, wallMs, signal, onError = 'stop' } = options;
+  const failures: FailedRun[] = [];
+  const underWay = new UnderWay();
+  const end = () => underWay.end();
+  const copies = countEach(plan.keys);
+  let done = 0;
+  const recount = () => {
+    done = countThere(folder, plan, replicates);
+    options.onProgress?.(done, replicates.total);
+  };
+  const keep = (task: SweepTask, outcome: Outcome) => {
+    const record = recordOf(plan.sweep, task, outcome);
+    const failure = failureOf(record);
+    // Not kept: what is resumed later runs it again, and ends there again or goes past it.
+    if (failure && onError === 'stop') failures.push(failedRun(plan, task, failure));
+    else folder.save(task.key, record);
+    done += copies.get(task.key)!;
+    if (failures.length === 0) options.onProgress?.(done, replicates.total);
+  };
+  recount();
+  signal?.addEventListener('abort', end);
+  const tasks = missingTasks(folder, plan, replicates, underWay, recount);
+  await runJobs(untilFailed(tasks, failures), {
+    ...(jobs === undefined ? {} : { jobs }),
+    ...(wallMs === undefined ? {} : { wallMs }),
+    ...(signal === undefined ? {} : { signal }),
+    onDone: (task, outcome) => {
+      try {
+        keep(task, outcome);
+        underWay.done();
+        if (failures.length > 0) end();
+      } catch (error) {
+        end();
+        throw error;
+      }
+    },
+  });
+  signal?.removeEventListener('abort', end);
+  return failures.sort((a, b) => a.cell - b.cell || a.replicate - b.replicate)[0] ?? null;
+}
+
+/** Cells that are the same share their runs. */
+function countEach(keys: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+async function* untilFailed(tasks: AsyncIterable<SweepTask>, failures: readonly FailedRun[]) {
+  for await (const task of tasks) {
     if (failures.length > 0) return;
     yield task;
   }
@@ -100,35 +145,30 @@ function* untilFailed(tasks: Iterable<SweepTask>, failures: readonly FailedRun[]
 
 function failedRun(
   { sweep }: Plan,
-  { run, seed, cell }: SweepTask,
+  { cell, replicate, seed }: SweepTask,
   { kind, message }: { kind: FailureKind; message: string },
 ): FailedRun {
-  return { run, kind, message, seed, values: valuesOf(sweep, cell) };
+  return { cell: cell.number, replicate, kind, message, seed, values: valuesOf(sweep, cell) };
 }
 
 const noVerdicts = () => ({ pass: 0, no_progress: 0, safety: 0, error: 0 });
 
-function unfinished(folder: SweepFolder, plan: Plan, failed: FailedRun | null): SweepResult {
-  const { runs: planned } = plan;
-  const completed = folder.count;
-  return { planned, completed, verdicts: noVerdicts(), failed, finished: false };
-}
-
-async function finish(folder: SweepFolder, plan: Plan): Promise<SweepResult> {
+async function finish(
+  folder: SweepFolder,
+  plan: Plan,
+  replicates: Replicates,
+): Promise<SweepResult> {
   const verdicts = noVerdicts();
   let failed: FailedRun | null = null;
-  writeTables(folder, plan, (record) => {
+  writeTables(folder.path, finishedSweep(folder, plan, replicates), (record, cell) => {
     verdicts[record.verdict] += 1;
     const failure = failureOf(record);
     if (!failure || failed) return;
-    const { run, seed } = record;
-    const values = plan.sweep.factors.map((factor): [string, unknown] => {
-      return [factor.path, record.values[columnOf(factor)]];
-    });
-    failed = { run, seed, values, ...failure };
+    const { replicate, seed } = record;
+    failed = { cell: cell.number, replicate, seed, values: valuesOf(plan.sweep, cell), ...failure };
   });
   const { writeSweepReport } = await import('../report/index.js');
   await writeSweepReport(folder.path);
-  const { runs: planned } = plan;
-  return { planned, completed: folder.count, verdicts, failed, finished: true };
+  const planned = replicates.total;
+  return { planned, completed: planned, verdicts, failed, finished: true };
 }

@@ -3,9 +3,12 @@
  * the network's and passes `speed` times as fast; requests are signed with the network's own time,
  * and its deadlines stay what they are.
  */
-import type { CommandKind, Event, EventData } from '../../engine/internal.js';
+import type { Event, EventData } from '../../engine/internal.js';
 import { soundness } from '../agents/port/content.js';
 import type { Answer, Gateway } from './gateway/gateway.js';
+import { requestKinds } from './messages.js';
+import type { Cause } from './observer.js';
+import { Asked } from './society/asked.js';
 import type { SocietyOptions } from './society/options.js';
 import { type Sent, Society } from './society/society.js';
 
@@ -21,6 +24,7 @@ export class LiveWorld extends Society {
   readonly #options: LiveWorldOptions;
   readonly #gateway: Gateway;
   readonly #underway = new Set<Promise<void>>();
+  readonly #asked = new Asked();
   #failure: { error: unknown } | null = null;
   #over = false;
   /** When the present pause ends, in the world's time; and what ends it now. */
@@ -95,18 +99,22 @@ export class LiveWorld extends Society {
     this.#endPause();
   }
 
-  #deliver({ from, request }: Sent): void {
+  #deliver(sent: Sent): void {
+    this.#asked.add(sent);
     const answered = this.#gateway
-      .submit(from, request)
-      .then((answer) => this.#take(from, request.kind, answer))
+      .submit(sent.from, sent.request)
+      .then((answer) => this.#take(sent, answer))
       .catch((error) => this.#fail(error))
       .finally(() => this.#underway.delete(answered));
     this.#underway.add(answered);
   }
 
-  #take(from: number, kind: CommandKind, answer: Answer): void {
+  #take(sent: Sent, answer: Answer): void {
+    const { from, bytes } = sent;
+    const { kind } = sent.request;
     const { result } = answer;
-    if (result === 'lost') this.#options.observer.traffic('lost', 1);
+    if (result !== 'accepted' && result !== 'lost') this.#asked.drop(sent);
+    if (result === 'lost') this.#options.observer.traffic(requestKinds[kind], 'lost', 1, bytes);
     else if (result === 'refused') {
       this.refused(from, kind, answer.refusal.reason);
       this.tryAgain(from, kind, answer.refusal);
@@ -139,8 +147,17 @@ export class LiveWorld extends Society {
 
   #hear(event: Event): void {
     this.now = Math.max(this.now, this.#worldTime(this.#gateway.now()));
-    this.publish(event, this.#worldTime(Date.parse(event.data.timestamp)));
+    this.publish(event, this.#worldTime(Date.parse(event.data.timestamp)), this.#causeOf(event));
     if (this.nextDue() < this.#pausedUntil) this.#endPause();
+  }
+
+  #causeOf(event: Event): Cause | null {
+    if (event.type === 'block_validation') {
+      const { validator, block_hash, decision } = event.data;
+      return this.#asked.vote(this.knowledge.ordinalOf(validator.id), block_hash, decision);
+    }
+    if (event.type !== 'meme_posted') return null;
+    return this.#asked.meme(this.knowledge.ordinalOf(event.data.creator.id));
   }
 
   /** Of a stranger's block nobody has noted what is in it: it is read. */
@@ -148,6 +165,8 @@ export class LiveWorld extends Society {
     if (this.knowledge.ordinalOf(producer.id) >= 0) return;
     const transactions = (await this.#gateway.transactionsOf(block)) ?? [];
     const hasMeme = Object.keys(meme_content).length > 0;
-    this.knowledge.noteContent({ block, soundness: soundness(transactions), hasMeme, senders: [] });
+    const said = transactions.map(({ data }) => data);
+    const note = { block, soundness: soundness(transactions), hasMeme, transactions: said };
+    this.knowledge.noteContent({ ...note, senders: [] });
   }
 }

@@ -3,7 +3,18 @@ import { expect, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { linesOf } from '../support/runs.js';
 
-const commands = ['sim', 'scenario', 'sweep', 'swarm', 'replay', 'log', 'verify', 'keygen', 'load'];
+const commands = [
+  'sim',
+  'scenario',
+  'sweep',
+  'swarm',
+  'replay',
+  'log',
+  'events',
+  'verify',
+  'keygen',
+  'load',
+];
 
 test.each([
   ['an unknown command', ['nope']],

@@ -46,6 +46,7 @@ export function scenarioOf(groups: readonly string[], changes: Partial<Scenario>
     topology: { kind: 'small_world', degree: 8, rewired: 0.1 },
     links: {
       latency: { distribution: 'uniform', mean_ms: 200, spread_ms: 100 },
+      between: [],
       loss: 0,
       duplication: 0,
     },
@@ -125,24 +126,31 @@ export async function keptRun(folder: string, options: RunOptions = {}): Promise
     seed: '1',
     scenario,
     modules: {},
+    files: {},
     verifier: 'off',
     verdict: 'pass',
+    ended_by: 'blocks',
+    censored: [],
     broken: null,
     digest,
     log_digest,
     measures: finished.measures,
+    messages: finished.messages,
+    reported: { run: {}, groups: {} },
+    groups: [],
     entries: seq + 1,
     events: event_seq,
     verified: 0,
     commits: 1,
     refused: {},
     virtual_ms: town.now,
+    measured_from_ms: 0,
     wall_ms: 1,
     votes_per_s: 1,
     peak_rss_bytes: 1,
     ...options.result,
   };
-  await writeResult(folder, result, finished);
+  await writeResult(folder, result, finished, []);
   return result;
 }
 
@@ -185,7 +193,7 @@ export function keptSweep(folder: string, options: SweepOptions): void {
       const run = index * REPLICATES + replicate;
       const verdict = options.verdict?.(run) ?? 'pass';
       const lead = [run, index + 1, replicate, `1/${replicate}`, ...values];
-      runs.push([...lead, ...names.map(() => null), verdict, 'd'.repeat(64)]);
+      runs.push([...lead, ...names.map(() => null), verdict, 'd'.repeat(64), `${run}.json`]);
     }
     for (const measure of names) {
       const response = responses.indexOf(measure);
@@ -199,7 +207,7 @@ export function keptSweep(folder: string, options: SweepOptions): void {
     writeFileSync(join(folder, name), stringify([header, ...rows]));
   write(
     'runs.csv',
-    ['run', 'cell', 'replicate', 'seed', ...columns, ...names, 'verdict', 'digest'],
+    ['run', 'cell', 'replicate', 'seed', ...columns, ...names, 'verdict', 'digest', 'file'],
     runs,
   );
   write('summary.csv', ['cell', ...columns, 'measure', 'n', 'mean', 'sd', 'low', 'high'], summary);
@@ -211,6 +219,7 @@ export function keptSweep(folder: string, options: SweepOptions): void {
       values: [...values],
     })),
     replicates: REPLICATES,
+    audit: 'all',
     responses,
   };
   const head = {

@@ -14,13 +14,16 @@ type Cells<T extends TableName> = Record<keyof Row<T>, string>;
 export interface SentRequest {
   kind: CommandKind;
   publicKey: string;
-  /** By the sender's clock, milliseconds of the run. */
+  /** By the sender's clock, RFC 3339; and in milliseconds of the run. */
+  timestamp: string;
   ms: number;
   body: Record<string, unknown>;
 }
 
 export interface Lived {
   result: SimResult;
+  /** Where it is kept. */
+  folder: string;
   /** In the order in which they were sent. */
   sent: SentRequest[];
   votes: Cells<'votes.csv'>[];
@@ -67,10 +70,10 @@ export async function live(agents: Raw[], sections: Raw = {}, folder?: string): 
     { out, ...(folder === undefined ? {} : { folder }) },
     {
       inTransit(request) {
-        const { kind, public_key: publicKey, timestamp } = request;
+        const { kind, public_key: publicKey } = request;
         const body = JSON.parse(Buffer.from(request.body).toString()) as Raw;
-        const at = timestamp === '' ? (body.timestamp as string) : timestamp;
-        sent.push({ kind, publicKey, ms: Date.parse(at) - START_MS, body });
+        const timestamp = request.timestamp || (body.timestamp as string);
+        sent.push({ kind, publicKey, timestamp, ms: Date.parse(timestamp) - START_MS, body });
         return request;
       },
     },
@@ -81,7 +84,7 @@ export async function live(agents: Raw[], sections: Raw = {}, folder?: string): 
     blocks: rows('blocks.csv'),
     agents: rows('agents.csv'),
   };
-  return { result, sent, ...tables };
+  return { result, folder: out, sent, ...tables };
 }
 
 /** Votes of a group, each with its block. */

@@ -23,7 +23,7 @@ let lines: Line[];
 
 beforeAll(async () => {
   const out = join(suiteFolder(), 'run');
-  const args = ['--seed', '7', '--agents', '300', '--blocks', '20', '--out', out];
+  const args = ['--seed', '7', '--agents', '300', '--blocks', '30', '--out', out];
   run = (await simJson(...args)).json;
   lines = await logLines(out);
 });

@@ -1,4 +1,6 @@
 /** The built-in personalities: their weights as specified, and where approval begins. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { type Personality, personalities } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { approves } from '../../dist/sim/scenario/schema/personalities.js';
@@ -24,6 +26,23 @@ test('personalities: the nine specified ones and no other', () => {
     return [name, [technical, social, meme, random, threshold]];
   });
   expect(Object.fromEntries(weights)).toEqual(specified);
+});
+
+test('docs/model.md: has every trait of every personality', () => {
+  const file = fileURLToPath(new URL('../../docs/model.md', import.meta.url));
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const cellsOf = (line: string) =>
+    line
+      .split('|')
+      .map((cell) => cell.trim())
+      .slice(1, -1);
+  const from = lines.findIndex((line) => line.startsWith('| personality '));
+  const [, ...names] = cellsOf(lines[from]!);
+  const rows = lines.slice(from + 2, lines.indexOf('', from)).map(cellsOf);
+  const shown = rows.map(([name, ...cells]) => {
+    return [name, Object.fromEntries(cells.map((cell, at) => [names[at]!, Number(cell)]))];
+  });
+  expect(Object.fromEntries(shown)).toEqual(personalities);
 });
 
 test.each(named)('personalities: the weights of %s make 100 percent', (_, weights) => {

@@ -22,17 +22,20 @@ export interface Around {
   program?: string;
   input?: string;
   env?: Record<string, string>;
+  /** Where it is started; else here. */
+  cwd?: string;
 }
 
 /** Runs `folkmoot` with these arguments until it ends. */
 export function folkmoot(args: readonly string[], around: Around = {}): Promise<Ended> {
-  const { program = main, input = '', env = {} } = around;
+  const { program = main, input = '', env = {}, cwd } = around;
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       [program, ...args],
       {
         env: { ...process.env, ...env },
+        ...(cwd === undefined ? {} : { cwd }),
         maxBuffer: 256 * 1024 * 1024,
         timeout: MOST_MS,
         killSignal: 'SIGKILL',

@@ -57,6 +57,10 @@ export const counts = {
   /** Sweeps that are killed twice, and scenarios that a swarm draws. */
   killedSweeps: pick({ quick: 2, full: 20 }),
   swarmSeeds: pick({ quick: 6, full: 200 }),
+  /** Designs of which the indices are made, where they are known. */
+  indexedDesigns: pick({ quick: 20, full: 200 }),
+  /** Cells of which the interval of a mean is made, where the mean is known. */
+  coverageTrials: pick({ quick: 2_000, full: 20_000 }),
   /** Seconds of garbage; and idle connections whose memory is measured, none in `quick`. */
   garbageSeconds: pick({ quick: 3, full: 10 }),
   idleSubscribers: pick({ quick: 0, full: 1_000 }),

@@ -121,7 +121,6 @@ test('packages: some have a single importer', () => {
     lmdb: /^engine\/store\//,
     'fs-native-extensions': /^engine\/store\/file\/lock/,
     piscina: /^(engine\/crypto|sim\/run\/jobs|bench\/load\/prepare)\//,
-    jstat: /^sim\/sweep\/statistics/,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,
     ajv: /^engine\/protocol\/bundled\/ajv/,
     seedrandom: /^sim\/rng/,

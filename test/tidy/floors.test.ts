@@ -13,9 +13,9 @@ const floors: Record<string, string> = {
     'server send prepare record agents chain workloads run figures saturate report files index.ts',
   sim:
     'rng.ts scenario agents world audit measure run ' +
-    'compare conformance report sweep swarm index.ts',
+    'compare conformance report sweep swarm validation index.ts',
   'sim/agents': 'keys.ts port actions strategies script create.ts behaviour.ts',
-  'sim/world': 'observer.ts links gateway society virtual live.ts',
+  'sim/world': 'messages.ts observer.ts links gateway society virtual live.ts',
   cli: 'output options commands main.ts',
 };
 

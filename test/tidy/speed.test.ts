@@ -48,6 +48,7 @@ const starts = ['node:child_process', 'playwright-core'];
 /** Fast although they start one: they compare a document with its generator, in a second. */
 const generators = [
   'test/sim/measures-document.test.ts',
+  'test/sim/scripts/reference.test.ts',
   'test/engine/protocol/unicode/tables.test.ts',
 ];
 

@@ -5,7 +5,12 @@ import { policies, weightings } from '../../../engine/protocol/schema/genesis.js
 import type { SimResult } from '../../../sim/index.js';
 import { httpUrl } from '../../options/client.js';
 import { integer, speed } from '../../options/options.js';
-import { type ScenarioFlags, scenarioOptions, wantedScenario } from '../../options/scenario.js';
+import {
+  type ScenarioFlags,
+  scenarioOptions,
+  scriptSeconds,
+  wantedScenario,
+} from '../../options/scenario.js';
 import { exitCodes, UsageError } from '../../output/exit.js';
 import { print, printJson, say } from '../../output/output.js';
 import { interruption } from '../../output/signals.js';
@@ -18,6 +23,7 @@ export interface SimFlags extends ScenarioFlags {
   audit: boolean;
   url?: string;
   speed?: number;
+  scriptSeconds?: number;
   checkDeterminism?: boolean;
   json?: boolean;
 }
@@ -57,6 +63,7 @@ export function simCommand(): Command {
         "with --url: how fast the agents' time passes; 1 = wall time",
       ).argParser(speed),
     )
+    .addOption(scriptSeconds())
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
       'after',
@@ -98,7 +105,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   const { Interrupted, simulate } = await import('../../../sim/run/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
   say(`folkmoot sim: ${scenario.title} (${shown})`);
-  const { verifier, store, out, audit, url } = flags;
+  const { verifier, store, out, audit, url, scriptSeconds: limit } = flags;
   const made = { version: packageVersion(), commit: commitHash(), node: process.version };
   const interrupt = interruption();
   const progress = showProgress();
@@ -107,6 +114,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   const kept = {
     ...(out === undefined ? {} : { out }),
     ...(folder === undefined ? {} : { folder }),
+    ...(limit === undefined ? {} : { scriptMs: limit * 1_000 }),
   };
   const options = { ...kept, verifier, audit, ...(store === undefined ? {} : { store }) };
   try {

@@ -5,7 +5,7 @@ const number = (value: number) => value.toLocaleString('en-US');
 
 /** Its lines. */
 export function summary(result: SimResult): string[] {
-  const { measures, refused, scenario, broken } = result;
+  const { measures, refused, scenario, broken, censored } = result;
   const ends = ['finalized', 'rejected', 'expired', 'orphaned'] as const;
   const closed = ends.map((end) => `${measures[end]} ${end}`).join(', ');
   const reasons = Object.entries(refused).map(([reason, count]) => `${number(count)} ${reason}`);
@@ -15,10 +15,13 @@ export function summary(result: SimResult): string[] {
     ...(broken
       ? [['broken', `${broken.rule}: ${broken.found}; expected ${broken.expected}`] as const]
       : []),
+    ['ended by', result.ended_by],
+    ...censored.map((what) => ['cut short', what] as const),
     ['blocks', `${measures.proposed} proposed: ${closed}`],
     ['votes', number(measures.votes ?? 0)],
     ['transactions', `${number(measures.transactions ?? 0)} finalized`],
     ['finality', finality(result)],
+    ...figures(result).map((line) => ['reported', line] as const),
     ['turned away', reasons.join(', ') || 'none'],
     ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
     ['signatures', signatures(result)],
@@ -38,6 +41,16 @@ export function summary(result: SimResult): string[] {
   ].map(([name, text]) => [name!, text!]);
   const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`);
   return [scenario.title, ...lines];
+}
+
+/** What scripts measured, a line for the run and one for each group. */
+function figures({ reported }: SimResult): string[] {
+  const line = (of: string, named: Record<string, number | null>) => {
+    const each = Object.entries(named).map(([name, value]) => `${name} ${value ?? 'unknown'}`);
+    return each.length === 0 ? [] : [`${of}${each.join(', ')}`];
+  };
+  const groups = Object.entries(reported.groups);
+  return [...line('', reported.run), ...groups.flatMap(([of, named]) => line(`${of}: `, named))];
 }
 
 function finality({ measures }: SimResult): string {

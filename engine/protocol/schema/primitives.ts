@@ -75,11 +75,21 @@ export type Role = Static<typeof Role>;
 export const GENESIS_HASH = '0'.repeat(64);
 
 let lastInstant = { milliseconds: 0, text: '1970-01-01T00:00:00.000Z' };
+/** The second of the last instant, and its text up to the point. */
+let lastSecond = { second: 0, text: '1970-01-01T00:00:00.' };
+const thousandths = Array.from({ length: 1_000 }, (_, ms) => `${String(ms).padStart(3, '0')}Z`);
 
-/** A timestamp as it is sent: UTC with milliseconds. One entry asks for the same one often. */
+/**
+ * A timestamp as it is sent: UTC with milliseconds. One entry asks for the same one often, and the
+ * next for one of the same second.
+ */
 export function formatInstant(milliseconds: number): string {
-  if (milliseconds !== lastInstant.milliseconds) {
-    lastInstant = { milliseconds, text: new Date(milliseconds).toISOString() };
+  if (milliseconds === lastInstant.milliseconds) return lastInstant.text;
+  const second = Math.floor(milliseconds / 1_000);
+  if (second !== lastSecond.second) {
+    lastSecond = { second, text: new Date(milliseconds).toISOString().slice(0, -4) };
   }
-  return lastInstant.text;
+  const text = lastSecond.text + thousandths[Math.trunc(milliseconds - second * 1_000)]!;
+  lastInstant = { milliseconds, text };
+  return text;
 }

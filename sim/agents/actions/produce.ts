@@ -8,8 +8,8 @@ import type { World } from '../port/world.js';
 import { memeText, transactionData } from './content.js';
 
 export interface Making {
-  /** Of 1,000 transactions, how many add up; else the personality's care. */
-  carePermille?: number;
+  /** The share of its transactions that add up; else the personality's care. */
+  care?: number;
   /** Whose transactions stay out. */
   leaveOut?: string;
   /** Also while others' blocks are in voting. */
@@ -30,7 +30,7 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
     transaction(agent, world, making, index, rng),
   );
   const transactions = signed.map(({ made }) => made);
-  const hasMeme = rng.chance(memes * 1000);
+  const hasMeme = rng.chance(memes);
   const meme = { type: 'text', content: memeText(head.hash, 'approve', rng), tags: ['pro'] };
   const last = transactions.at(-1);
   const additions = last ? { [`ledger/${agent.ordinal}`]: last.hash } : {};
@@ -43,19 +43,25 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
   };
   const block = blockHash({ ...fields, timestamp }, agent.by.publicKey, world.networkId);
   const senders = signed.map(({ sender }) => sender);
-  world.noteContent({ block, soundness: soundness(transactions), hasMeme, senders });
+  world.noteContent({
+    block,
+    soundness: soundness(transactions),
+    hasMeme,
+    transactions: transactions.map(({ data }) => data),
+    senders,
+  });
   world.send(agent.ordinal, composeProposal(agent.by, timestamp, fields));
 }
 
 function transaction(
   agent: ScriptedAgent,
   world: World,
-  { carePermille, leaveOut }: Making,
+  { care, leaveOut }: Making,
   index: number,
   rng: Stream,
 ) {
   const sender = senderOf(agent, world, leaveOut, rng);
-  const sound = rng.chance(carePermille ?? agent.personality.carePermille);
+  const sound = rng.chance(care ?? agent.personality.care);
   // Unique for the sender: who produces, when, and which of the block's.
   const nonce = (world.now - world.startMs) * 1000 + index;
   const data = transactionData(agent.ordinal, nonce, sound, rng);

@@ -8,18 +8,18 @@ import {
 import type { ScriptedAgent } from '../port/agent.js';
 import type { World } from '../port/world.js';
 
-/** Of 1,000 occasions. */
-const BREAK_PERMILLE = 10;
-const LEAVE_PERMILLE = 150;
+/** The share of occasions on which an agent goes away, or leaves an alliance. */
+const BREAKS = 0.01;
+const LEAVES = 0.15;
 
-/** A rate of the scenario on one of 1,000 occasions. */
-export function happens(agent: ScriptedAgent, purpose: string, permille: number, rate: number) {
-  return agent.rng(purpose).chance(permille * rate);
+/** Whether something happens on an occasion: its share of them times a rate of the scenario. */
+export function happens(agent: ScriptedAgent, purpose: string, share: number, rate: number) {
+  return agent.rng(purpose).chance(Math.min(1, share * rate));
 }
 
 export function socialize(agent: ScriptedAgent, world: World): void {
   const { breaks } = world.scenario.social;
-  const tired = happens(agent, 'life', BREAK_PERMILLE, breaks.rate);
+  const tired = happens(agent, 'life', BREAKS, breaks.rate);
   if (agent.onBreak) comeBack(agent, world);
   else if (tired) goAway(agent, world);
   else ally(agent, world);
@@ -30,9 +30,9 @@ function ally(agent: ScriptedAgent, world: World): void {
   const { most, rate } = world.scenario.social.alliances;
   if (rate === 0) return;
   const own = world.alliancesOf(agent.ordinal);
-  if (own.length > 0 && rng.chance(LEAVE_PERMILLE)) {
+  if (own.length > 0 && rng.chance(LEAVES)) {
     leave(agent, world, rng.pick(own));
-  } else if (own.length < most && rng.chance(agent.personality.invitePermille * rate)) {
+  } else if (own.length < most && happens(agent, 'life', agent.personality.invites, rate)) {
     invite(agent, world, drawn(agent, world));
   }
 }
@@ -40,7 +40,7 @@ function ally(agent: ScriptedAgent, world: World): void {
 export function goAway(agent: ScriptedAgent, world: World): void {
   if (agent.onBreak) return;
   agent.onBreak = true;
-  const status = agent.rng('life').chance(500) ? 'inactive' : 'maintenance';
+  const status = agent.rng('life').chance(0.5) ? 'inactive' : 'maintenance';
   sendStatus(agent, world, { status, reason: 'a break', expected_duration: 'PT1M' });
 }
 

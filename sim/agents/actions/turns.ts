@@ -17,7 +17,7 @@ export function takeTurn(agent: ScriptedAgent, world: World, at: number): void {
 }
 
 export function firstTurnAt(agent: ScriptedAgent, world: World): number {
-  const first = world.startMs + FIRST_BLOCK_MS;
+  const first = world.startMs + Math.max(FIRST_BLOCK_MS, agent.joinsMs);
   if (world.scenario.producers.schedule === 'open') return first + openWaitMs(agent, world);
   return slotAt(agent, world, first);
 }

@@ -23,7 +23,7 @@ export const opposite = (decision: Decision): Decision =>
 
 /** Calls the agent for its vote when it has thought for a while. */
 export function think(agent: ScriptedAgent, world: World, block: BlockTalk): void {
-  const after = THINK_MS + agent.rng('pace').int(Math.max(1, agent.personality.thinkMs));
+  const after = THINK_MS + agent.rng('pace').int(Math.max(1, agent.personality.think_ms));
   callToVote(agent, world, block, after);
 }
 
@@ -43,7 +43,7 @@ export function judge(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const memes = world.receivedMemes(agent.ordinal, block.hash);
   const opinions: Opinions = {
     technical: block.soundness,
-    social: socialOpinion(agent, world, block),
+    social: world.support(agent.ordinal, block.hash) ?? NO_OPINION,
     meme: memeOpinion(block.hasMeme, memes),
     random: agent.rng('votes').int(101),
   };
@@ -72,20 +72,34 @@ export function castVote(
   ballot: Ballot,
 ): void {
   const { decision, memes = [], withoutMemes = null } = ballot;
-  const moved = memes.filter(({ stance }) => stance === decision).slice(0, REFERENCES);
-  const meme_references = moved.map(({ id }) => id);
+  const meme_references = referred(memes, decision);
   const reason = ballot.reason ?? remark(decision, block.soundness);
   const fields = { block_hash: block.hash, decision, reason, meme_references };
   const received = ballot.memes ?? world.receivedMemes(agent.ordinal, block.hash);
-  const receivedMemes = received.map(({ id }) => id);
+  const note = {
+    agent: agent.ordinal,
+    block: block.hash,
+    decision,
+    withoutMemes,
+    receivedMemes: received.length === 0 ? none : received.map(({ id }) => id),
+    memeReferences: meme_references,
+  };
   agent.votes += 1;
-  const note = { decision, withoutMemes, receivedMemes, memeReferences: meme_references };
-  world.decided({ agent: agent.ordinal, block: block.hash, ...note });
-  world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields));
-  world.share(agent.ordinal, block.hash, meme_references);
+  world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields), note);
   const { rate } = world.scenario.social.discussion;
-  if (!happens(agent, 'talk', agent.personality.discussPermille, rate)) return;
+  if (!happens(agent, 'talk', agent.personality.remarks, rate)) return;
   speak(agent, world, block, decision, reason, meme_references);
+}
+
+const none: readonly string[] = [];
+
+/** Memes of its own mind, the first that it received. */
+function referred(memes: readonly ReceivedMeme[], decision: Decision): string[] {
+  const moved: string[] = [];
+  for (const { id, stance } of memes) {
+    if (stance === decision && moved.length < REFERENCES) moved.push(id);
+  }
+  return moved;
 }
 
 export function speak(
@@ -120,22 +134,10 @@ export function leaning(soundness: number, rng: Stream): Decision {
   return soundness + rng.int(60) >= 80 ? 'approve' : 'reject';
 }
 
-/** The share of approval among the neighbours' votes; an ally's counts twice. */
-function socialOpinion(agent: ScriptedAgent, world: World, block: BlockTalk): number {
-  let approving = 0;
-  let all = 0;
-  for (const { decision, ally } of world.receivedVotes(agent.ordinal, block.hash)) {
-    const weight = ally ? 2 : 1;
-    all += weight;
-    if (decision === 'approve') approving += weight;
-  }
-  return all === 0 ? NO_OPINION : Math.floor((100 * approving) / all);
-}
-
 /** The share of memes in favour; the block's own meme is one of them. */
 function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): number {
   const own = hasMeme ? 1 : 0;
+  if (memes.length === 0) return hasMeme ? 100 : NO_OPINION;
   const approving = memes.filter(({ stance }) => stance === 'approve').length + own;
-  const all = memes.length + own;
-  return all === 0 ? NO_OPINION : Math.floor((100 * approving) / all);
+  return Math.floor((100 * approving) / (memes.length + own));
 }

@@ -2,7 +2,7 @@
 import type { Signatory } from '../../../engine/internal.js';
 import type { Stream } from '../../rng.js';
 import type { Inhabitant } from '../../scenario/population.js';
-import type { BlockTalk } from './known.js';
+import type { BlockTalk, ReceivedMessage } from './known.js';
 import type { World } from './world.js';
 
 /** How an agent acts when it is called. */
@@ -17,6 +17,12 @@ export interface Strategy {
   socialize(agent: ScriptedAgent, world: World): void;
   /** It is invited to an alliance. */
   invited(agent: ScriptedAgent, world: World, alliance: string): void;
+  /** It has joined, or begins again after a crash. */
+  start?(agent: ScriptedAgent, world: World): void;
+  /** It wanted to be called again. */
+  wake?(agent: ScriptedAgent, world: World): void;
+  /** A neighbour has told it something. */
+  receive?(agent: ScriptedAgent, world: World, message: ReceivedMessage): void;
 }
 
 export interface ScriptedAgent extends Inhabitant {
@@ -24,8 +30,13 @@ export interface ScriptedAgent extends Inhabitant {
   strategy: Strategy;
   producer: boolean;
   validator: boolean;
+  /** When it joins and leaves for good: times of the run; infinite when it stays. */
+  joinsMs: number;
+  leavesMs: number;
   /** The network has told that it is registered. */
   joined: boolean;
+  /** The network has told that it is gone, after it left for good. */
+  left: boolean;
   /** Has set its status to something else than active. */
   onBreak: boolean;
   /** Churn keeps it away: it does not come back by itself. */
@@ -36,4 +47,9 @@ export interface ScriptedAgent extends Inhabitant {
   votes: number;
   /** The agent's own chance for a purpose. */
   rng(purpose: string): Stream;
+}
+
+/** Between joining and leaving for good: before and after it is not called and hears of nothing. */
+export function isHere({ joinsMs, leavesMs }: ScriptedAgent, runMs: number): boolean {
+  return joinsMs <= runMs && runMs < leavesMs;
 }

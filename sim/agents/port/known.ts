@@ -3,35 +3,60 @@ import type { Decision } from '../../../engine/internal.js';
 
 /** A vote that an agent has received. */
 export interface ReceivedVote {
+  /** Ordinal of the neighbour. */
   agent: number;
+  /** What it decided. */
   decision: Decision;
+  /** Whether the two share an active alliance. */
   ally: boolean;
 }
 
 /** A meme that an agent has received. */
 export interface ReceivedMeme {
+  /** Its id. */
   id: string;
+  /** What it speaks for. */
   stance: Decision;
+  /** What it says; '' for one that is no short text, or of a stranger. */
+  text: string;
 }
 
-/** What is said about one block. Votes and times by agent; 0 where there is none yet. */
+/** A remark about a block that an agent has received. */
+export interface ReceivedRemark {
+  /** Ordinal of the neighbour that made it. */
+  agent: number;
+  /** What it speaks for; null where it is neutral. */
+  stance: Decision | null;
+  /** What was said. */
+  message: string;
+}
+
+/** A message of a neighbour's script. */
+export interface ReceivedMessage {
+  /** Ordinal of its sender. */
+  readonly from: number;
+  /** Plain data, as it was sent. */
+  readonly content: unknown;
+}
+
+/** A block in voting, or one that was. */
 export interface BlockTalk {
   readonly hash: string;
-  /** The event that proposed it: names its messages in latency hashes. */
-  readonly seq: number;
   readonly parent: string;
   readonly proposedAt: number;
   /** Ordinal; -1 when it is nobody of the scenario. */
   readonly producer: number;
-  closedAt: number;
+  /** Names its producer in draws: the ordinal, or a number below -1 for a stranger. */
+  readonly place: number;
+  /** How many blocks its producer had in voting before it: with `place`, it names draws. */
+  readonly number: number;
+  /** 0 while it is in voting. */
+  readonly closedAt: number;
   /** 0 to 100. */
   readonly soundness: number;
   readonly hasMeme: boolean;
-  readonly votedAt: Float64Array;
-  readonly decisions: Uint8Array;
-  readonly memes: Map<string, { stance: Decision; at: number }>;
-  /** Memes that each agent made or was moved by: what its neighbours hear from it. */
-  readonly passedOn: Map<number, string[]>;
+  /** What each of its transactions says. */
+  readonly transactions: readonly string[];
 }
 
 export interface KnownHead {

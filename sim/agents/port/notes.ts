@@ -1,7 +1,7 @@
 /** What agents note down about their own doing, for whoever measures a run. */
 import type { Decision } from '../../../engine/internal.js';
 
-/** One vote as its agent decided it, when it decided. */
+/** One vote as its agent decided it: it travels with the request, and counts if that does. */
 export interface DecisionNote {
   agent: number;
   block: string;
@@ -20,6 +20,8 @@ export interface ContentNote {
   /** Percent of transactions that add up. */
   soundness: number;
   hasMeme: boolean;
+  /** What each of its transactions says; left out, it is not known. */
+  transactions?: readonly string[];
   /** Ordinal of the signer of each transaction. */
   senders: readonly number[];
 }

@@ -1,7 +1,14 @@
 /** What a scripted agent can do and know; it never learns which world it lives in. */
 import type { Signatory, SignedRequest } from '../../../engine/internal.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
-import type { BlockTalk, KnownHead, ReceivedMeme, ReceivedVote } from './known.js';
+import type {
+  BlockTalk,
+  KnownHead,
+  ReceivedMeme,
+  ReceivedMessage,
+  ReceivedRemark,
+  ReceivedVote,
+} from './known.js';
 import type { ContentNote, DecisionNote } from './notes.js';
 
 /** Why an agent is called. */
@@ -15,9 +22,24 @@ export type ScheduledEvent =
   | { type: 'invited'; alliance: string }
   /** After a crash. */
   | { type: 'restart' }
+  /** It leaves for good. */
+  | { type: 'depart' }
+  /** The agent has joined, or begins again after a crash. */
+  | { type: 'start' }
+  /** It wanted to be called again. */
+  | { type: 'wake' }
+  /** A neighbour's message has come. */
+  | { type: 'receive'; message: ReceivedMessage }
   /** Churn: it goes away, or comes back. */
   | { type: 'leave' }
   | { type: 'return' };
+
+/** What is told to neighbours: plain data, which nobody may change. */
+export interface Said {
+  content: unknown;
+  /** Of its canonical JSON. */
+  bytes: number;
+}
 
 export interface World {
   readonly scenario: Scenario;
@@ -32,8 +54,8 @@ export interface World {
   readonly producers: readonly number[];
   /** The time as the agent's own clock shows it, RFC 3339. */
   stamp(agent: number): string;
-  /** Hands a request to the network; it arrives later, or is lost. */
-  send(from: number, request: SignedRequest): void;
+  /** Hands a request to the network; it arrives later, or is lost. A vote has its note with it. */
+  send(from: number, request: SignedRequest, note?: DecisionNote): void;
   /** Calls on the agent at an instant. */
   schedule(agent: number, at: number, event: ScheduledEvent): void;
   agentId(agent: number): string;
@@ -42,6 +64,8 @@ export interface World {
   /** The key of an agent that signs a transaction for somebody else's block. */
   signatoryOf(agent: number): Signatory;
   neighbours(agent: number): readonly number[];
+  /** Tells some neighbours something; to each it arrives later, or is lost. */
+  tell(from: number, to: readonly number[], said: Said): void;
   /** A block that the agent has received, while it is talked about. */
   block(agent: number, hash: string): BlockTalk | undefined;
   /** Whether the agent knows that the voting is over. */
@@ -50,13 +74,20 @@ export interface World {
   head(agent: number): KnownHead;
   /** The neighbours' votes that the agent has received. */
   receivedVotes(agent: number, hash: string): readonly ReceivedVote[];
-  receivedMemes(agent: number, hash: string): ReceivedMeme[];
-  /** Tells the neighbours which memes moved the agent. */
-  share(agent: number, hash: string, memes: readonly string[]): void;
+  /** The approving share of these votes, in whole percent; an ally's weighs 2. Null without any. */
+  support(agent: number, hash: string): number | null;
+  /** Memes that its neighbours posted, or passed on with votes that counted. */
+  receivedMemes(agent: number, hash: string): readonly ReceivedMeme[];
+  /** The neighbours' remarks that the agent has received. */
+  receivedRemarks(agent: number, hash: string): ReceivedRemark[];
   /** Notes what is in a block that the agent proposes. */
   noteContent(note: ContentNote): void;
-  /** Notes how the agent decided. */
-  decided(note: DecisionNote): void;
   /** Alliances that the agent is a member of. */
   alliancesOf(agent: number): readonly string[];
+  /** Who shares an alliance with the agent. */
+  alliesOf(agent: number): readonly number[];
+  /** Who is in an alliance, or founds it. */
+  membersOf(alliance: string): readonly number[];
+  /** The agent's overall reputation as it was last told, 0 to 100. */
+  reputationOf(agent: number): number;
 }

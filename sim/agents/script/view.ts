@@ -1,112 +1,116 @@
-/** What a script of a user's own sees when its agent is called, and the module's interface. */
-import type { Stream } from '../../rng.js';
-import type { ScriptedAgent } from '../port/agent.js';
-import type { BlockTalk, ReceivedMeme, ReceivedVote } from '../port/known.js';
-import type { World } from '../port/world.js';
-import type { ScriptCommand } from './commands.js';
-
-/** A block in voting as the agent knows it. */
-export interface ScriptBlock {
-  hash: string;
-  /** Ordinal of its producer, -1 for a stranger; and the group of it, '' for a stranger. */
-  producer: number;
-  producerGroup: string;
-  /** Percent of its transactions that add up. */
-  soundness: number;
-  hasMeme: boolean;
-  /** Milliseconds since it was proposed. */
-  ageMs: number;
-  /** Neighbours' votes that the agent has received. */
-  votes: readonly ReceivedVote[];
-  /** Memes about it that the agent has received. */
-  memes: readonly ReceivedMeme[];
-}
-
-/** What a scripted agent sees when its function is called. */
-export interface ScriptView {
-  /** Milliseconds since the run began. */
-  nowMs: number;
-  me: { ordinal: number; id: string; name: string; group: string; personality: string };
-  /** Has set its status to something else than active. */
-  onBreak: boolean;
-  neighbours: readonly number[];
-  /** Ids of the alliances that it is a member of. */
-  alliances: readonly string[];
-  /** The head as the agent knows it; contested when it knows of a block in voting on it. */
-  head: { hash: string; contested: boolean };
-  /** The block that the call is about, in `hear` and `vote`. */
-  block: ScriptBlock | null;
-  /** Counts the calls of `vote` for this block, from 0. */
-  round: number;
-  /** The alliance that it is invited to, in `invited`. */
-  alliance: string | null;
-  /** `parameters` of the strategy in the scenario. */
-  parameters: Readonly<Record<string, unknown>>;
-  /** The agent's own notes: whatever the script puts there is there at its next call. */
-  memory: Record<string, unknown>;
-  /** Ordinals of a group's agents, or the group of an agent. */
-  groupOf(agent: number): string;
-}
-
-/** A function of a script: what the agent sees and its own random stream, to what it does. */
-export type ScriptFunction = (
-  view: ScriptView,
-  rng: Stream,
-) => ScriptCommand | readonly ScriptCommand[] | null | undefined;
-
 /**
- * A module of a user's own. Each function is called with what the agent sees and its own random
- * stream, and gives what it does; a function that is left out acts by the agent's personality. A
- * script must draw all its random numbers from the stream and read no clock: the same seed gives
- * the same bytes only then, which `--check-determinism` checks.
+ * Makes what a script sees: frozen copies, so that nothing it writes there changes the world. What
+ * costs something is made when it is looked at, and then kept for as long as the call.
  */
-export interface ScriptModule {
-  hear?: ScriptFunction;
-  vote?: ScriptFunction;
-  produce?: ScriptFunction;
-  mingle?: ScriptFunction;
-  invited?: ScriptFunction;
-}
+import type { ScriptedAgent } from '../port/agent.js';
+import type { BlockTalk, ReceivedMessage } from '../port/known.js';
+import type { World } from '../port/world.js';
+import type { ScriptAgent, ScriptBlock, ScriptView } from './interface.js';
 
+/** What a call is about. */
 export interface Occasion {
   block?: BlockTalk;
   round?: number;
   alliance?: string;
+  message?: ReceivedMessage;
+}
+
+/** What is the same at each call of an agent. */
+export interface Kept extends Pick<ScriptView, 'parameters' | 'memory' | 'shared'> {
+  me: ScriptAgent;
+  neighbours: readonly number[];
+  groupOf: ScriptView['groupOf'];
+  agentsOf: ScriptView['agentsOf'];
 }
 
 export function viewOf(
   agent: ScriptedAgent,
   world: World,
-  { block, round = 0, alliance }: Occasion,
-  kept: Pick<ScriptView, 'parameters' | 'memory'>,
+  { block: talk, round = 0, alliance, message }: Occasion,
+  kept: Kept,
 ): ScriptView {
-  const { ordinal, name, group, personalityName, onBreak } = agent;
-  const me = { ordinal, name, group: group.group, personality: personalityName };
-  return {
-    ...kept,
+  const { ordinal } = agent;
+  const { me, neighbours, parameters, memory, shared, groupOf, agentsOf } = kept;
+  const alliances = once(() => Object.freeze([...world.alliancesOf(ordinal)]));
+  const allies = once(() => Object.freeze([...world.alliesOf(ordinal)]));
+  const head = once(() => Object.freeze({ ...world.head(ordinal) }));
+  const view: ScriptView = {
     nowMs: world.now - world.startMs,
-    me: { ...me, id: world.agentId(ordinal) },
-    onBreak,
-    neighbours: world.neighbours(ordinal),
-    alliances: world.alliancesOf(ordinal),
-    head: world.head(ordinal),
-    block: block ? blockView(ordinal, world, block) : null,
+    me,
+    onBreak: agent.onBreak,
+    neighbours,
+    get alliances() {
+      return alliances();
+    },
+    get allies() {
+      return allies();
+    },
+    get reputation() {
+      return world.reputationOf(ordinal);
+    },
+    get head() {
+      return head();
+    },
+    block: talk ? blockView(ordinal, world, talk) : null,
     round,
     alliance: alliance ?? null,
-    groupOf: (other) => world.groupOf(other),
+    message: message ? Object.freeze({ ...message }) : null,
+    parameters,
+    memory,
+    shared,
+    membersOf: (name) => membersOf(ordinal, name, alliance, world),
+    groupOf,
+    agentsOf,
   };
+  return Object.freeze(view);
 }
+
+/** Of alliances that the agent has to do with: nobody else's are told to it. */
+function membersOf(agent: number, name: string, invited: string | undefined, world: World) {
+  const own = name === invited || world.alliancesOf(agent).includes(name);
+  return own ? Object.freeze([...world.membersOf(name)]) : nobody;
+}
+
+const nobody: readonly number[] = Object.freeze([]);
 
 function blockView(agent: number, world: World, block: BlockTalk): ScriptBlock {
   const { hash, producer, soundness, hasMeme, proposedAt } = block;
-  return {
+  const votes = once(() => frozen(world.receivedVotes(agent, hash)));
+  const remarks = once(() => frozen(world.receivedRemarks(agent, hash)));
+  const transactions = once(() => Object.freeze([...block.transactions]));
+  const memes = once(() => frozen(world.receivedMemes(agent, hash)));
+  const view: ScriptBlock = {
     hash,
     producer,
     producerGroup: world.groupOf(producer),
     soundness,
     hasMeme,
     ageMs: world.now - proposedAt,
-    votes: world.receivedVotes(agent, hash),
-    memes: world.receivedMemes(agent, hash),
+    get votes() {
+      return votes();
+    },
+    get remarks() {
+      return remarks();
+    },
+    get transactions() {
+      return transactions();
+    },
+    get memes() {
+      return memes();
+    },
   };
+  return Object.freeze(view);
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** Copies of plain records. */
+function frozen<T extends object>(records: readonly T[]): readonly T[] {
+  return Object.freeze(records.map((record) => Object.freeze({ ...record })));
 }

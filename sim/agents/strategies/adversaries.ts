@@ -22,7 +22,7 @@ export const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strate
     if (abstains(agent)) return;
     const ballot = judge(agent, world, block);
     castVote(agent, world, block, ballot);
-    if (!agent.rng('equivocation').chance(rate * 1000)) return;
+    if (!agent.rng('equivocation').chance(rate)) return;
     const again = ballot.decision === 'approve' ? AGAIN.reject : AGAIN.approve;
     callToVote(agent, world, block, gap_ms, again);
   },
@@ -36,7 +36,7 @@ export const bloc = ({ honest_blocks }: StrategyOf<'bloc'>): Strategy => ({
     const decision = own ? 'approve' : 'reject';
     castVote(agent, world, block, { decision, withoutMemes: decision });
   },
-  produce: (agent, world) => produce(agent, world, { carePermille: honest_blocks ? 1000 : 0 }),
+  produce: (agent, world) => produce(agent, world, { care: honest_blocks ? 1 : 0 }),
 });
 
 export const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Strategy => ({
@@ -62,8 +62,9 @@ export const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
   ...byPersonality,
   hear: (agent, world, block) => callToVote(agent, world, block, 1),
   vote(agent, world, block) {
-    const will = mix(world.seedNumber, OPERATOR, nameNumber(agent), block.seq) % 1_000_000;
-    const decision = will < Math.round(approves * 1_000_000) ? 'approve' : 'reject';
+    const { place, number } = block;
+    const will = mix(world.seedNumber, OPERATOR, nameNumber(agent), place, number);
+    const decision = will < Math.round(approves * 2 ** 32) ? 'approve' : 'reject';
     castVote(agent, world, block, { decision, withoutMemes: decision });
   },
   /** Allies with others of its group, so that they strengthen each other. */

@@ -8,7 +8,7 @@ import { byPersonality } from './personality.js';
 
 /** Proposes what never adds up, whoever else does, and comes back before its turn. */
 function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
-  produce(agent, world, { carePermille: 0, insists: true });
+  produce(agent, world, { care: 0, insists: true });
   const { ordinal, turn } = agent;
   world.schedule(ordinal, world.now + everyMs, { type: 'produce', turn });
 }

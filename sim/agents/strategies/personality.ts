@@ -9,7 +9,7 @@ export const byPersonality: Strategy = {
   /** It may make a meme of a block, and thinks about its vote. */
   hear(agent, world, block) {
     const { rate } = world.scenario.social.memes;
-    if (happens(agent, 'memes', agent.personality.memePermille, rate)) {
+    if (happens(agent, 'memes', agent.personality.memes, rate)) {
       postMeme(agent, world, block, leaning(block.soundness, agent.rng('memes')));
     }
     think(agent, world, block);
@@ -23,11 +23,11 @@ export const byPersonality: Strategy = {
   socialize,
 
   invited(agent, world, alliance) {
-    const accepted = agent.rng('life').chance(agent.personality.acceptPermille);
+    const accepted = agent.rng('life').chance(agent.personality.accepts);
     answer(agent, world, alliance, accepted);
   },
 };
 
 export function abstains(agent: ScriptedAgent): boolean {
-  return agent.rng('votes').chance(agent.personality.abstainPermille);
+  return agent.rng('votes').chance(agent.personality.abstains);
 }

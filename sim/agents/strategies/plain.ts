@@ -14,7 +14,7 @@ export const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
     const decision = block.soundness >= soundness ? 'approve' : 'reject';
     castVote(agent, world, block, { decision, withoutMemes: decision });
   },
-  produce: (agent, world) => produce(agent, world, { carePermille: 1000 }),
+  produce: (agent, world) => produce(agent, world, { care: 1 }),
 });
 
 /** How many more of the received votes approve than reject. */
@@ -56,7 +56,7 @@ export const follower = ({ hears, patience_ms }: StrategyOf<'follower'>): Strate
 export const lazy = ({ effort }: StrategyOf<'lazy'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block) {
-    if (!agent.rng('votes').chance(effort * 1000)) return;
+    if (!agent.rng('votes').chance(effort)) return;
     castVote(agent, world, block, { decision: 'approve', withoutMemes: 'approve' });
   },
 });

@@ -3,6 +3,8 @@ import type { EventData } from '../../../engine/internal.js';
 import { Mean } from '../statistics.js';
 
 interface Active {
+  /** Since before the warm-up ended: in no measure. */
+  old: boolean;
   since: number;
   largest: number;
   members: readonly string[];
@@ -22,11 +24,18 @@ export class Alliances {
     if (status === 'active') {
       const joined = members.filter(({ role }) => role !== 'invited').map((member) => member.id);
       const largest = Math.max(known?.largest ?? 0, joined.length);
-      this.#active.set(id, { since: known?.since ?? at, largest, members: joined });
+      const { old = false, since = at } = known ?? {};
+      this.#active.set(id, { old, since, largest, members: joined });
     } else if (known) {
       this.#active.delete(id);
-      this.#over.push({ largest: known.largest, lifetimeMs: at - known.since });
+      if (!known.old) this.#over.push({ largest: known.largest, lifetimeMs: at - known.since });
     }
+  }
+
+  /** Those so far are in no measure; who is in one is known all the same. */
+  forget(): void {
+    this.#over.length = 0;
+    for (const one of this.#active.values()) one.old = true;
   }
 
   /** In how many active ones each agent is now, by id. */
@@ -41,7 +50,8 @@ export class Alliances {
   measures(endMs: number) {
     const size = new Mean();
     const lifetime = new Mean();
-    const still = [...this.#active.values()].map(({ largest, since }) => ({
+    const counted = [...this.#active.values()].filter(({ old }) => !old);
+    const still = counted.map(({ largest, since }) => ({
       largest,
       lifetimeMs: endMs - since,
     }));
@@ -53,6 +63,7 @@ export class Alliances {
       alliances: this.#over.length + still.length,
       alliance_size_mean: size.value,
       alliance_lifetime_mean_ms: lifetime.value,
+      alliances_at_end: still.length,
     };
   }
 }

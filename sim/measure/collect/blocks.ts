@@ -3,7 +3,7 @@
  * figures, however many voted.
  */
 import type { BlockStatus, Decision, EventData } from '../../../engine/internal.js';
-import type { ContentNote, DecisionNote } from '../../agents/port/notes.js';
+import type { ContentNote } from '../../agents/port/notes.js';
 import { NOBODY, type Population } from './population.js';
 
 /** Contents of proposals on their way: one that is refused never comes, so the oldest go. */
@@ -17,6 +17,8 @@ export interface BlockFigure {
   /** Null when nobody told. */
   readonly soundness: number | null;
   readonly hasMeme: boolean;
+  /** Proposed in the warm-up: no measure counts it. */
+  readonly warmup: boolean;
   votes: number;
   status: BlockStatus;
   /** 0 while in voting. */
@@ -36,8 +38,6 @@ export interface MeasuredBlock {
   readonly ballot: Ballot;
   readonly producer: number;
   readonly senders: readonly number[];
-  /** By ordinal: what each agent said when it decided, until its vote arrives. */
-  readonly notes: Map<number, DecisionNote>;
 }
 
 export class Blocks {
@@ -56,7 +56,7 @@ export class Blocks {
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
   }
 
-  propose(data: EventData['block_proposal'], at: number): MeasuredBlock {
+  propose(data: EventData['block_proposal'], at: number, warmup: boolean): MeasuredBlock {
     const hash = data.block_hash;
     const content = this.#contents.get(hash);
     this.#contents.delete(hash);
@@ -67,6 +67,7 @@ export class Blocks {
       proposedAt: at,
       soundness: content?.soundness ?? null,
       hasMeme: Object.keys(data.meme_content).length > 0,
+      warmup,
       votes: 0,
       status: 'voting',
       closedAt: 0,
@@ -78,16 +79,10 @@ export class Blocks {
       approvalsBy: new Uint32Array(groups),
     };
     const producer = this.#population.ordinalOf(data.producer.id);
-    const block = { figure, ballot, producer, senders: content?.senders ?? [], notes: new Map() };
+    const block = { figure, ballot, producer, senders: content?.senders ?? [] };
     this.#open.set(hash, block);
     this.figures.push(figure);
     return block;
-  }
-
-  /** The first decision of an agent on a block counts, as its first vote does. */
-  note(note: DecisionNote): void {
-    const notes = this.#open.get(note.block)?.notes;
-    if (notes && !notes.has(note.agent)) notes.set(note.agent, note);
   }
 
   /** An open block; undefined for one that was proposed before anybody listened. */

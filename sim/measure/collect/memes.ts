@@ -1,6 +1,6 @@
 /** Memes: who heard them, who referred to them, and whose vote they turned. */
 import type { Decision } from '../../../engine/internal.js';
-import type { DecisionNote } from '../../agents/port/notes.js';
+import type { Cause } from '../../world/observer.js';
 import { share } from '../statistics.js';
 
 export class Memes {
@@ -19,11 +19,11 @@ export class Memes {
     return this.#references;
   }
 
-  /** A vote that counted, with what its agent noted when it decided. */
-  add(group: number, decision: Decision, note: DecisionNote): void {
-    this.#heard += note.receivedMemes.length;
-    this.#references += note.memeReferences.length;
-    if (note.withoutMemes === null) return;
+  /** A vote that counted, with what it refers to and what its agent noted when it cast it. */
+  add(group: number, decision: Decision, { memes, note }: Cause): void {
+    this.#references += memes.length;
+    this.#heard += note?.receivedMemes.length ?? 0;
+    if (!note || note.withoutMemes === null) return;
     this.#known[group]! += 1;
     if (note.withoutMemes !== decision) this.#turned[group]! += 1;
   }

@@ -1,4 +1,5 @@
 /** Who is measured: agents by id, and their groups by number. Of others only totals are kept. */
+import type { Personality } from '../../scenario/schema/personalities.js';
 
 export interface MeasuredAgent {
   /** Its place in the list, from 0. */
@@ -9,6 +10,8 @@ export interface MeasuredAgent {
   personality: string;
   strategy: string;
   capabilities: string[];
+  /** Its personality's, and what its group changes. */
+  traits: Personality;
 }
 
 /** Ordinal and group number of an agent that is not of the population. */

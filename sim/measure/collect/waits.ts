@@ -30,6 +30,12 @@ export class Waits {
     this.#since.delete(agent);
   }
 
+  /** What was waited before is left out; whoever waits now does so from here. */
+  forget(at: number): void {
+    this.#longest = 0;
+    for (const agent of this.#since.keys()) this.#since.set(agent, at);
+  }
+
   /** Whoever still waits at the end has waited until then. */
   longest(endMs: number): number {
     return Math.max(this.#longest, ...[...this.#since.values()].map((since) => endMs - since));

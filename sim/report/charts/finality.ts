@@ -4,6 +4,7 @@ import type { Chart } from '../../../report/figure.js';
 import { shown, time, timeUnit } from '../../../report/numbers.js';
 import { runningMedian, thin, thinned } from '../../../report/thin.js';
 import type { Measures } from '../../measure/dictionary.js';
+import { type Shade, shaded, shadedText } from './shades.js';
 
 export interface FinalBlock {
   closedMs: number;
@@ -20,10 +21,15 @@ function ceilingOf(slowestMs: number, p95Ms: number): number {
 }
 
 /** @param blocks in the order in which they were proposed. */
-export function finalityChart(blocks: readonly FinalBlock[], measures: Measures): Chart | null {
+export function finalityChart(
+  blocks: readonly FinalBlock[],
+  measures: Measures,
+  shades: readonly Shade[],
+): Chart | null {
   if (blocks.length === 0) return null;
   const slowest = blocks.reduce((most, { finalityMs }) => Math.max(most, finalityMs), 0);
-  const last = blocks.reduce((most, { closedMs }) => Math.max(most, closedMs), 0);
+  const ends = [...shades.map(({ toMs }) => toMs), ...blocks.map(({ closedMs }) => closedMs)];
+  const last = ends.reduce((most, ms) => Math.max(most, ms), 0);
   const ceiling = ceilingOf(slowest, measures.finality_p95_ms ?? slowest);
   const above = blocks.filter(({ finalityMs }) => finalityMs > ceiling).length;
   const x = timeUnit(last);
@@ -47,21 +53,27 @@ export function finalityChart(blocks: readonly FinalBlock[], measures: Measures)
       (above > 0
         ? ` Triangles at the top: ${shown(above)} that took longer than ${time(ceiling)}, up to ` +
           `${time(slowest)}.`
-        : '') +
+        : ` The slowest took ${time(slowest)}.`) +
+      shadedText(shades) +
       thinned('blocks', points.length, MOST_DOTS),
-    draw: (_, narrow) => ({
-      height: narrow ? 240 : 320,
-      marginLeft: 52,
-      marginTop: 28,
-      x: {
-        label: `time of the run, ${x.name}`,
-        labelOffset: 42,
-        domain: [0, last / x.ms],
-        ticks: narrow ? 5 : 10,
-      },
-      y: { label: `time to finality, ${y.name}`, domain: [0, (ceiling / y.ms) * 1.05 || 1] },
-      marks: marksOf(points),
-    }),
+    draw: (width, narrow) =>
+      shaded(
+        {
+          height: narrow ? 240 : 320,
+          marginLeft: 52,
+          marginTop: 28,
+          x: {
+            label: `time of the run, ${x.name}`,
+            labelOffset: 42,
+            domain: [0, last / x.ms],
+            ticks: narrow ? 5 : 10,
+          },
+          y: { label: `time to finality, ${y.name}`, domain: [0, (ceiling / y.ms) * 1.05 || 1] },
+          marks: marksOf(points),
+        },
+        shades,
+        { unitMs: x.ms, lastMs: last, width },
+      ),
   };
 }
 

@@ -31,7 +31,7 @@ export function groupsChart(groups: readonly TableRow[]): Chart | null {
     caption:
       `For each group: the share of its votes that approve; the share of finalized and rejected ` +
       `blocks that ended as most of it had voted; and the chance that two of its voters on one ` +
-      `block agree. A missing bar cannot be said.` +
+      `block agree. A missing bar cannot be said.${mostAndLeast(drawn)}` +
       (left > 0 ? ` ${left} groups that are smaller, or never voted, are not drawn.` : ''),
     draw: (_, narrow) => {
       const panel = narrow ? 'fy' : 'fx';
@@ -79,4 +79,14 @@ export function groupsChart(groups: readonly TableRow[]): Chart | null {
       };
     },
   };
+}
+
+/** Who approves most, and who least. */
+function mostAndLeast(groups: readonly TableRow[]): string {
+  const sorted = groups.toSorted((a, b) => Number(a.approve_share) - Number(b.approve_share));
+  const [least, most] = [sorted[0]!, sorted.at(-1)!];
+  if (sorted.length < 2) return '';
+  const said = ({ group, approve_share }: TableRow) =>
+    `${group} (${shown(numberOf(approve_share))})`;
+  return ` Most approving: ${said(most)}; least: ${said(least)}.`;
 }

@@ -60,7 +60,8 @@ export class Latencies {
       title: 'When votes arrive',
       caption:
         `Votes that counted by the time from the proposal of their block to their arrival, in ` +
-        `steps of ${time(widthMs)}. ${shown(this.#votes)} votes; the last one came after ` +
+        `steps of ${time(widthMs)}. ${shown(this.#votes)} votes: half of them within ` +
+        `${time(this.#medianMs())}; the last one came after ` +
         `${time(this.#longestMs)}.` +
         (later > 0 ? ` ${shown(later)} that came later than the last bar are not drawn.` : ''),
       legend: decisions.map(({ name, color }) => ({
@@ -89,6 +90,13 @@ export class Latencies {
     let most = 1;
     while (this.#total(most) < MOST_VOTES * this.#votes) most += 1;
     return all > 2 * most ? Math.min(all, Math.ceil(1.2 * most)) : all;
+  }
+
+  /** To the fine bin. */
+  #medianMs(): number {
+    let bins = 1;
+    while (2 * this.#total(bins) < this.#votes) bins += 1;
+    return bins * this.#fineMs;
   }
 
   #total(bins: number): number {

@@ -4,13 +4,18 @@ import { type Chart, COLORED, colorOf, OTHERS } from '../../../report/figure.js'
 import { shown, timeUnit } from '../../../report/numbers.js';
 import { thin, thinned } from '../../../report/thin.js';
 import type { SeriesData } from '../series-data.js';
+import { type Shade, shaded, shadedText } from './shades.js';
 
 const MOST_STEPS = 400;
 /** Lines beyond these would hide each other. */
 const MOST_LINES = 20;
 
 /** @param groups the largest first: those have a colour of their own. */
-export function reputationChart(series: SeriesData, groups: readonly string[]): Chart | null {
+export function reputationChart(
+  series: SeriesData,
+  groups: readonly string[],
+  shades: readonly Shade[],
+): Chart | null {
   const curves = groups
     .map((group) => ({ group, all: series.curve('reputation_mean', group) }))
     .filter(({ all }) => all.some(({ value }) => value !== null))
@@ -32,6 +37,7 @@ export function reputationChart(series: SeriesData, groups: readonly string[]): 
       `The mean overall reputation of each group, from 0 to 100; every agent begins with 50. The ` +
       `axis shows the part of it that matters. At the end: ${ends.join(', ')}.` +
       (left > 0 ? ` ${left} groups that are smaller, or empty, are not drawn.` : '') +
+      shadedText(shades) +
       thinned('instants', instants, MOST_STEPS),
     legend: [
       ...curves.slice(0, COLORED).map(({ group }, index) => ({
@@ -40,17 +46,22 @@ export function reputationChart(series: SeriesData, groups: readonly string[]): 
       })),
       ...(curves.length > COLORED ? [{ color: OTHERS, text: 'other groups' }] : []),
     ],
-    draw: (_, narrow) => ({
-      height: narrow ? 240 : 300,
-      marginLeft: 52,
-      marginTop: 28,
-      x: { label: `time of the run, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
-      y: { label: 'mean overall reputation', nice: true },
-      color: { type: 'identity' },
-      marks: [
-        gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-        lineY(rows, { x: 'x', y: 'y', z: 'group', stroke: 'color', strokeWidth: 2 }),
-      ],
-    }),
+    draw: (width, narrow) =>
+      shaded(
+        {
+          height: narrow ? 240 : 300,
+          marginLeft: 52,
+          marginTop: 28,
+          x: { label: `time of the run, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
+          y: { label: 'mean overall reputation', nice: true },
+          color: { type: 'identity' },
+          marks: [
+            gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+            lineY(rows, { x: 'x', y: 'y', z: 'group', stroke: 'color', strokeWidth: 2 }),
+          ],
+        },
+        shades,
+        { unitMs: x.ms, lastMs: last.ms, width },
+      ),
   };
 }

@@ -11,6 +11,10 @@ export interface Job {
   seed: string;
   /** From where the modules of scripts are found. */
   folder?: string;
+  /** False leaves the auditor out. */
+  audit?: boolean;
+  /** Where the run is kept, and who verifies; left out, it is not kept. */
+  keep?: { out: string; verifier: 'pool' | 'inline' };
 }
 
 /** Why a run has no result: its scenario or script is wrong, or it died. */

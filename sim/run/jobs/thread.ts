@@ -7,11 +7,12 @@ import type { Failure, Job, Outcome } from './job.js';
 // What a script prints must not get between the lines that the command prints.
 globalThis.console = new Console(process.stderr);
 
-export async function runJob({ scenario, seed, folder }: Job): Promise<Outcome> {
+export async function runJob(job: Job): Promise<Outcome> {
+  const { scenario, seed, folder, audit = true, keep } = job;
   // The other core runs another job: a pool of verifiers would only be in its way.
   const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
   try {
-    const options = { seed, verifier, store: 'memory' } as const;
+    const options = { seed, audit, ...(keep ?? ({ verifier, store: 'memory' } as const)) };
     const found = folder === undefined ? {} : { folder };
     return { result: await simulate(scenario, { ...options, ...found }) };
   } catch (error) {

@@ -29,8 +29,14 @@ export class JobWorker {
   }
 
   /** @param signal ends the run at once; the outcome then is a failure that means nothing. */
-  async run({ scenario, seed, folder }: Job, signal: AbortSignal): Promise<Outcome> {
-    const job: Job = { scenario, seed, ...(folder === undefined ? {} : { folder }) };
+  async run({ scenario, seed, folder, audit, keep }: Job, signal: AbortSignal): Promise<Outcome> {
+    const job: Job = {
+      scenario,
+      seed,
+      ...(folder === undefined ? {} : { folder }),
+      ...(audit === undefined ? {} : { audit }),
+      ...(keep === undefined ? {} : { keep }),
+    };
     const fresh = runsScripts(job);
     if (fresh) await this.close();
     this.#thread ??= this.#start();

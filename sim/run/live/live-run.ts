@@ -13,19 +13,22 @@ export interface LiveOptions {
   speed?: number;
   /** Where script modules are found. */
   folder?: string;
+  /** What one call of a script may take, in milliseconds of the wall; default: 10 s. */
+  scriptMs?: number;
 }
 
 /** @throws {ScenarioError} when a script cannot be loaded. */
 export function assembleLive<O extends Observer>(
   gateway: Gateway,
   scenario: Scenario,
-  { seed = scenario.seed, speed = 1, folder }: LiveOptions,
+  { seed = scenario.seed, speed = 1, folder, scriptMs }: LiveOptions,
   observerOf: (agents: readonly MeasuredAgent[], startMs: number) => O,
 ): Promise<Assembly<LiveWorld, O>> {
   return assemble({
     scenario,
     seed,
     folder,
+    scriptMs,
     networkId: gateway.networkId,
     seq: gateway.seq,
     startMs: () => gateway.now(),

@@ -43,7 +43,7 @@ export async function withdraw(
   gateway: RemoteGateway,
   agents: readonly ScriptedAgent[],
 ): Promise<number> {
-  const joined = agents.filter((agent) => agent.joined);
+  const joined = agents.filter((agent) => agent.joined && !agent.left);
   const slots = new ConcurrencyLimit(CONNECTIONS, joined.length);
   let left = 0;
   let gone = false;

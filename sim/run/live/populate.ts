@@ -28,7 +28,6 @@ const JOINED_MS = 30_000;
 const nobody: Observer = {
   event() {},
   refused() {},
-  decided() {},
   published() {},
   traffic() {},
 };
@@ -45,18 +44,24 @@ export async function populate(
   { signal, onJoined, ...options }: PopulateOptions = {},
 ): Promise<Population> {
   const signed: Scenario = { ...scenario, signatures: 'verified' };
-  const { world } = await assembleLive(new DirectGateway(network), signed, options, () => nobody);
+  const { world, agents, scripts } = await assembleLive(
+    new DirectGateway(network),
+    signed,
+    options,
+    () => nobody,
+  );
+  const expected = agents.filter(({ joinsMs }) => joinsMs < JOINED_MS).length;
   let stopped = false;
   let told = false;
   const goesOn = () => {
     const joined = told ? 0 : world.joined;
-    if (!told && (joined === scenario.population || world.now > world.startMs + JOINED_MS)) {
+    if (!told && (joined >= expected || world.now > world.startMs + JOINED_MS)) {
       told = true;
       onJoined?.(joined);
     }
     return !stopped && !signal?.aborted;
   };
-  const ended = world.run(goesOn);
+  const ended = world.run(goesOn).finally(() => scripts?.close());
   return {
     ended,
     stop() {

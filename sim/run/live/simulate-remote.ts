@@ -8,9 +8,10 @@ import { RemoteError } from '../../world/gateway/gateway.js';
 import { RemoteGateway } from '../../world/gateway/remote.js';
 import type { LiveWorld } from '../../world/live.js';
 import type { Assembly } from '../assemble.js';
-import { Ending } from '../ending.js';
+import { Ending } from '../ending/ending.js';
 import { type Keeper, keeping, prepare } from '../keep.js';
-import type { SimResult } from '../result.js';
+import { reportedOf } from '../reported.js';
+import type { EndedBy, SimResult } from '../result.js';
 import { Interrupted, type SimHooks } from '../simulate.js';
 import { resultOf } from '../summary.js';
 import { assembleLive, type LiveOptions } from './live-run.js';
@@ -105,6 +106,7 @@ async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> 
   try {
     return await runToEnd(gateway, run, assembly, started);
   } finally {
+    assembly.scripts?.close();
     const stayed = await withdraw(gateway, assembly.agents);
     if (stayed > 0) hooks.onNote?.(`${stayed} agents could not be withdrawn from ${gateway.url}`);
   }
@@ -113,19 +115,28 @@ async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> 
 async function runToEnd(
   gateway: RemoteGateway,
   run: Run,
-  { world, observer: collector, faults, modules }: Assembly<LiveWorld, Collector>,
+  {
+    world,
+    observer: collector,
+    settledAt,
+    scripts,
+    files,
+    neighbours,
+  }: Assembly<LiveWorld, Collector>,
   started: number,
 ): Promise<SimResult> {
   const { scenario, options, hooks, keeper } = run;
   const { startMs } = world;
-  const ending = new Ending(hastened(run), collector, faults, startMs);
+  const ending = new Ending(hastened(run), collector, settledAt, startMs);
+  const end: { by: EndedBy | null } = { by: null };
   await world.run(() => {
     // The log is the server's: there is no digest to name.
     const position = { seq: gateway.seq, digest: '' };
     if (hooks.onProgress) ending.report(world.now, position, hooks.onProgress);
-    return !hooks.signal?.aborted && !ending.reached(world.now) && !ending.stalled(world.now);
+    end.by = ending.reached(world.now);
+    return !hooks.signal?.aborted && end.by === null;
   });
-  if (hooks.signal?.aborted) throw new Interrupted(gateway.seq);
+  if (end.by === null) throw new Interrupted(gateway.seq);
   const endMs = world.now;
   const verdict = ending.verdict(endMs);
   const wallMs = performance.now() - started;
@@ -134,12 +145,15 @@ async function runToEnd(
   const finished = collector.finish(reads, endMs);
   const { seed = scenario.seed } = options;
   const { refusals } = world;
-  const about = { seed, scenario, modules, verdict, broken: null, refusals, finished };
+  const modules = scripts?.modules ?? {};
+  const ended = { verdict, ended_by: end.by, broken: null };
+  const reported = reportedOf(scripts, world, finished);
+  const about = { seed, scenario, modules, files, ...ended, refusals, finished, reported };
   const result = resultOf(
     { ...about, startMs, endMs, wallMs, made: hooks.made },
     figuresOf(gateway, run, meta),
   );
-  await keeper.keep(result, finished);
+  await keeper.keep(result, finished, neighbours);
   return result;
 }
 

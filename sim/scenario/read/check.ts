@@ -1,12 +1,12 @@
 /** What a scenario of the right shape can still have wrong: whatever depends on two places. */
+import { fileInside } from '../files/inside.js';
 import { groupSizes } from '../population.js';
 import type { Problem } from '../problem.js';
 import type { Scenario } from '../schema/scenario.js';
 import { selected } from '../select.js';
-import { scriptFile } from './script-file.js';
-
-/** Everybody hears everybody: the work of a block grows with the square of this. */
-const LARGEST_COMPLETE = 2_000;
+import { joinedByMs } from '../staying.js';
+import { linksProblem } from './check-links.js';
+import { traitsProblem } from './check-traits.js';
 
 type Check = (scenario: Scenario, folder: string | undefined) => Problem | null;
 
@@ -70,17 +70,60 @@ const electorate: Check = (scenario) => {
   return problem('agents', 'have no producer; give a group producers, or the capability');
 };
 
-const numbers: Check = ({ producers, topology, population }) => {
+const numbers: Check = ({ producers }) => {
   const { least, most } = producers.transactions;
-  if (least > most) {
-    return problem('producers.transactions.least', `is ${least}; expected at most ${most}`);
+  if (least <= most) return null;
+  return problem('producers.transactions.least', `is ${least}; expected at most ${most}`);
+};
+
+/** Nobody leaves who is still to come. */
+const stays: Check = ({ agents }) => {
+  for (const [index, group] of agents.entries()) {
+    const least = joinedByMs(group);
+    if (!group.leave || group.leave.at_ms >= least) continue;
+    const text = `is ${group.leave.at_ms}; expected at least ${least}, when all of it have joined`;
+    return problem(`agents.${index}.leave.at_ms`, text);
   }
-  if (topology.degree % 2 !== 0) {
-    return problem('topology.degree', `is ${topology.degree}; expected an even number`);
+  return null;
+};
+
+/** Each bound may be there once; whose reputation it is, only where it is one. */
+const conditions: Check = ({ length, agents }) => {
+  const { until = [] } = length;
+  const list = Array.isArray(until) ? until : [until];
+  for (const [index, { measure, group, reaches, at_least, at_most }] of list.entries()) {
+    const path = Array.isArray(until) ? `length.until.${index}` : 'length.until';
+    const bounds = [reaches, at_least, at_most].filter((bound) => bound !== undefined);
+    if (bounds.length !== 1) {
+      const found = bounds.length === 0 ? 'has no bound' : `has ${bounds.length} bounds`;
+      return problem(path, `${found}; expected one of reaches, at_least, at_most`);
+    }
+    if (group === undefined) continue;
+    if (measure !== 'reputation_mean') {
+      return problem(`${path}.group`, `is for reputation_mean; ${measure} is of the network`);
+    }
+    const named = agents.map((one) => one.group);
+    if (!named.includes(group)) {
+      return problem(`${path}.group`, `is ${group}; expected one of ${named.join(', ')}`);
+    }
   }
-  if (topology.kind !== 'complete' || population <= LARGEST_COMPLETE) return null;
-  const text = `is complete for ${population} agents; expected at most ${LARGEST_COMPLETE}`;
-  return problem('topology.kind', text);
+  return null;
+};
+
+/** A warm-up that cannot end before the run does leaves nothing to measure. */
+const warmup: Check = ({ measure, length }) => {
+  const { warmup_ms, warmup_blocks } = measure;
+  if (warmup_ms !== undefined && warmup_blocks !== undefined) {
+    return problem('measure', 'has warmup_ms and warmup_blocks; expected one of them');
+  }
+  const { virtual_ms = Number.POSITIVE_INFINITY, blocks = Number.POSITIVE_INFINITY } = length;
+  if (warmup_ms !== undefined && warmup_ms >= virtual_ms) {
+    const end = `the run ends at length.virtual_ms, ${virtual_ms}`;
+    return problem('measure.warmup_ms', `is ${warmup_ms}; expected less, for ${end}`);
+  }
+  if (warmup_blocks === undefined || warmup_blocks < blocks) return null;
+  const end = `the run ends with length.blocks, ${blocks}`;
+  return problem('measure.warmup_blocks', `is ${warmup_blocks}; expected less, for ${end}`);
 };
 
 const faults: Check = (scenario) => {
@@ -111,10 +154,22 @@ const strategies: Check = ({ agents }, folder) => {
       return problem(`${path}.against`, `is ${strategy.against}; ${expected}`);
     }
     if (strategy.kind !== 'script' || folder === undefined) continue;
-    const found = scriptFile(strategy.module, folder);
+    const found = fileInside(strategy.module, folder, 'a module');
     if ('why' in found) return problem(`${path}.module`, found.why);
   }
   return null;
 };
 
-const checks = [names, sizes, electorate, numbers, faults, strategies];
+const checks = [
+  names,
+  sizes,
+  stays,
+  electorate,
+  numbers,
+  conditions,
+  warmup,
+  faults,
+  strategies,
+  traitsProblem,
+  linksProblem,
+];

@@ -2,6 +2,7 @@
 import { Value } from '../../../engine/internal.js';
 import { type Problem, problemText, ScenarioError } from '../problem.js';
 import { Scenario } from '../schema/scenario.js';
+import { standardReplicates } from '../schema/sweep.js';
 import { check } from './check.js';
 import { fillVariants, shapeProblem } from './shape.js';
 
@@ -9,7 +10,7 @@ export type Completed = { scenario: Scenario } | { problem: Problem };
 
 /** @param folder from where modules of scripts are found; left out, they are not looked for. */
 export function complete(raw: unknown, folder?: string): Completed {
-  const filled = Value.Default(Scenario, structuredClone(raw));
+  const filled = Value.Default(Scenario, withReplicates(structuredClone(raw)));
   fillVariants(filled);
   const misshapen = shapeProblem(filled);
   if (misshapen) return { problem: misshapen };
@@ -23,6 +24,15 @@ export function complete(raw: unknown, folder?: string): Completed {
 }
 
 const DEFAULT_BLOCKS = 100;
+
+/** How many they are by default follows from the design. */
+function withReplicates(raw: unknown): unknown {
+  const sweep = (raw as { sweep?: unknown } | null | undefined)?.sweep;
+  if (typeof sweep !== 'object' || sweep === null || Array.isArray(sweep)) return raw;
+  if ('replicates' in sweep) return raw;
+  const replicates = standardReplicates((sweep as { design?: unknown }).design);
+  return Object.assign(raw as object, { sweep: { ...sweep, replicates } });
+}
 
 /**
  * Checks a scenario, as a file would hold it, and fills in all defaults.

@@ -4,6 +4,7 @@ import { type TSchema, Value } from '../../../engine/internal.js';
 import type { Problem } from '../problem.js';
 import { allowed, schemaAt } from '../schema/describe.js';
 import { Fault } from '../schema/faults.js';
+import { Condition } from '../schema/length.js';
 import { Scenario } from '../schema/scenario.js';
 import { Strategy } from '../schema/strategies.js';
 
@@ -19,13 +20,27 @@ function problemIn(schema: TSchema, value: unknown, above: string[]): Problem | 
 }
 
 export function shapeProblem(value: unknown): Problem | null {
-  return variantProblem(value) ?? problemIn(Scenario, value, []);
+  return variantProblem(value) ?? untilProblem(value) ?? problemIn(Scenario, value, []);
 }
 
 /** A member that has kinds is checked as the kind that it names. */
 function variantProblem(value: unknown): Problem | null {
   for (const { union, value: one, path } of variantsIn(value)) {
     const problem = kindProblem(union, one, path);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+/** One condition or a list of them: each is checked by itself. */
+function untilProblem(value: unknown): Problem | null {
+  const until = valueAt(value, ['length', 'until']);
+  const each: [unknown, string[]][] = Array.isArray(until)
+    ? until.map((one, index) => [one, ['length', 'until', String(index)]])
+    : [[until, ['length', 'until']]];
+  for (const [one, path] of each) {
+    if (typeof one !== 'object' || one === null) continue;
+    const problem = problemIn(Condition, one, path);
     if (problem) return problem;
   }
   return null;

@@ -10,18 +10,18 @@ export interface Personality {
   meme: number;
   random: number;
   threshold: number;
-  /** How many of 1,000 of its transactions are sound when it produces a block. */
-  carePermille: number;
-  /** How often, of 1,000 blocks it hears of, it posts a meme or speaks up. */
-  memePermille: number;
-  discussPermille: number;
-  /** Of 1,000 occasions, how often it invites neighbours to an alliance, or says yes to one. */
-  invitePermille: number;
-  acceptPermille: number;
-  /** Of 1,000 blocks, how often it does not vote. */
-  abstainPermille: number;
+  /** The share of its transactions that are sound when it produces a block. */
+  care: number;
+  /** The share of blocks it hears of that it makes a meme about, of votes that it argues for. */
+  memes: number;
+  remarks: number;
+  /** The share of occasions on which it invites to an alliance; of invitations that it accepts. */
+  invites: number;
+  accepts: number;
+  /** The share of blocks on which it does not vote. */
+  abstains: number;
   /** The most it thinks before it votes, in milliseconds. */
-  thinkMs: number;
+  think_ms: number;
 }
 
 type Lively = Omit<Personality, 'technical' | 'social' | 'meme' | 'random' | 'threshold'>;
@@ -33,31 +33,23 @@ const decides = (
 ): Personality => ({ technical, social, meme, random, threshold, ...lively });
 
 const lively = (
-  carePermille: number,
-  [memePermille, discussPermille]: [number, number],
-  [invitePermille, acceptPermille]: [number, number],
-  thinkMs: number,
-): Lively => ({
-  carePermille,
-  memePermille,
-  discussPermille,
-  invitePermille,
-  acceptPermille,
-  abstainPermille: 30,
-  thinkMs,
-});
+  care: number,
+  [memes, remarks]: [number, number],
+  [invites, accepts]: [number, number],
+  think_ms: number,
+): Lively => ({ care, memes, remarks, invites, accepts, abstains: 0.03, think_ms });
 
 /** The built-in personalities, by name. */
 export const personalities: Readonly<Record<string, Personality>> = {
-  lawful: decides([80, 15, 0, 5], 60, lively(970, [3, 6], [20, 500], 2_000)),
-  rational: decides([70, 20, 5, 5], 55, lively(960, [3, 10], [30, 500], 2_500)),
-  neutral: decides([40, 40, 10, 10], 50, lively(940, [5, 5], [15, 400], 2_000)),
-  strategic: decides([35, 55, 5, 5], 50, lively(940, [5, 8], [80, 700], 3_000)),
-  greedy: decides([30, 50, 10, 10], 50, lively(880, [5, 5], [60, 600], 1_500)),
-  emotional: decides([10, 60, 20, 10], 50, lively(920, [12, 20], [40, 600], 1_000)),
-  dramatic: decides([10, 35, 35, 20], 50, lively(900, [25, 25], [40, 500], 1_200)),
-  memetic: decides([10, 15, 70, 5], 50, lively(900, [50, 10], [30, 600], 1_200)),
-  chaotic: decides([5, 10, 15, 70], 50, lively(750, [15, 15], [30, 300], 800)),
+  lawful: decides([80, 15, 0, 5], 60, lively(0.97, [0.003, 0.006], [0.02, 0.5], 2_000)),
+  rational: decides([70, 20, 5, 5], 55, lively(0.96, [0.003, 0.01], [0.03, 0.5], 2_500)),
+  neutral: decides([40, 40, 10, 10], 50, lively(0.94, [0.005, 0.005], [0.015, 0.4], 2_000)),
+  strategic: decides([35, 55, 5, 5], 50, lively(0.94, [0.005, 0.008], [0.08, 0.7], 3_000)),
+  greedy: decides([30, 50, 10, 10], 50, lively(0.88, [0.005, 0.005], [0.06, 0.6], 1_500)),
+  emotional: decides([10, 60, 20, 10], 50, lively(0.92, [0.012, 0.02], [0.04, 0.6], 1_000)),
+  dramatic: decides([10, 35, 35, 20], 50, lively(0.9, [0.025, 0.025], [0.04, 0.5], 1_200)),
+  memetic: decides([10, 15, 70, 5], 50, lively(0.9, [0.05, 0.01], [0.03, 0.6], 1_200)),
+  chaotic: decides([5, 10, 15, 70], 50, lively(0.75, [0.015, 0.015], [0.03, 0.3], 800)),
 };
 
 export const personalityNames = Object.keys(personalities);

@@ -4,45 +4,45 @@
  */
 import { Policy, type Static, Type, Weights } from '../../../engine/internal.js';
 import { Fault } from './faults.js';
+import { Length, Measure } from './length.js';
+import { Links } from './links.js';
 import { personalityNames } from './personalities.js';
 import { Strategy } from './strategies.js';
 import { Sweep } from './sweep.js';
-import { GroupName, Share, whole } from './terms.js';
+import {
+  about,
+  GroupName,
+  MOST_AGENTS,
+  MOST_MS,
+  Share,
+  section,
+  strictly,
+  whole,
+} from './terms.js';
+import { Topology } from './topology.js';
+import { Traits } from './traits.js';
 
-const limits = { agents: 200_000, milliseconds: 86_400_000_000 } as const;
-const percent = { minimum: 0, maximum: 100 };
-const strictly = { additionalProperties: false } as const;
-/** A section that may be left out: its members have defaults. */
-const section = { ...strictly, default: {} } as const;
+const waves = {
+  over_ms: whole(0, MOST_MS, 'each of a wave at an instant of its own in this time', 2_000),
+  waves: whole(1, 10_000, 'how many; its agents are dealt to them in order', 1),
+  every_ms: whole(1, MOST_MS, 'from one wave to the next', 60_000),
+};
 
-const about = (description: string) => ({ description });
+const Join = Type.Object(
+  { start_ms: whole(0, MOST_MS, 'when the first wave joins, time of the run', 0), ...waves },
+  { ...strictly, ...about('when they join; left out: over the first 2 s') },
+);
 
-export const Traits = Type.Object(
-  {
-    technical: Type.Optional(Type.Integer({ ...percent, ...about('weight of what is in it') })),
-    social: Type.Optional(
-      Type.Integer({ ...percent, ...about("weight of the neighbours' votes") }),
-    ),
-    meme: Type.Optional(Type.Integer({ ...percent, ...about('weight of the memes heard') })),
-    random: Type.Optional(Type.Integer({ ...percent, ...about('weight of a whim') })),
-    threshold: Type.Optional(
-      Type.Integer({ ...percent, ...about('approves at this mean opinion and above') }),
-    ),
-    care: Type.Optional(Share('of its transactions that are sound when it produces')),
-    memes: Type.Optional(Share('of blocks it hears of that it makes a meme about')),
-    remarks: Type.Optional(Share('of its votes that it also argues for aloud')),
-    invites: Type.Optional(Share('of occasions on which it invites neighbours to an alliance')),
-    accepts: Type.Optional(Share('of invitations that it accepts')),
-    abstains: Type.Optional(Share('of blocks on which it does not vote')),
-    think_ms: Type.Optional(whole(0, 3_600_000, 'the most it thinks before it votes')),
-  },
-  { ...strictly, ...about("what differs from the personality's own traits") },
+const Leave = Type.Object(
+  { at_ms: whole(0, MOST_MS, 'when the first wave leaves for good, time of the run'), ...waves },
+  { ...strictly, ...about('when they leave; left out: never') },
 );
 
 export const Group = Type.Object(
   {
     group: GroupName('names the group; unique'),
-    count: Type.Optional(whole(0, limits.agents, 'how many agents; or give share')),
+    region: Type.Optional(GroupName('where it is: links.between may name it')),
+    count: Type.Optional(whole(0, MOST_AGENTS, 'how many agents; or give share')),
     share: Type.Optional(Share('of the population, rounded down; with neither, the rest')),
     personality: Type.Array(Type.Enum(personalityNames), {
       minItems: 1,
@@ -57,7 +57,9 @@ export const Group = Type.Object(
       default: ['validator'],
       ...about('of all its agents'),
     }),
-    producers: whole(0, limits.agents, 'how many of them are producers too', 0),
+    producers: whole(0, MOST_AGENTS, 'how many of them are producers too', 0),
+    join: Type.Optional(Join),
+    leave: Type.Optional(Leave),
     traits: Type.Optional(Traits),
     strategy: Strategy,
   },
@@ -123,46 +125,6 @@ export const Social = Type.Object(
   { ...section, ...about('life beside blocks') },
 );
 
-export const Topology = Type.Object(
-  {
-    kind: Type.Enum(['complete', 'ring', 'small_world', 'scale_free', 'groups'], {
-      default: 'small_world',
-      ...about(
-        'who hears whom: everybody (2,000 agents at most); a ring; a ring with some links ' +
-          'rewired (Watts and Strogatz); preferential attachment (Barabasi and Albert); a ring ' +
-          'inside each group, with some links rewired to other groups',
-      ),
-    }),
-    degree: whole(2, 1_000, 'mean neighbours of an agent; even', 8),
-    rewired: Share('of links that lead elsewhere, in small_world and groups', 0.1),
-  },
-  { ...section, ...about('the social graph, along which votes and memes are heard') },
-);
-
-export const Links = Type.Object(
-  {
-    latency: Type.Object(
-      {
-        distribution: Type.Enum(['constant', 'uniform', 'normal', 'exponential'], {
-          default: 'uniform',
-          ...about('drawn for each message and link by itself'),
-        }),
-        mean_ms: whole(1, 600_000, 'mean time a message needs', 200),
-        spread_ms: whole(
-          0,
-          600_000,
-          'uniform: half the width; normal, exponential: standard deviation',
-          100,
-        ),
-      },
-      { ...section, ...about('never under 10 ms; a wide spread is cut off there') },
-    ),
-    loss: Share('of messages that are lost; the feed of events sends again', 0),
-    duplication: Share('of requests that arrive twice', 0),
-  },
-  { ...section, ...about('between agents, and between an agent and the network') },
-);
-
 export const Consensus = Type.Object(
   {
     policy: Type.Enum([...Policy.enum], { default: 'bft', ...about('how votes decide') }),
@@ -184,33 +146,6 @@ export const Consensus = Type.Object(
     }),
   },
   { ...section, ...about('fixed at genesis') },
-);
-
-export const Length = Type.Object(
-  {
-    blocks: Type.Optional(whole(1, 1_000_000, 'ends when so many blocks have closed')),
-    virtual_ms: Type.Optional(whole(1, limits.milliseconds, 'ends at this time of the world')),
-    until: Type.Optional(
-      Type.Object(
-        {
-          measure: Type.Enum(['finalized', 'rejected', 'expired', 'orphaned', 'votes', 'memes'], {
-            ...about('what is counted'),
-          }),
-          reaches: whole(1, 2 ** 40, 'ends when the count is this'),
-        },
-        strictly,
-      ),
-    ),
-  },
-  { ...section, ...about('whichever comes first; 100 blocks when none is given') },
-);
-
-export const Measure = Type.Object(
-  {
-    every_ms: whole(100, 3_600_000, 'spacing of the time series', 5_000),
-    votes: Type.Boolean({ default: false, ...about('write votes.csv, a row for each vote') }),
-  },
-  { ...section, ...about('what is written beside the totals') },
 );
 
 export const Scenario = Type.Object(
@@ -236,7 +171,7 @@ export const Scenario = Type.Object(
       ...about("spec: a server's rate limits, each agent at an address of its own"),
     }),
     population: Type.Optional(
-      whole(1, limits.agents, 'agents in all; left out: the sum of the counts'),
+      whole(1, MOST_AGENTS, 'agents in all; left out: the sum of the counts'),
     ),
     agents: Type.Array(Group, { minItems: 1, maxItems: 100, ...about('the groups') }),
     producers: Producing,
@@ -253,7 +188,7 @@ export const Scenario = Type.Object(
     patience_periods: whole(
       1,
       100_000,
-      'voting periods without a finalized block, faults aside, that mean no_progress',
+      'voting periods without a decided block, faults aside, that mean no_progress',
       20,
     ),
     measure: Measure,
@@ -269,4 +204,3 @@ export const Scenario = Type.Object(
  */
 export type Scenario = Static<typeof Scenario> & { population: number };
 export type Group = Static<typeof Group>;
-export type Traits = Static<typeof Traits>;

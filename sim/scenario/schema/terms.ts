@@ -1,6 +1,15 @@
 /** Terms that the parts of the scenario schema share. */
 import { Type } from '../../../engine/internal.js';
 
+export const MOST_AGENTS = 200_000;
+export const MOST_MS = 86_400_000_000;
+
+export const strictly = { additionalProperties: false } as const;
+/** A section that may be left out: its members have defaults. */
+export const section = { ...strictly, default: {} } as const;
+
+export const about = (description: string) => ({ description });
+
 /** A fraction of one. */
 export const Share = (description: string, standard?: number) =>
   Type.Number({

@@ -21,9 +21,9 @@ export const vote: ScriptModule['vote'] = ({ block, memory, parameters }) => {
 };
 
 /** Called when it hears of a block: here it says so aloud, now and then, and thinks for a while. */
-export const hear: ScriptModule['hear'] = ({ block, memory }, chance) => {
+export const hear: ScriptModule['hear'] = ({ block, memory }, rng) => {
   const angry = block !== null && Number(memory[block.producer] ?? 0) > 0;
-  const thinks = { do: 'wait', ms: 200 + chance.int(2_000) } as const;
-  if (!angry || !chance.chance(100)) return thinks;
+  const thinks = { do: 'wait', ms: 200 + rng.int(2_000) } as const;
+  if (!angry || !rng.chance(0.1)) return thinks;
   return [{ do: 'say', stance: 'reject', message: 'Remember what they did last time.' }, thinks];
 };

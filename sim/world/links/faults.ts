@@ -49,6 +49,12 @@ export class Faults {
     return this.strikes.length === 0 ? null : Math.max(...this.strikes.map(({ end }) => end));
   }
 
+  /** Whether any partition is there. */
+  partitioned(at: number): boolean {
+    for (const cut of this.#cuts) if (during(cut, at)) return true;
+    return false;
+  }
+
   /** Whether a partition keeps a message that is sent at `at` from its way. */
   cuts(from: number, to: number, at: number): boolean {
     for (const cut of this.#cuts) {

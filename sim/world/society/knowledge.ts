@@ -1,13 +1,23 @@
 /**
  * What agents have received: the network's events, each known to each agent some time after it
- * happened. Proposals and outcomes come by the network's feed; votes and memes along the social
- * graph, pulled when somebody decides, so that nothing is kept for each (agent, message).
+ * happened. Proposals and outcomes come by the network's feed, votes and memes along the social
+ * graph; both are looked up when somebody acts, so nothing is kept for each (agent, message).
  */
-import type { Decision, Event } from '../../../engine/internal.js';
+import { canonical, type Decision, type Event, type EventData } from '../../../engine/internal.js';
 import { blockTag, stanceTag } from '../../agents/port/content.js';
-import type { BlockTalk, KnownHead, ReceivedMeme, ReceivedVote } from '../../agents/port/known.js';
+import type {
+  KnownHead,
+  ReceivedMeme,
+  ReceivedRemark,
+  ReceivedVote,
+} from '../../agents/port/known.js';
 import type { ContentNote } from '../../agents/port/notes.js';
 import type { Links } from '../links/links.js';
+import { type MessageKind, messageName, OwnNumbers, strangerPlace } from '../messages.js';
+import type { Cause, Observer } from '../observer.js';
+import { Alliances } from './alliances.js';
+import { Gossip } from './gossip.js';
+import type { Talk } from './talk.js';
 
 /** How long after its end a block is still talked about. */
 const TALK_MS = 10_000;
@@ -15,80 +25,94 @@ const HEADS = 8;
 /** Proposals on their way whose content is remembered. */
 const CONTENTS = 1_024;
 
+export interface KnowledgeOptions {
+  links: Links;
+  seedNumber: number;
+  neighbours: readonly (readonly number[])[];
+  ordinals: ReadonlyMap<string, number>;
+  /** The head of the network when the run begins. */
+  head: string;
+  observer: Observer;
+}
+
 export class Knowledge {
   readonly #links: Links;
-  readonly #neighbours: readonly (readonly number[])[];
-  /** Told of what neighbours said, and of what was lost. */
-  readonly #traffic: (what: 'sent' | 'lost', count: number) => void;
+  readonly #seed: number;
+  readonly #size: number;
   readonly #ordinals: ReadonlyMap<string, number>;
-  readonly #contents = new Map<string, Pick<ContentNote, 'soundness' | 'hasMeme'>>();
-  readonly #talks = new Map<string, BlockTalk>();
-  readonly #byTag = new Map<string, BlockTalk>();
-  /** Of those who have any: most agents have none. */
-  readonly #allies = new Map<number, Set<number>>();
-  readonly #alliances = new Map<number, Set<string>>();
-  readonly #members = new Map<string, number[]>();
-  #heads: { hash: string; seq: number; at: number }[];
+  readonly #numbers: OwnNumbers;
+  readonly #gossip: Gossip;
+  readonly #alliances = new Alliances((id) => this.ordinalOf(id));
+  readonly #contents = new Map<string, Required<Omit<ContentNote, 'block' | 'senders'>>>();
+  /** Of agents whose score has moved: all begin with one half. */
+  readonly #reputations = new Map<number, number>();
+  readonly #talks = new Map<string, Talk>();
+  readonly #byTag = new Map<string, Talk>();
+  /** `closing` names the event that told of it. */
+  #heads: { hash: string; closing: number; at: number }[];
 
-  constructor(
-    links: Links,
-    neighbours: readonly (readonly number[])[],
-    ordinals: ReadonlyMap<string, number>,
-    genesisHash: string,
-    traffic: (what: 'sent' | 'lost', count: number) => void,
-  ) {
+  constructor({ links, seedNumber, neighbours, ordinals, head, observer }: KnowledgeOptions) {
     this.#links = links;
-    this.#traffic = traffic;
-    this.#neighbours = neighbours;
+    this.#seed = seedNumber;
+    this.#size = neighbours.length;
+    this.#numbers = new OwnNumbers(neighbours.length);
     this.#ordinals = ordinals;
-    this.#heads = [{ hash: genesisHash, seq: 0, at: 0 }];
+    this.#gossip = new Gossip(links, neighbours, observer);
+    this.#heads = [{ hash: head, closing: 0, at: 0 }];
   }
 
-  noteContent({ block, soundness, hasMeme }: ContentNote): void {
-    this.#contents.set(block, { soundness, hasMeme });
+  noteContent({ block, soundness, hasMeme, transactions = [] }: ContentNote): void {
+    this.#contents.set(block, { soundness, hasMeme, transactions });
     // A proposal that was refused is never received: the oldest of them go.
     const [oldest] = this.#contents.keys();
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
   }
 
-  /** Takes one event in; `at` is when it happened. */
-  learn(event: Event, at: number): void {
-    if (event.type === 'block_proposal') this.#propose(event, at);
-    else if (event.type === 'block_validation') this.#vote(event.data, at);
+  /** Takes one event in; `at` is when it happened, `cause` the request that it follows from. */
+  learn(event: Event, at: number, cause: Cause | null): void {
+    if (event.type === 'block_validation') this.#vote(event.data, at, cause);
+    else if (event.type === 'block_proposal') this.#propose(event, at);
     else if (event.type === 'block_status') this.#close(event, at);
-    else if (event.type === 'meme_posted') this.#meme(event.data, at);
-    else if (event.type === 'alliance_update') this.#ally(event.data);
+    else if (event.type === 'meme_posted') this.#meme(event, at, cause);
+    else if (event.type === 'consensus_discussion') this.#remark(event, at);
+    else if (event.type === 'alliance_update') this.#alliances.update(event.data);
+    else if (event.type === 'reputation_update') {
+      this.#reputations.set(this.ordinalOf(event.data.agent_id), event.data.new_score);
+    }
   }
 
-  receivedAt(agent: number, talk: BlockTalk): number {
-    return this.#links.delivery(talk.seq, agent, talk.proposedAt);
+  closeReceivedAt(agent: number, closing: number, closedAt: number): number {
+    return this.#links.delivery(closing, agent, closedAt);
   }
 
-  closeReceivedAt(agent: number, seq: number, closedAt: number): number {
-    return this.#links.delivery(-seq, agent, closedAt);
+  /** The name of the next message of a kind that somebody causes. */
+  nextName(kind: MessageKind, by: number): number {
+    return messageName(this.#seed, kind, by, this.#numbers.take(kind, by));
   }
 
-  block(agent: number, hash: string, now: number): BlockTalk | undefined {
+  block(agent: number, hash: string, now: number): Talk | undefined {
     const talk = this.#talks.get(hash);
-    return talk && this.receivedAt(agent, talk) <= now ? talk : undefined;
+    return talk && talk.receivedAt[agent]! <= now ? talk : undefined;
   }
 
-  talk(hash: string): BlockTalk | undefined {
+  talk(hash: string): Talk | undefined {
     return this.#talks.get(hash);
   }
 
   knowsClosed(agent: number, hash: string, now: number): boolean {
     const talk = this.#talks.get(hash);
     if (!talk) return true;
-    return talk.closedAt !== 0 && this.closeReceivedAt(agent, talk.seq, talk.closedAt) <= now;
+    return talk.closedAt !== 0 && this.closeReceivedAt(agent, talk.closing, talk.closedAt) <= now;
   }
 
   head(agent: number, now: number): KnownHead {
-    const known = this.#heads.findLast((h) => this.closeReceivedAt(agent, h.seq, h.at) <= now);
+    const known = this.#heads.findLast(
+      ({ closing, at }) => this.closeReceivedAt(agent, closing, at) <= now,
+    );
     const hash = (known ?? this.#heads[0]!).hash;
     let contested = false;
     for (const talk of this.#talks.values()) {
-      const received = talk.parent === hash && this.receivedAt(agent, talk) <= now;
+      const received = talk.parent === hash && talk.receivedAt[agent]! <= now;
       if (!received || this.knowsClosed(agent, talk.hash, now)) continue;
       if (talk.producer === agent) return { hash, contested: true, own: true };
       contested = true;
@@ -98,77 +122,73 @@ export class Knowledge {
 
   receivedVotes(agent: number, hash: string, now: number): ReceivedVote[] {
     const talk = this.#talks.get(hash);
-    const received: ReceivedVote[] = [];
-    const allies = this.#allies.get(agent);
-    let sent = 0;
-    let lost = 0;
-    for (const other of talk ? this.#neighbours[agent]! : []) {
-      const at = talk!.votedAt[other]!;
-      if (at === 0 || other === agent) continue;
-      const arrives = this.#links.arrival(talk!.seq, other, agent, at);
-      sent += 1;
-      if (arrives === Number.POSITIVE_INFINITY) lost += 1;
-      if (arrives > now) continue;
-      const decision: Decision = talk!.decisions[other] === 1 ? 'approve' : 'reject';
-      received.push({ agent: other, decision, ally: allies?.has(other) === true });
-    }
-    if (sent > 0) this.#traffic('sent', sent);
-    if (lost > 0) this.#traffic('lost', lost);
-    return received;
+    const allies = this.#alliances.alliesOf(agent);
+    return talk ? this.#gossip.receivedVotes(agent, talk, allies, now) : [];
+  }
+
+  /** The approving share of the votes received, in whole percent; null without any. */
+  support(agent: number, hash: string, now: number): number | null {
+    const talk = this.#talks.get(hash);
+    const allies = this.#alliances.alliesOf(agent);
+    return talk ? this.#gossip.support(agent, talk, allies, now) : null;
   }
 
   receivedMemes(agent: number, hash: string, now: number): ReceivedMeme[] {
     const talk = this.#talks.get(hash);
-    const received = new Map<string, ReceivedMeme>();
-    for (const other of talk ? this.#neighbours[agent]! : []) {
-      for (const id of talk!.passedOn.get(other) ?? []) {
-        const meme = talk!.memes.get(id);
-        if (!meme || this.#links.arrival(talk!.seq, other, agent, meme.at) > now) continue;
-        received.set(id, { id, stance: meme.stance });
-      }
-    }
-    return [...received.values()];
+    return talk ? this.#gossip.receivedMemes(agent, talk, now) : [];
   }
 
-  share(agent: number, hash: string, memes: readonly string[]): void {
+  receivedRemarks(agent: number, hash: string, now: number): ReceivedRemark[] {
     const talk = this.#talks.get(hash);
-    if (!talk) return;
-    for (const id of memes) this.#passOn(talk, agent, id);
+    return talk ? this.#gossip.receivedRemarks(agent, talk, now) : [];
   }
 
   alliancesOf(agent: number): readonly string[] {
-    return [...(this.#alliances.get(agent) ?? [])];
+    return this.#alliances.of(agent);
   }
+
+  alliesOf = (agent: number): number[] => [...(this.#alliances.alliesOf(agent) ?? [])];
+  membersOf = (alliance: string): readonly number[] => this.#alliances.membersOf(alliance);
+  reputationOf = (agent: number): number => this.#reputations.get(agent) ?? FIRST_REPUTATION;
 
   /** -1 for an agent that is not of the scenario. */
   ordinalOf(agentId: string): number {
     return this.#ordinals.get(agentId) ?? -1;
   }
 
-  /** Blocks in voting. */
-  *open(): Iterable<BlockTalk> {
-    for (const talk of this.#talks.values()) if (talk.closedAt === 0) yield talk;
+  /** Names an agent in draws, also one that is not of the scenario. */
+  placeOf(agentId: string): number {
+    return this.#ordinals.get(agentId) ?? strangerPlace(agentId);
   }
 
-  #propose({ data, seq }: Event & { type: 'block_proposal' }, at: number): void {
-    const content = this.#contents.get(data.block_hash) ?? { soundness: 50, hasMeme: false };
-    this.#contents.delete(data.block_hash);
-    const size = this.#neighbours.length;
-    const talk: BlockTalk = {
-      hash: data.block_hash,
-      seq,
+  #propose(event: Event & { type: 'block_proposal' }, at: number): void {
+    const { data } = event;
+    const hash = data.block_hash;
+    const content = this.#contents.get(hash) ?? UNKNOWN;
+    this.#contents.delete(hash);
+    const place = this.placeOf(data.producer.id);
+    const number = this.#numbers.take('event.proposal', place);
+    const opening = messageName(this.#seed, 'event.proposal', place, number);
+    const receivedAt = new Float64Array(this.#size);
+    for (let agent = 0; agent < receivedAt.length; agent += 1) {
+      receivedAt[agent] = this.#links.delivery(opening, agent, at);
+    }
+    const talk: Talk = {
+      hash,
+      place,
+      number,
       parent: data.parent_hash,
       proposedAt: at,
       producer: this.ordinalOf(data.producer.id),
-      closedAt: 0,
       ...content,
-      votedAt: new Float64Array(size),
-      decisions: new Uint8Array(size),
-      memes: new Map(),
-      passedOn: new Map(),
+      opening,
+      receivedAt,
+      closing: messageName(this.#seed, 'event.close', place, number),
+      openingBytes: eventBytes(event),
+      ...untold(this.#size),
     };
-    this.#talks.set(talk.hash, talk);
-    this.#byTag.set(blockTag(talk.hash), talk);
+    this.#talks.set(hash, talk);
+    this.#byTag.set(blockTag(hash), talk);
     for (const old of this.#talks.values()) {
       if (old.closedAt === 0 || old.closedAt + TALK_MS > at) continue;
       this.#talks.delete(old.hash);
@@ -176,58 +196,72 @@ export class Knowledge {
     }
   }
 
-  #vote(data: (Event & { type: 'block_validation' })['data'], at: number): void {
+  /** `data` is of a vote that counted. */
+  #vote(data: EventData['block_validation'], at: number, cause: Cause | null): void {
     const talk = this.#talks.get(data.block_hash);
-    if (!talk) return;
-    const agent = this.ordinalOf(data.validator.id);
-    if (agent < 0) return;
+    const agent = cause ? cause.from : this.ordinalOf(data.validator.id);
+    if (!talk || agent < 0) return;
     talk.votedAt[agent] = at;
-    talk.decisions[agent] = data.decision === 'approve' ? 1 : 2;
+    talk.voteNames[agent] = this.nextName('gossip.vote', agent);
+    talk.voteBytes[agent] = cause?.bytes ?? 0;
+    this.#gossip.vote(talk, agent, { decision: data.decision, memes: cause?.memes ?? [] });
   }
 
-  #close({ data }: Event & { type: 'block_status' }, at: number): void {
-    const talk = this.#talks.get(data.block_hash);
-    if (talk) talk.closedAt = at;
-    if (data.status !== 'finalized') return;
-    this.#heads.push({ hash: data.block_hash, seq: talk?.seq ?? 0, at });
+  #close(event: Event & { type: 'block_status' }, at: number): void {
+    const { block_hash: hash, status } = event.data;
+    const talk = this.#talks.get(hash);
+    if (talk) {
+      talk.closedAt = at;
+      talk.closingBytes = eventBytes(event);
+    }
+    if (status !== 'finalized') return;
+    this.#heads.push({ hash, closing: talk?.closing ?? unheardOf(hash), at });
     if (this.#heads.length > HEADS) this.#heads.shift();
   }
 
-  #meme(data: (Event & { type: 'meme_posted' })['data'], at: number): void {
+  #meme({ data }: Event & { type: 'meme_posted' }, at: number, cause: Cause | null): void {
     const talk = data.tags.map((tag) => this.#byTag.get(tag)).find((found) => found);
+    const name = this.nextName('gossip.meme', this.placeOf(data.creator.id));
     if (!talk) return;
     const stance: Decision = data.tags.includes(stanceTag.approve) ? 'approve' : 'reject';
-    talk.memes.set(data.meme_id, { stance, at });
-    this.#passOn(talk, this.ordinalOf(data.creator.id), data.meme_id);
+    const meme = { id: data.meme_id, at, name, bytes: cause?.bytes ?? 0 };
+    if (cause?.text) talk.texts.set(meme.id, cause.text);
+    this.#gossip.meme(talk, this.ordinalOf(data.creator.id), stance, meme);
   }
 
-  #passOn(talk: BlockTalk, agent: number, meme: string): void {
-    const known = talk.passedOn.get(agent);
-    if (!known) talk.passedOn.set(agent, [meme]);
-    else if (!known.includes(meme)) known.push(meme);
-  }
-
-  /** Members hear of each other at once: an alliance is agreed between them. */
-  #ally({ alliance_id, status, members }: (Event & { type: 'alliance_update' })['data']): void {
-    const before = this.#members.get(alliance_id) ?? [];
-    const joined = members.filter(({ role }) => status === 'active' && role !== 'invited');
-    const after = joined.map(({ id }) => this.ordinalOf(id)).filter((ordinal) => ordinal >= 0);
-    for (const agent of before) this.#alliances.get(agent)?.delete(alliance_id);
-    for (const agent of after) {
-      const own = this.#alliances.get(agent) ?? new Set();
-      this.#alliances.set(agent, own.add(alliance_id));
-    }
-    if (after.length > 0) this.#members.set(alliance_id, after);
-    else this.#members.delete(alliance_id);
-    for (const agent of new Set([...before, ...after])) this.#refreshAllies(agent);
-  }
-
-  #refreshAllies(agent: number): void {
-    const allies = new Set<number>();
-    for (const id of this.#alliances.get(agent) ?? []) {
-      for (const member of this.#members.get(id) ?? []) if (member !== agent) allies.add(member);
-    }
-    if (allies.size > 0) this.#allies.set(agent, allies);
-    else this.#allies.delete(agent);
+  #remark(event: Event & { type: 'consensus_discussion' }, at: number): void {
+    const { block_hash, agent, message, sentiment } = event.data;
+    const name = this.nextName('gossip.remark', this.placeOf(agent.id));
+    const talk = this.#talks.get(block_hash);
+    const stance = stances[sentiment];
+    const remark = { message, stance, at, name, bytes: eventBytes(event) };
+    if (talk) this.#gossip.remark(talk, this.ordinalOf(agent.id), remark);
   }
 }
+
+/** Of a block that nobody has noted down. */
+const UNKNOWN = { soundness: 50, hasMeme: false, transactions: [] };
+const FIRST_REPUTATION = 50;
+const stances = { positive: 'approve', negative: 'reject', neutral: null } as const;
+
+/** Where nobody has said anything yet. */
+const untold = (size: number) => ({
+  closedAt: 0,
+  closingBytes: 0,
+  votedAt: new Float64Array(size),
+  decisions: new Uint8Array(size),
+  voteNames: new Uint32Array(size),
+  voteBytes: new Uint32Array(size),
+  stances: new Map(),
+  texts: new Map(),
+  posted: new Map(),
+  remarks: new Map(),
+  references: new Map(),
+});
+
+/** Names the end of a block that was proposed before anybody listened. */
+const unheardOf = (block: string): number => Number.parseInt(block.slice(0, 8), 16);
+
+/** As canonical JSON, without its number: how many others there were before is not its size. */
+export const eventBytes = ({ type, data }: Event): number =>
+  Buffer.byteLength(canonical({ data, type }));

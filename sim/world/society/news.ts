@@ -1,12 +1,14 @@
 /** Who is called because something happened: voters, producers, the invited, the newly joined. */
 import type { Event } from '../../../engine/internal.js';
-import type { ScriptedAgent } from '../../agents/port/agent.js';
+import { isHere, type ScriptedAgent } from '../../agents/port/agent.js';
 import type { Behaviour } from '../../agents/port/behaviour.js';
 import type { World } from '../../agents/port/world.js';
 import type { Faults } from '../links/faults.js';
 import type { Links } from '../links/links.js';
+import type { MessageKind } from '../messages.js';
 import type { Observer } from '../observer.js';
-import type { Knowledge } from './knowledge.js';
+import { eventBytes, type Knowledge } from './knowledge.js';
+import type { Talk } from './talk.js';
 
 export interface NewsOptions {
   agents: readonly ScriptedAgent[];
@@ -31,21 +33,18 @@ export class News {
   }
 
   spread(event: Event, at: number): void {
-    if (event.type === 'block_proposal') this.#announce(event.data.block_hash, event.seq);
-    else if (event.type === 'block_status') this.#scheduleProducers(event.data, at);
+    if (event.type === 'block_proposal') this.#announce(event.data.block_hash);
+    else if (event.type === 'block_status') this.#close(event.data, at);
     else if (event.type === 'alliance_update') this.#invite(event, at);
-    else if (event.type === 'agent_status') this.#welcome(event.data.agent_id, at);
+    else if (event.type === 'agent_status') this.#tell(event.data, at);
   }
 
-  #announce(hash: string, seq: number): void {
+  #announce(hash: string): void {
     const talk = this.#knowledge.talk(hash)!;
-    const { agents, links, observer } = this.#options;
-    observer.traffic('sent', agents.length);
-    for (const { ordinal, onBreak } of agents) {
-      const losses = links.losses(seq, ordinal);
-      if (losses > 0) observer.traffic('lost', losses);
+    this.#send('event.proposal', talk.opening, { at: talk.proposedAt, bytes: talk.openingBytes });
+    for (const { ordinal, onBreak } of this.#audience(talk.proposedAt)) {
       if (onBreak) continue;
-      const at = this.#availableAt(ordinal, this.#knowledge.receivedAt(ordinal, talk));
+      const at = this.#availableAt(ordinal, talk.receivedAt[ordinal]!);
       this.#world.schedule(ordinal, at, { type: 'hear', block: hash });
     }
   }
@@ -56,37 +55,66 @@ export class News {
     return down?.kind === 'crash' ? down.end + 1 : at;
   }
 
-  /** In the open schedule each producer waits a while by chance, so that few propose at once. */
-  #scheduleProducers({ status, block_hash }: EventOf<'block_status'>['data'], at: number): void {
+  #close({ status, block_hash }: EventOf<'block_status'>['data'], at: number): void {
     const talk = this.#knowledge.talk(block_hash);
-    if (status === 'orphaned' || status === 'voting' || !talk) return;
+    if (!talk || status === 'voting') return;
+    this.#send('event.close', talk.closing, { at, bytes: talk.closingBytes });
+    if (status !== 'orphaned') this.#scheduleProducers(talk, at);
+  }
+
+  /** Counts an event that the feed brings to all who are there, however often it sends it. */
+  #send(kind: MessageKind, name: number, { at, bytes }: { at: number; bytes: number }): void {
+    const { links, observer } = this.#options;
+    const audience = this.#audience(at);
+    let losses = 0;
+    if (links.lossy) for (const { ordinal } of audience) losses += links.losses(name, ordinal);
+    observer.traffic(kind, 'sent', audience.length + losses, bytes);
+    if (losses > 0) observer.traffic(kind, 'lost', losses, bytes);
+  }
+
+  /** Who has joined and not left for good. */
+  #audience(at: number): readonly ScriptedAgent[] {
+    const runMs = at - this.#world.startMs;
+    return this.#options.agents.filter((agent) => isHere(agent, runMs));
+  }
+
+  /** In the open schedule each producer waits a while by chance, so that few propose at once. */
+  #scheduleProducers(talk: Talk, at: number): void {
     if (this.#world.scenario.producers.schedule !== 'open') return;
     const { agents, behaviour } = this.#options;
     for (const ordinal of this.#world.producers) {
       const agent = agents[ordinal]!;
-      if (agent.onBreak) continue;
-      const received = this.#knowledge.closeReceivedAt(ordinal, talk.seq, at);
+      if (agent.onBreak || !isHere(agent, at - this.#world.startMs)) continue;
+      const received = this.#knowledge.closeReceivedAt(ordinal, talk.closing, at);
       behaviour.blockClosed(agent, this.#world, received);
     }
   }
 
-  #invite({ data, seq }: EventOf<'alliance_update'>, at: number): void {
-    const { alliance_id, status } = data;
+  #invite(event: EventOf<'alliance_update'>, at: number): void {
+    const { alliance_id, status, members } = event.data;
     // A declining invitee updates the alliance too: the others are called once all the same.
     const known = this.#invited.has(alliance_id);
     if (status === 'proposed') this.#invited.add(alliance_id);
     else this.#invited.delete(alliance_id);
     if (known || status !== 'proposed') return;
-    for (const { id, role } of data.members) {
+    const { links, observer } = this.#options;
+    const founder = members.find(({ role }) => role !== 'invited') ?? members[0]!;
+    const place = this.#knowledge.placeOf(founder.id);
+    const name = this.#knowledge.nextName('event.invitation', place);
+    const bytes = eventBytes(event);
+    for (const { id, role } of members) {
       const agent = this.#knowledge.ordinalOf(id);
       if (role !== 'invited' || agent < 0) continue;
-      const hears = this.#availableAt(agent, this.#options.links.delivery(seq, agent, at));
+      const losses = links.losses(name, agent);
+      observer.traffic('event.invitation', 'sent', 1 + losses, bytes);
+      if (losses > 0) observer.traffic('event.invitation', 'lost', losses, bytes);
+      const hears = this.#availableAt(agent, links.delivery(name, agent, at));
       this.#world.schedule(agent, hears, { type: 'invited', alliance: alliance_id });
     }
   }
 
-  #welcome(agentId: string, at: number): void {
-    const agent = this.#options.agents[this.#knowledge.ordinalOf(agentId)];
-    if (agent) this.#options.behaviour.registered(agent, this.#world, at);
+  #tell({ agent_id, status }: EventOf<'agent_status'>['data'], at: number): void {
+    const agent = this.#options.agents[this.#knowledge.ordinalOf(agent_id)];
+    if (agent) this.#options.behaviour.told(agent, this.#world, at, status);
   }
 }

@@ -1,7 +1,7 @@
 /** What a world of scripted agents is made of. */
 import type { SignedRequest } from '../../../engine/internal.js';
 import type { ScriptedAgent } from '../../agents/port/agent.js';
-import type { Behaviour } from '../../agents/port/behaviour.js';
+import type { Behaviour, CallLoop } from '../../agents/port/behaviour.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Faults } from '../links/faults.js';
 import type { Links } from '../links/links.js';
@@ -13,6 +13,8 @@ export interface SocietyOptions {
   agents: ScriptedAgent[];
   /** What the agents do when they are called on. */
   behaviour: Behaviour;
+  /** How they are called one after another; left out, simply so. */
+  callLoop?: CallLoop;
   neighbours: number[][];
   faults: Faults;
   links: Links;

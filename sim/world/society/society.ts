@@ -2,7 +2,6 @@
  * What every world of scripted agents has: the agents, what they know, who is called when, and
  * messages under way. How time passes and where requests go is the business of its two worlds.
  */
-import TinyQueue from 'tinyqueue';
 import {
   type CommandKind,
   type Event,
@@ -15,34 +14,34 @@ import {
 } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import type { ContentNote, DecisionNote } from '../../agents/port/notes.js';
-import type { ScheduledEvent, World } from '../../agents/port/world.js';
+import type { Said, ScheduledEvent, World } from '../../agents/port/world.js';
 import { NETWORK } from '../links/links.js';
-import type { RefusedWhy } from '../observer.js';
+import { requestBytes, requestKinds } from '../messages.js';
+import type { Cause, RefusedWhy } from '../observer.js';
+import { type Due, DueQueue } from './due.js';
 import { Knowledge } from './knowledge.js';
 import { News } from './news.js';
 import type { SocietyOptions } from './options.js';
 
-interface Call {
-  at: number;
+/** An agent is to be called. */
+interface Call extends Due {
   /** When the call was asked for. */
   since: number;
-  agent: number;
-  number: number;
   event: ScheduledEvent;
 }
 
 /** Calls that an agent planned itself; the others come from outside, or tell of a fault's end. */
-const plans = new Set<ScheduledEvent['type']>(['join', 'vote', 'produce', 'socialize']);
+const plans = new Set<ScheduledEvent['type']>(['join', 'vote', 'produce', 'socialize', 'wake']);
 
 /** Why a proposal is worth another try. */
 const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
 
 /** A request under way. */
-export interface Sent {
-  at: number;
-  from: number;
-  number: number;
+export interface Sent extends Due {
   request: SignedRequest;
+  bytes: number;
+  /** Of a vote that is as its agent cast it. */
+  note: DecisionNote | null;
 }
 
 export class Society implements World {
@@ -50,30 +49,27 @@ export class Society implements World {
   readonly #news: News;
   protected readonly knowledge: Knowledge;
   readonly #ids: string[];
-  readonly #calls = new TinyQueue<Call>(
-    [],
-    (a, b) => a.at - b.at || a.agent - b.agent || a.number - b.number,
-  );
-  readonly #sent = new TinyQueue<Sent>(
-    [],
-    (a, b) => a.at - b.at || a.from - b.from || a.number - b.number,
-  );
+  readonly #calls = new DueQueue<Call>();
+  readonly #sent = new DueQueue<Sent>();
   readonly producers: readonly number[];
   now: number;
   /** Requests that were not done, by reason. */
   readonly refusals = new Map<string, number>();
-  #number = 0;
+  /** How often each agent was scheduled, and how many requests it sent: they order what is due. */
+  readonly #scheduled: Uint32Array;
+  readonly #requests: Uint32Array;
 
   constructor(options: SocietyOptions) {
     this.#options = options;
-    const { agents, neighbours, links, startMs, observer, head = GENESIS_HASH } = options;
+    const { agents, neighbours, links, seedNumber, startMs, observer } = options;
+    const { head = GENESIS_HASH } = options;
+    this.#scheduled = new Uint32Array(agents.length);
+    this.#requests = new Uint32Array(agents.length);
     this.now = startMs;
     this.#ids = agents.map(({ by }) => agentId(by.publicKey));
     this.producers = agents.filter(({ producer }) => producer).map(({ ordinal }) => ordinal);
     const ordinals = new Map(this.#ids.map((id, ordinal) => [id, ordinal]));
-    this.knowledge = new Knowledge(links, neighbours, ordinals, head, (what, count) =>
-      observer.traffic(what, count),
-    );
+    this.knowledge = new Knowledge({ links, seedNumber, neighbours, ordinals, head, observer });
     this.#news = new News(this, this.knowledge, options);
   }
 
@@ -99,25 +95,52 @@ export class Society implements World {
     return this.now;
   }
 
-  send(from: number, request: SignedRequest): void {
+  send(from: number, request: SignedRequest, note: DecisionNote | null = null): void {
     const { inTransit, links, observer } = this.#options;
-    const number = this.#nextNumber();
+    const kind = requestKinds[request.kind];
+    const name = this.knowledge.nextName(kind, from);
     const sent = inTransit ? inTransit(request) : request;
-    observer.traffic('sent', 1);
-    const at = links.arrival(number, from, NETWORK, this.now);
-    if (at === Number.POSITIVE_INFINITY) observer.traffic('lost', 1);
-    else this.#sent.push({ at, from, number, request: sent });
-    if (!links.duplicated(number, from)) return;
-    const copy = this.#nextNumber();
-    const again = links.arrival(copy, from, NETWORK, this.now);
-    observer.traffic('duplicated', 1);
-    if (again !== Number.POSITIVE_INFINITY) {
-      this.#sent.push({ at: again, from, number: copy, request: sent });
-    }
+    const own = sent === request || Buffer.compare(sent.body, request.body) === 0;
+    const bytes = requestBytes(sent);
+    const kept = own ? note : null;
+    observer.traffic(kind, 'sent', 1, bytes);
+    if (!this.#underway(name, from, sent, bytes, kept)) observer.traffic(kind, 'lost', 1, bytes);
+    const copy = links.copyOf(name);
+    if (copy === null) return;
+    observer.traffic(kind, 'duplicated', 1, bytes);
+    if (!this.#underway(copy, from, sent, bytes, kept)) observer.traffic(kind, 'lost', 1, bytes);
+  }
+
+  /** Whether it will arrive. */
+  #underway(
+    name: number,
+    from: number,
+    request: SignedRequest,
+    bytes: number,
+    note: DecisionNote | null,
+  ): boolean {
+    const number = this.#requests[from]!++;
+    const at = this.#options.links.arrival(name, from, NETWORK, this.now);
+    if (at === Number.POSITIVE_INFINITY) return false;
+    this.#sent.push({ at, from, number, request, bytes, note });
+    return true;
   }
 
   schedule(agent: number, at: number, event: ScheduledEvent): void {
-    this.#calls.push({ at, since: this.now, agent, number: this.#nextNumber(), event });
+    const number = this.#scheduled[agent]!++;
+    this.#calls.push({ at, from: agent, number, since: this.now, event });
+  }
+
+  tell(from: number, to: readonly number[], { content, bytes }: Said): void {
+    const { links, observer } = this.#options;
+    const name = this.knowledge.nextName('talk', from);
+    const message = { from, content };
+    observer.traffic('talk', 'sent', to.length, bytes);
+    for (const other of to) {
+      const at = links.arrival(name, from, other, this.now);
+      if (at === Number.POSITIVE_INFINITY) observer.traffic('talk', 'lost', 1, bytes);
+      else this.schedule(other, at, { type: 'receive', message });
+    }
   }
 
   agentId = (agent: number) => this.#ids[agent]!;
@@ -129,12 +152,15 @@ export class Society implements World {
   head = (agent: number) => this.knowledge.head(agent, this.now);
   receivedVotes = (agent: number, hash: string) =>
     this.knowledge.receivedVotes(agent, hash, this.now);
+  support = (agent: number, hash: string) => this.knowledge.support(agent, hash, this.now);
   receivedMemes = (agent: number, hash: string) =>
     this.knowledge.receivedMemes(agent, hash, this.now);
-  share = (agent: number, hash: string, memes: readonly string[]) =>
-    this.knowledge.share(agent, hash, memes);
+  receivedRemarks = (agent: number, hash: string) =>
+    this.knowledge.receivedRemarks(agent, hash, this.now);
   alliancesOf = (agent: number) => this.knowledge.alliancesOf(agent);
-  decided = (note: DecisionNote) => this.#options.observer.decided(note);
+  alliesOf = (agent: number) => this.knowledge.alliesOf(agent);
+  membersOf = (alliance: string) => this.knowledge.membersOf(alliance);
+  reputationOf = (agent: number) => this.knowledge.reputationOf(agent);
 
   noteContent(note: ContentNote): void {
     this.knowledge.noteContent(note);
@@ -143,41 +169,50 @@ export class Society implements World {
 
   /** When the next call or arrival is due; infinite when there is none. */
   protected nextDue(): number {
-    return Math.min(
-      this.#calls.peek()?.at ?? Number.POSITIVE_INFINITY,
-      this.#sent.peek()?.at ?? Number.POSITIVE_INFINITY,
-    );
+    return Math.min(this.#calls.nextAt, this.#sent.nextAt);
   }
 
   /** Calls everybody whose call is due before `end`. */
   protected callAgents(end: number): void {
+    const { callLoop } = this.#options;
+    const due = () => this.#calls.nextAt < end;
+    const next = () => {
+      this.#call(this.#calls.takeBefore(end)!);
+      return due();
+    };
+    if (!due()) return;
+    if (callLoop) callLoop(next);
+    else while (next());
+  }
+
+  #call(call: Call): void {
     const { agents, behaviour, faults } = this.#options;
-    for (let call = this.#calls.peek(); call && call.at < end; call = this.#calls.peek()) {
-      this.#calls.pop();
-      const { at, since, agent, event } = call;
-      const down = faults.down(agent, at);
-      // Who stands still goes on later; who has crashed forgets.
-      if (down?.kind === 'pause') this.#calls.push({ ...call, at: down.end });
-      if (down || (plans.has(event.type) && faults.crashedBetween(agent, since, at))) continue;
-      this.now = Math.max(this.now, at);
-      behaviour.handle(agents[agent]!, this, event);
-    }
+    const { at, since, from: agent, event } = call;
+    const down = faults.down(agent, at);
+    // Who stands still goes on later; who has crashed forgets.
+    if (down?.kind === 'pause') this.#calls.push({ ...call, at: down.end });
+    if (down || (plans.has(event.type) && faults.crashedBetween(agent, since, at))) return;
+    this.now = Math.max(this.now, at);
+    behaviour.handle(agents[agent]!, this, event);
+  }
+
+  protected arrivesBefore(end: number): boolean {
+    return this.#sent.nextAt < end;
   }
 
   /** Takes what arrives before `end`, in order. */
   protected arrived(end: number): Sent[] {
     const arrived: Sent[] = [];
-    for (let sent = this.#sent.peek(); sent && sent.at < end; sent = this.#sent.peek()) {
+    for (let sent = this.#sent.takeBefore(end); sent; sent = this.#sent.takeBefore(end)) {
       arrived.push(sent);
-      this.#sent.pop();
     }
     return arrived;
   }
 
   /** Spreads what happened at an instant: who will hear of it, and when. */
-  protected publish(event: Event, at: number): void {
-    this.knowledge.learn(event, at);
-    this.#options.observer.event(event, at);
+  protected publish(event: Event, at: number, cause: Cause | null): void {
+    this.knowledge.learn(event, at, cause);
+    this.#options.observer.event(event, at, cause);
     this.#news.spread(event, at);
   }
 
@@ -193,10 +228,5 @@ export class Society implements World {
     if (kind !== 'propose' || !scenario.producers.insist || !noRoom.has(refusal.reason)) return;
     const waitMs = 1_000 * Number(refusal.details?.retry_after_s ?? 1);
     this.schedule(from, at + waitMs, { type: 'produce', turn: agents[from]!.turn });
-  }
-
-  #nextNumber(): number {
-    this.#number += 1;
-    return this.#number;
   }
 }

@@ -12,7 +12,7 @@ import type { Admitted, Outcome, Refusal } from '../../../engine/internal.js';
 
 /** What a request has been charged, until its outcome is known. */
 export interface Charged {
-  settle(outcome: Outcome): void;
+  conclude(outcome: Outcome): void;
 }
 
 /** Nobody captures requests here; and where nothing is signed, all signatures are alike. */
@@ -41,7 +41,7 @@ export class Quotas {
     if (opens && waitMs > 0) return { refusal: blocksUsed(opens, waitMs) };
     cost.charge();
     return {
-      settle(outcome) {
+      conclude(outcome) {
         cost.conclude(outcome);
         if (outcome.result !== 'accepted') opens?.giveBack(key);
       },

@@ -4,6 +4,7 @@
  * acceptable when its turn comes. A round ends where one request could spoil the next.
  */
 import type { Admitted, CommandKind } from '../../../engine/internal.js';
+import type { Sent } from '../society/society.js';
 
 /** Whose acceptance, or whose effect on others, depends on more than their own sender and block. */
 const alone = new Set<CommandKind>([
@@ -14,12 +15,8 @@ const alone = new Set<CommandKind>([
   'alliance_leave',
 ]);
 
-export interface Arrival {
-  /** When it reaches the network. */
-  at: number;
-  from: number;
-  /** Counts the sender's requests. */
-  number: number;
+/** A request that has reached the network, and has been admitted. */
+export interface Arrival extends Omit<Sent, 'request'> {
   admitted: Admitted;
 }
 

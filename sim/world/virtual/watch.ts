@@ -12,13 +12,17 @@ export interface RuleViolation {
 
 /** What looks over the network's shoulder; each call gives the rule that was broken, or null. */
 export interface Watch {
-  observe(put: {
+  observe(step: {
     at: number;
     command: Command;
     outcome: Outcome;
     events: readonly Event[];
   }): RuleViolation | null;
-  precheck(put: { at: number; command: Command; outcome: Outcome | null }): RuleViolation | null;
+  precheck(prechecked: {
+    at: number;
+    command: Command;
+    outcome: Outcome | null;
+  }): RuleViolation | null;
   advance(at: number, events: readonly Event[]): RuleViolation | null;
   /** Holds all that the network's reads say against what it should have come to. */
   finish(at: number, reads: Views): RuleViolation | null;

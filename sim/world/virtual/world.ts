@@ -8,8 +8,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Admitted,
   admit,
+  type Command,
   type CommandKind,
   type Event,
+  formatInstant,
   freshness,
   type Network,
   type Outcome,
@@ -18,6 +20,8 @@ import {
   type Verified,
   type VirtualClock,
 } from '../../../engine/internal.js';
+import { memeText } from '../messages.js';
+import type { Cause } from '../observer.js';
 import type { SocietyOptions } from '../society/options.js';
 import { type Sent, Society } from '../society/society.js';
 import type { Charged, Quotas } from './quotas.js';
@@ -26,6 +30,8 @@ import type { RuleViolation, Watch } from './watch.js';
 
 /** Applied entries that may wait for the disk before the world does. */
 const BACKLOG = 4_096;
+/** Windows between turns of the process: a turn costs as much as a quiet window. */
+const STEPS_A_TURN = 8;
 
 export interface LocalWorldOptions extends SocietyOptions {
   network: Network;
@@ -43,6 +49,7 @@ export class LocalWorld extends Society {
   /** What was charged for requests that the network has yet to take. */
   readonly #charged = new Map<Admitted, Charged>();
   readonly #windowMs: number;
+  #steps = 0;
   /** The first rule that the network broke: the run ends there. */
   broken: RuleViolation | null = null;
 
@@ -55,19 +62,28 @@ export class LocalWorld extends Society {
     this.#windowMs = options.links.windowMs;
   }
 
-  /** Runs the next window in which something happens; false when nothing ever will. */
-  async step(): Promise<boolean> {
+  /**
+   * Runs the next window in which something happens, but nothing from `horizon` on: where all is
+   * due later, time passes to there. False when nothing ever will happen.
+   */
+  async step(horizon = Number.POSITIVE_INFINITY): Promise<boolean> {
     const network = this.#network;
     const due = network.nextDeadline();
     const next = Math.min(this.nextDue(), due === null ? Number.POSITIVE_INFINITY : due + 1);
     if (next === Number.POSITIVE_INFINITY || this.broken) return false;
-    const end = next - (next % this.#windowMs) + this.#windowMs;
+    if (next >= horizon) {
+      this.now = Math.max(this.now, horizon);
+      return true;
+    }
+    const end = Math.min(next - (next % this.#windowMs) + this.#windowMs, horizon);
     this.callAgents(end);
-    await this.#deliver(end);
+    if (this.arrivesBefore(end)) await this.#deliver(end);
     this.#advance(end);
+    this.now = Math.max(this.now, end);
     // The disk gets its turn; the world waits only when it is far ahead of it.
+    this.#steps += 1;
     if (network.backlog > BACKLOG) await network.durable;
-    else await nextTurn();
+    else if (this.#steps % STEPS_A_TURN === 0) await nextTurn();
     return true;
   }
 
@@ -80,13 +96,13 @@ export class LocalWorld extends Society {
     this.#clock.set(to);
     const events = this.#network.fireDeadlines();
     if (events.length > 0) this.#note(this.#watch?.advance(to, events));
-    this.#publish(events);
+    this.#publish(events, null);
   }
 
   /** Takes in what arrives before `end`, round by round. */
   async #deliver(end: number): Promise<void> {
     const network = this.#network;
-    let arrivals = await this.#admitted(this.arrived(end));
+    let arrivals = this.#admitted(this.arrived(end));
     if (!network.verification.enabled) return this.#takeEach(arrivals);
     while (arrivals.length > 0 && !this.broken) {
       this.#advance(arrivals[0]!.at);
@@ -113,16 +129,16 @@ export class LocalWorld extends Society {
     }
   }
 
-  async #admitted(sent: readonly Sent[]): Promise<Arrival[]> {
+  #admitted(sent: readonly Sent[]): Arrival[] {
     const arrivals: Arrival[] = [];
-    for (const { at, from, number, request } of sent) {
+    for (const { at, from, number, request, bytes, note } of sent) {
       const { networkId } = this;
       // Only a meme's file takes time to be looked into.
       const known = admit(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
       else if (freshness(known.signedAt, at)) {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');
-      } else arrivals.push({ at, from, number, admitted: known });
+      } else arrivals.push({ at, from, number, bytes, note, admitted: known });
     }
     return arrivals;
   }
@@ -143,18 +159,20 @@ export class LocalWorld extends Society {
   }
 
   /** Applies a request at its instant, and spreads what came of it. */
-  #take({ at, from, admitted }: Arrival, verified: Verified | { refusal: Refusal }): void {
+  #take(arrival: Arrival, verified: Verified | { refusal: Refusal }): void {
+    const { at, from, admitted, note, bytes } = arrival;
     const { command } = admitted;
     if ('refusal' in verified) {
       this.#turnedAway(from, command.kind, verified.refusal);
       return;
     }
     const { outcome, events } = this.#network.apply(verified);
-    this.#charged.get(admitted)?.settle(outcome);
+    this.#charged.get(admitted)?.conclude(outcome);
     this.#charged.delete(admitted);
     this.#note(this.#watch?.observe({ at, command, outcome, events }));
     this.#count(from, command.kind, outcome);
-    this.#publish(events);
+    const text = command.kind === 'meme' ? memeText(admitted.request) : undefined;
+    this.#publish(events, { from, note, bytes, text, memes: memesOf(command) });
   }
 
   /** What becomes of a request before it is verified: by the limits, or because it is hopeless. */
@@ -163,7 +181,7 @@ export class LocalWorld extends Society {
     const charged = this.#quotas?.take(from, admitted, outcome);
     if (!charged) return outcome;
     if ('refusal' in charged) return { result: 'refused', refusal: charged.refusal };
-    if (outcome) charged.settle(outcome);
+    if (outcome) charged.conclude(outcome);
     else this.#charged.set(admitted, charged);
     return outcome;
   }
@@ -198,7 +216,16 @@ export class LocalWorld extends Society {
     this.tryAgain(from, kind, refusal, this.#clock.now());
   }
 
-  #publish(events: readonly Event[]): void {
-    for (const event of events) this.publish(event, Date.parse(event.data.timestamp));
+  #publish(events: readonly Event[], cause: Cause | null): void {
+    // Most happened now, and a text of now is cheaper than to read one.
+    const now = this.#clock.now();
+    const stamp = formatInstant(now);
+    for (const event of events) {
+      const { timestamp } = event.data;
+      this.publish(event, timestamp === stamp ? now : Date.parse(timestamp), cause);
+    }
   }
 }
+
+const none: readonly string[] = [];
+const memesOf = (command: Command) => (command.kind === 'vote' ? command.meme_references : none);

@@ -65,6 +65,7 @@ describe('sim: what it prints', () => {
         consensus: { policy: 'bft', weights: 'equal' },
       },
       modules: {},
+      files: {},
       verifier: 'pool',
       verdict: 'pass',
       broken: null,
@@ -136,11 +137,11 @@ describe('sim: what it prints', () => {
     expect(stdout).toContain(json.log_digest);
   });
 
-  test('sim: a run in which no block is finalized ends with exit code 10', async () => {
+  test('sim: a block that is rejected is decided, which is progress', async () => {
     // The only agent rejects its own careless block.
     const careless = ['--set', 'agents.town.traits.care=0'];
     const { json, ended } = await simJson('--agents', '1', '--blocks', '1', ...careless);
-    expect(json.verdict).toBe('no_progress');
+    expect([json.verdict, json.ended_by]).toEqual(['pass', 'blocks']);
     expect(json.measures).toMatchObject({
       proposed: 1,
       finalized: 0,
@@ -148,7 +149,16 @@ describe('sim: what it prints', () => {
       expired: 0,
       orphaned: 0,
     });
-    expect(ended.code).toBe(10);
+    expect(ended.code).toBe(0);
+  });
+
+  test('sim: a run in which no block is decided ends with exit code 10, and says so', async () => {
+    const silent = ['--set', 'agents.town.strategy.kind=silent', '--set', 'patience_periods=3'];
+    const args = ['sim', '--agents', '4', '--blocks', '50', '--verifier', 'off', ...silent];
+    const { code, stdout } = await folkmoot(args);
+    expect(code).toBe(10);
+    expect(stdout).toMatch(/^ended by +stalled$/m);
+    expect(stdout).toMatch(/^cut short +cut by patience: no block was decided for 3 voting/m);
   });
 });
 

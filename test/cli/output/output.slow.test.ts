@@ -26,7 +26,9 @@ describe('sim --out: what is kept', () => {
     const names = [
       'agents.csv',
       'blocks.csv',
+      'edges.csv',
       'groups.csv',
+      'messages.csv',
       'network',
       'report.html',
       'scenario.json',

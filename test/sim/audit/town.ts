@@ -1,6 +1,6 @@
 /** A town with the auditor beside it, which keeps what was put to the network. */
 import type { SignedRequest } from 'folkmoot';
-import { Auditor, type Put, type Violation, violationText } from 'folkmoot/sim';
+import { Auditor, type ObservedStep, type Violation, violationText } from 'folkmoot/sim';
 import { expect } from 'vitest';
 import { Population } from '../../engine/helpers.js';
 import { type TestNetworkOptions, testNetwork } from '../../support/fixture.js';
@@ -8,7 +8,7 @@ import { type TestNetworkOptions, testNetwork } from '../../support/fixture.js';
 export interface AuditedTown {
   town: Population;
   auditor: Auditor;
-  puts: Put[];
+  puts: ObservedStep[];
   /** Goes on, and leaves what is due to the next command. */
   wait(ms: number): void;
   /** Fires what is due. */
@@ -23,7 +23,7 @@ const expectNone = (violation: Violation | null) =>
 export async function auditedTown(options: TestNetworkOptions = {}): Promise<AuditedTown> {
   const { network, clock } = await testNetwork({ verifier: 'off', ...options });
   const auditor = new Auditor(network.genesis);
-  const puts: Put[] = [];
+  const puts: ObservedStep[] = [];
   const submit = async (request: SignedRequest) => {
     const verified = await network.verify(request);
     if ('refusal' in verified) return { result: 'refused' as const, refusal: verified.refusal };

@@ -7,7 +7,7 @@ import {
   type Genesis,
   genesisDefaults,
 } from 'folkmoot';
-import { Auditor, type Put, type Violation, violationText } from 'folkmoot/sim';
+import { Auditor, type ObservedStep, type Violation, violationText } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { refuse } from '../../../dist/engine/internal.js';
 import { instant, START_MS } from '../../support/citizens.js';
@@ -38,7 +38,7 @@ async function twins() {
   return puts;
 }
 
-type Change = (puts: Put[]) => void;
+type Change = (puts: ObservedStep[]) => void;
 
 interface FindOptions {
   genesis?: Partial<Genesis>;
@@ -47,7 +47,7 @@ interface FindOptions {
 }
 
 /** What is found in a history that was changed. */
-function found(puts: Put[], change: Change, options: FindOptions = {}): Violation | null {
+function found(puts: ObservedStep[], change: Change, options: FindOptions = {}): Violation | null {
   const { genesis = {}, renumber = true } = options;
   const changed = copied(puts);
   change(changed);
@@ -60,16 +60,16 @@ function found(puts: Put[], change: Change, options: FindOptions = {}): Violatio
 
 const plain = { network_id: 'devnet', ...genesisDefaults };
 
-const listOf = (put: Put | undefined) => put!.events as Event[];
+const listOf = (put: ObservedStep | undefined) => put!.events as Event[];
 
 /** The data of the first (or a later) event of a type. */
-function told<T extends EventType>(put: Put | undefined, type: T, nth = 0): EventData[T] {
+function told<T extends EventType>(put: ObservedStep | undefined, type: T, nth = 0): EventData[T] {
   const alike = listOf(put).filter((event) => event.type === type);
   return alike[nth]!.data as EventData[T];
 }
 
 /** The data of the answer. */
-const answer = (put: Put | undefined) =>
+const answer = (put: ObservedStep | undefined) =>
   (put!.outcome as { data: object }).data as {
     height: number;
     tally: { approve: number; reject: number };

@@ -1,18 +1,21 @@
 /** The collector on small runs of a real network, whose figures are worked out by hand. */
 import type { Event } from 'folkmoot';
 import { expect, test } from 'vitest';
+import type { Cause } from '../../../dist/sim/world/observer.js';
 import { newPopulation, type Population, START_MS } from '../../engine/helpers.js';
 import { agentsIn, type Collected, collect, eventsOf, timeOf } from './fixture.js';
 
-const quiet = { receivedMemes: [], memeReferences: [], withoutMemes: null };
-
-/** Tells a town's events so far, and ends the run at its present. */
+/** Tells a town's events so far, votes with what they follow from, and ends the run now. */
 function finished(
   town: Population,
   { collector, rows }: Collected,
   told: Event[] = eventsOf(town.network),
+  causes: readonly (Cause | null)[] = [],
 ) {
-  for (const event of told) collector.event(event, timeOf(event));
+  const votes = told.filter(({ type }) => type === 'block_validation');
+  for (const event of told) {
+    collector.event(event, timeOf(event), causes[votes.indexOf(event)] ?? null);
+  }
   const { measures, tables } = collector.finish(town.network.read, START_MS + town.now);
   return {
     measures,
@@ -21,6 +24,7 @@ function finished(
     agents: [...tables['agents.csv']],
     groups: [...tables['groups.csv']],
     series: [...tables['series.csv']],
+    messages: [...tables['messages.csv']],
   };
 }
 
@@ -81,21 +85,19 @@ test('agreement: of pairs of voters, within groups and between them', async () =
 
 test('memes: reach, references and influence follow the notes of votes that counted', async () => {
   const { town, voters, parts } = await village();
-  const { collector } = parts;
   const one = await town.meme(voters[0]!, 'one');
   const two = await town.meme(voters[1]!, 'two');
   const hash = await town.open(voters[0]!);
-  const note = { block: hash, decision: 'approve' as const };
+  const memes = [one];
+  const note = { block: hash, decision: 'approve' as const, memeReferences: memes };
   await town.votes(voters.slice(0, 3), hash, 'approve');
-  const events = eventsOf(town.network);
-  const proposal = events.findIndex(({ type }) => type === 'block_proposal');
-  for (const event of events.slice(0, proposal + 1)) collector.event(event, timeOf(event));
-  const heard = { receivedMemes: [one, two], memeReferences: [one] };
-  collector.decided({ agent: 0, ...note, ...heard, withoutMemes: 'reject' });
-  collector.decided({ agent: 2, ...note, ...heard, receivedMemes: [two], withoutMemes: 'approve' });
-  // Never votes: its decision is not counted.
-  collector.decided({ agent: 3, ...note, ...heard, withoutMemes: 'reject' });
-  const { measures, groups, rows, agents } = finished(town, parts, events.slice(proposal + 1));
+  const turned = { agent: 0, ...note, receivedMemes: [one, two], withoutMemes: 'reject' as const };
+  const firm = { agent: 2, ...note, receivedMemes: [two], withoutMemes: 'approve' as const };
+  const { measures, groups, rows, agents } = finished(town, parts, eventsOf(town.network), [
+    { from: 0, note: turned, memes, bytes: 9 },
+    null,
+    { from: 2, note: firm, memes, bytes: 9 },
+  ]);
   expect(measures).toMatchObject({ memes: 2, meme_reach_mean: 1.5, meme_references: 2 });
   expect(measures).toMatchObject({ influence: 0.5 });
   expect(groups.map(({ influence }) => influence)).toEqual([1, 0]);
@@ -206,12 +208,18 @@ test('refusals: late votes and equivocations, by agent', async () => {
   parts.collector.refused(0, 'vote', 'NOT_ACTIVE', START_MS);
   parts.collector.refused(1, 'vote', 'equivocation', START_MS);
   parts.collector.refused(1, 'discuss', 'VOTING_CLOSED', START_MS);
-  parts.collector.traffic('sent', 5);
-  parts.collector.traffic('sent', 2);
-  parts.collector.traffic('lost', 1);
-  const { measures, agents } = finished(town, parts);
-  expect(measures).toMatchObject({ late_votes: 1, equivocations: 1 });
-  expect(measures).toMatchObject({ messages_sent: 7, messages_lost: 1, messages_duplicated: 0 });
+  parts.collector.traffic('request.vote', 'sent', 5, 100);
+  parts.collector.traffic('request.vote', 'duplicated', 1, 100);
+  parts.collector.traffic('gossip.vote', 'sent', 2, 30);
+  parts.collector.traffic('gossip.vote', 'lost', 1, 30);
+  const { measures, agents, messages } = finished(town, parts);
+  expect(measures).toMatchObject({ late_votes: 1, equivocations: 1, message_bytes: 660 });
+  expect(measures).toMatchObject({ messages_sent: 7, messages_lost: 1, messages_duplicated: 1 });
+  expect(measures).toMatchObject({ messages_delivered: 7, messages_per_block: null });
+  expect(messages.filter(({ sent }) => Number(sent) > 0)).toEqual([
+    { kind: 'request.vote', sent: 5, delivered: 6, lost: 0, duplicated: 1, bytes: 600 },
+    { kind: 'gossip.vote', sent: 2, delivered: 1, lost: 1, duplicated: 0, bytes: 60 },
+  ]);
   expect(agents.map(({ late_votes }) => late_votes)).toEqual([1, 0]);
 });
 
@@ -240,16 +248,13 @@ test('longest_wait_ms: from a refusal for want of room to the next accepted one'
   );
 });
 
-test('decisions: the first note of an agent on a block is the one that counts', async () => {
+test('memes: a vote that was changed on its way has references and no influence', async () => {
   const { town, voters, parts } = await village();
   const hash = await town.open(voters[0]!);
   await town.vote(voters[0]!, hash, 'approve');
-  const events = eventsOf(town.network);
-  for (const event of events.slice(0, -1)) parts.collector.event(event, timeOf(event));
-  parts.collector.decided({ agent: 0, block: hash, decision: 'approve', ...quiet });
-  const other = { agent: 0, block: hash, decision: 'reject' as const };
-  parts.collector.decided({ ...other, ...quiet, withoutMemes: 'reject' });
-  const { rows } = finished(town, parts, events.slice(-1));
+  const changed = { from: 0, note: null, memes: ['one'], bytes: 9 };
+  const { rows, measures } = finished(town, parts, eventsOf(town.network), [changed]);
+  expect(measures).toMatchObject({ meme_references: 1, influence: null });
   expect(rows).toHaveLength(1);
-  expect(rows[0]).toMatchObject({ agent: 0, without_memes: null });
+  expect(rows[0]).toMatchObject({ agent: 0, without_memes: null, meme_references: 1 });
 });

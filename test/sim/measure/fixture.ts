@@ -1,6 +1,6 @@
 /** What the measure tests share: a small population, and a run that is told event by event. */
 import type { Event, Network } from 'folkmoot';
-import type { Row } from 'folkmoot/sim';
+import { personalities, type Row } from 'folkmoot/sim';
 import { Collector, type MeasuredAgent } from '../../../dist/sim/measure/index.js';
 import { citizenOf, paperSignatory, START_MS } from '../../engine/helpers.js';
 
@@ -22,6 +22,7 @@ export function agentsIn(groups: readonly string[]): MeasuredAgent[] {
     name: `agent ${ordinal}`,
     group,
     personality: 'neutral',
+    traits: personalities.neutral!,
     strategy: 'personality',
     capabilities: ['validator'],
   }));

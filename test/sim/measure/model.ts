@@ -99,6 +99,7 @@ export function expectedMeasures(run: Told) {
     rejected: ended('rejected').length,
     expired: ended('expired').length,
     orphaned: ended('orphaned').length,
+    open_at_end: blocks.length - closed.length,
     finalized_share: ratio(ended('finalized').length, closed.length),
     rejected_share: ratio(ended('rejected').length, closed.length),
     expired_share: ratio(ended('expired').length, closed.length),
@@ -124,6 +125,7 @@ export function expectedMeasures(run: Told) {
     meme_reach_mean: ratio(sum('memes_heard'), memes),
     meme_references: sum('meme_references'),
     influence: ratio(turned.length, known.length),
+    never_joined: run.agents.filter(({ id }) => !network.read.agent(id)).length,
   };
 }
 
@@ -145,12 +147,14 @@ function expectedAlliances({ events, endMs }: Told) {
     const sizes = active.map(
       ({ data }) => data.members.filter(({ role }) => role !== 'invited').length,
     );
-    return { size: Math.max(...sizes), lifetime: (end?.at ?? endMs) - active[0]!.at };
+    const lifetime = (end?.at ?? endMs) - active[0]!.at;
+    return { size: Math.max(...sizes), lifetime, lasts: !end };
   });
   return {
     alliances: lives.length,
     alliance_size_mean: mean(lives.map(({ size }) => size)),
     alliance_lifetime_mean_ms: mean(lives.map(({ lifetime }) => lifetime)),
+    alliances_at_end: lives.filter(({ lasts }) => lasts).length,
   };
 }
 

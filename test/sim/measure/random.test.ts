@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { createVerifier, type Event, type GenesisOptions, Network, virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
-import type { DecisionNote, TableRows } from '../../../dist/sim/measure/index.js';
+import type { TableRows } from '../../../dist/sim/measure/index.js';
 import {
   type Attempt,
   attempts,
@@ -49,17 +49,19 @@ async function lived(genesis: GenesisOptions, script: Attempt[]) {
 }
 
 /** What the agents say of themselves is made up, from the numbers of the events. */
-function noteOf(event: Event & { type: 'block_validation' }, agent: number): DecisionNote {
+function causeOf(event: Event & { type: 'block_validation' }, agent: number) {
   const { seq, data } = event;
   const ids = ['a', 'b', 'c'].slice(0, seq % 4);
-  return {
+  const memes = ids.slice(0, seq % 2);
+  const note = {
     agent,
     block: data.block_hash,
     decision: data.decision,
     withoutMemes: ([null, 'approve', 'reject'] as const)[seq % 3]!,
     receivedMemes: ids,
-    memeReferences: ids.slice(0, seq % 2),
+    memeReferences: memes,
   };
+  return { from: agent, note, memes, bytes: 1 };
 }
 
 function tell(events: Event[]) {
@@ -77,10 +79,8 @@ function tell(events: Event[]) {
     const agent = agents.findIndex(
       ({ id }) => event.type === 'block_validation' && id === event.data.validator.id,
     );
-    if (event.type === 'block_validation' && agent >= 0 && event.seq % 7 > 0) {
-      collector.decided(noteOf(event, agent));
-    }
-    collector.event(event, timeOf(event));
+    const noted = event.type === 'block_validation' && agent >= 0 && event.seq % 7 > 0;
+    collector.event(event, timeOf(event), noted ? causeOf(event, agent) : null);
   }
   return { ...collected, soundness };
 }

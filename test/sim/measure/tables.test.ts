@@ -22,7 +22,12 @@ function readTable(folder: string, name: string): Record<string, string>[] {
 }
 
 const result = (finished: Finished): SimResult =>
-  ({ seed: '1', scenario: { title: 'a "run", kept' }, measures: finished.measures }) as SimResult;
+  ({
+    seed: '1',
+    scenario: { title: 'a "run", kept' },
+    measures: finished.measures,
+    reported: { run: {}, groups: {} },
+  }) as SimResult;
 
 /** A kept run of four voters; names would break a careless table. */
 async function kept(folder: string, change: (scenario: CollectorScenario) => void = () => {}) {
@@ -47,7 +52,7 @@ async function kept(folder: string, change: (scenario: CollectorScenario) => voi
   for (const event of eventsOf(town.network)) collector.event(event, timeOf(event));
   const finished = collector.finish(town.network.read, START_MS + town.now);
   tables.finish();
-  await writeResult(folder, result(finished), finished);
+  await writeResult(folder, result(finished), finished, [[1], [0]]);
   return finished.measures;
 }
 
@@ -87,7 +92,9 @@ test('folder: tables, scenario and summary, and no part files', async () => {
   expect(readdirSync(folder).sort()).toEqual([
     'agents.csv',
     'blocks.csv',
+    'edges.csv',
     'groups.csv',
+    'messages.csv',
     'scenario.json',
     'series.csv',
     'summary.json',
@@ -109,7 +116,13 @@ test('votes.csv: only when the scenario asks for it', async () => {
 test('votes.csv: rows beyond one block of writing, in order; none of a failed run', async () => {
   const folder = temporaryFolder();
   const row = { block: 0, group: 'a', personality: 'lawful', decision: 'approve', voted_ms: 1 };
-  const rest = { after_ms: 1, memes_heard: null, meme_references: 0, without_memes: null };
+  const rest = {
+    after_ms: 1,
+    memes_heard: null,
+    meme_references: 0,
+    without_memes: null,
+    warmup: 0,
+  };
   const scenario = scenarioWith(['a']);
   const tables = openTables(folder, scenario);
   for (let agent = 0; agent < 2_500; agent += 1) tables.onRow!({ ...row, agent, ...rest });

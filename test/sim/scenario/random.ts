@@ -61,14 +61,16 @@ function membersOf({ properties = {}, required = [] }: Node): fc.Arbitrary<unkno
 
 /** Bounds that span two places are kept here; scripts need files, so there are none. */
 function consistent(raw: Raw): Raw {
-  const agents = (raw.agents as Raw[]).map(({ share: _, ...group }, index) => ({
+  const agents = (raw.agents as Raw[]).map(({ share: _, leave: __, ...group }, index) => ({
     ...group,
+    ...(group.traits ? { traits: numbersOf(group.traits as Raw) } : {}),
     group: `g${index}`,
     count: 1 + (Number(group.count ?? 0) % 5),
     ...(index === 0 ? { producers: 1, capabilities: ['validator'] } : {}),
     ...strategyOf(group.strategy as Raw | undefined),
   }));
-  const { population: _, topology, producers, consensus, faults, ...rest } = raw;
+  const { population: _, topology, links, producers, consensus, faults, ...others } = raw;
+  const { length, measure, sweep, ...rest } = others;
   const hits = (faults as Raw[] | undefined)?.map((fault) => ({
     ...fault,
     whom: [{ group: 'g0' }],
@@ -76,6 +78,10 @@ function consistent(raw: Raw): Raw {
   return {
     ...rest,
     agents,
+    ...(length ? { length: without(length as Raw, 'until') } : {}),
+    ...(sweep ? { sweep: without(sweep as Raw, 'until') } : {}),
+    ...(measure ? { measure: without(measure as Raw, 'warmup_ms', 'warmup_blocks') } : {}),
+    ...(links ? { links: known(links as Raw) } : {}),
     ...(topology ? { topology: evened(topology as Raw) } : {}),
     ...(producers ? { producers: ordered(producers as Raw) } : {}),
     ...(consensus ? { consensus: { ...consensus, min_validators: 1 } } : {}),
@@ -89,8 +95,37 @@ function strategyOf(strategy: Raw | undefined): Raw {
   return {};
 }
 
-const evened = ({ degree, ...rest }: Raw): Raw =>
-  degree === undefined ? rest : { ...rest, degree: 2 * Math.ceil(Number(degree) / 2) };
+/** A distribution has members that belong together: one that needs no others stands for all. */
+const numbersOf = (traits: Raw): Raw =>
+  Object.fromEntries(
+    Object.entries(traits).map(([name, trait]) => [
+      name,
+      typeof trait === 'number' ? trait : { distribution: 'beta', alpha: 2, beta: 0.5 },
+    ]),
+  );
+
+const without = (members: Raw, ...names: string[]): Raw =>
+  Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
+
+/** Files are none of its, and a shape belongs to one distribution. */
+function known(links: Raw): Raw {
+  const { file: _, shape, ...rest } = (links.latency ?? {}) as Raw;
+  const distribution = rest.distribution === 'empirical' ? 'lognormal' : rest.distribution;
+  const shaped = distribution === 'pareto' && shape !== undefined ? { shape } : {};
+  const latency = { ...rest, ...(distribution ? { distribution } : {}), ...shaped };
+  const { between: _b, ...others } = links;
+  return { ...others, ...('latency' in links ? { latency } : {}) };
+}
+
+function evened({ degree, probability, file: _, ...rest }: Raw): Raw {
+  const kind = rest.kind === 'edges' ? 'ring' : rest.kind;
+  return {
+    ...rest,
+    ...(kind === undefined ? {} : { kind }),
+    ...(degree === undefined ? {} : { degree: 2 * Math.ceil(Number(degree) / 2) }),
+    ...(probability !== undefined && kind === 'erdos_renyi' ? { probability } : {}),
+  };
+}
 
 function ordered(producers: Raw): Raw {
   const { transactions, ...rest } = producers as {

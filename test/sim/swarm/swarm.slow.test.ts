@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { conditionsOf } from '../../../dist/sim/scenario/conditions.js';
 import { draw, expectsProgress } from '../../../dist/sim/swarm/index.js';
 import { folkmoot } from '../../support/cli.js';
 import { counts, full } from '../../support/counts.js';
@@ -24,8 +25,9 @@ describe('swarm: what is drawn', () => {
     for (const { scenario } of drawn) {
       expect(scenario.population).toBeLessThanOrEqual(60);
       expect(scenario.agents.length).toBeLessThanOrEqual(5);
-      const { blocks, until } = scenario.length;
-      expect(blocks ?? until?.reaches).toBeLessThanOrEqual(12);
+      const { blocks } = scenario.length;
+      const [until] = conditionsOf(scenario.length);
+      expect(blocks ?? until?.at_least).toBeLessThanOrEqual(12);
     }
   });
 
@@ -45,7 +47,18 @@ test(`swarm: ${counts.swarmSeeds} scenarios without a failure, and what they cov
   const twice = Math.floor(counts.swarmSeeds / 10);
   expect(result).toMatchObject({ ran: counts.swarmSeeds, twice, failure: null });
   expect(Object.keys(coverage)).toEqual([
-    ...['policy', 'weights', 'strategy', 'fault', 'topology', 'schedule', 'signatures', 'limits'],
+    ...[
+      'policy',
+      'weights',
+      'strategy',
+      'fault',
+      'latency',
+      'topology',
+      'schedule',
+      'signatures',
+      'limits',
+      'stay',
+    ],
   ]);
   const policies = Object.values<number>(coverage.policy);
   expect(policies.reduce((sum, count) => sum + count)).toBe(counts.swarmSeeds);
@@ -129,7 +142,7 @@ describe('swarm: a planted bug is found and made small', () => {
     expect(linesOf(text)[2]).toBe(`# ${failure.command}`);
     const { agents } = parse(text) as { agents: { count: number }[] };
     const population = agents.reduce((sum, { count }) => sum + count, 0);
-    expect(population, text).toBeLessThanOrEqual(5);
+    expect(population, text).toBeLessThanOrEqual(6);
 
     // What was printed shows the bug, and the network as it is does not have it.
     const again = failure.command.split(' ').slice(2);

@@ -39,7 +39,7 @@ describe('sweep: grid', () => {
     const factors = paths.slice(0, 3).map((path) => ({ path, values: list }));
     const sweep = sweepOf({ factors });
     expect(countCells(sweep)).toBe(1e9);
-    expect(cellsOf(sweep, '1').next().value).toEqual({ number: 1, values: [0, 0, 0] });
+    expect(cellsOf(sweep, '1').next().value).toMatchObject({ number: 1, values: [0, 0, 0] });
   });
 });
 
@@ -116,8 +116,107 @@ describe('sweep: Latin hypercube', () => {
   });
 });
 
-test('sweep: replicates of one number share their seed in all cells', () => {
-  expect([1, 2].map((replicate) => seedOf('a', replicate))).toEqual(['a/1', 'a/2']);
+describe('sweep: luck is shared where cells are compared, and only there', () => {
+  const range = (path: string) => ({ path, from: 0, to: 1 });
+  const factors = [range('links.loss'), range('links.duplication')];
+  const seedsOf = (sweep: object) =>
+    [...cellsOf(sweepOf(sweep), 'a')].map(({ seed }) => seedOf(seed, 1));
+
+  test.each([
+    ['grid', { factors: [{ path: 'links.loss', values: [0, 1] }] }, ['a/1', 'a/1']],
+    ['lhs', { design: 'lhs', samples: 3, factors }, ['a/1/1', 'a/2/1', 'a/3/1']],
+    [
+      'morris: a trajectory',
+      { design: 'morris', samples: 2, factors },
+      ['a/1/1', 'a/1/1', 'a/1/1', 'a/2/1', 'a/2/1', 'a/2/1'],
+    ],
+    [
+      'sobol: a block',
+      { design: 'sobol', samples: 2, factors },
+      ['a/1/1', 'a/1/1', 'a/1/1', 'a/1/1', 'a/2/1', 'a/2/1', 'a/2/1', 'a/2/1'],
+    ],
+  ])('sweep: %s', (_, sweep, seeds) => {
+    expect(seedsOf(sweep)).toEqual(seeds);
+  });
+});
+
+describe('sweep: morris', () => {
+  const seeds = fc.string({ minLength: 1, maxLength: 8 });
+  const factors = paths.map((path) => ({ path, from: 0, to: 3 }));
+
+  test('sweep: in a trajectory each factor takes one step, of more than half its range', () => {
+    const levels = fc.integer({ min: 1, max: 8 }).map((half) => 2 * half);
+    fc.assert(
+      fc.property(levels, seeds, (count, seed) => {
+        const sweep = sweepOf({ design: 'morris', samples: 6, levels: count, factors });
+        const cells = [...cellsOf(sweep, seed)].map(({ values: of }) => of as number[]);
+        expect(cells).toHaveLength(6 * 5);
+        for (let begin = 0; begin < cells.length; begin += 5) {
+          const moved = [1, 2, 3, 4].map((point) => {
+            const [a, b] = [cells[begin + point - 1]!, cells[begin + point]!];
+            const steps = a.flatMap((value, at) => (value === b[at] ? [] : [at]));
+            expect(steps).toHaveLength(1);
+            const size = Math.abs(a[steps[0]!]! - b[steps[0]!]!) / 3;
+            expect(size).toBeCloseTo(count / (2 * (count - 1)), 9);
+            return steps[0]!;
+          });
+          expect(moved.sort()).toEqual([0, 1, 2, 3]);
+        }
+        for (const value of cells.flat()) {
+          const level = (value / 3) * (count - 1);
+          expect(level).toBeCloseTo(Math.round(level), 9);
+          expect(value).toBeLessThanOrEqual(3 + 1e-9);
+          expect(value).toBeGreaterThanOrEqual(-1e-9);
+        }
+      }),
+    );
+  });
+
+  test('sweep: every level comes as often, whatever the factor', () => {
+    const sweep = sweepOf({ design: 'morris', samples: 3_000, levels: 4, factors });
+    const counts = [0, 0, 0, 0];
+    for (const { values: of } of cellsOf(sweep, '1')) counts[Math.round(of[2] as number)]! += 1;
+    for (const count of counts) expect(count / (3_000 * 5)).toBeCloseTo(0.25, 1);
+  });
+});
+
+test.each([
+  ['morris', 5],
+  ['sobol', 6],
+] as const)('sweep: %s with more samples begins with those it had', (design, each) => {
+  const factors = paths.map((path) => ({ path, from: 0, to: 1 }));
+  const cells = (samples: number) => [...cellsOf(sweepOf({ design, samples, factors }), 's')];
+  expect(cells(7)).toHaveLength(7 * each);
+  expect(cells(12).slice(0, 7 * each)).toEqual(cells(7));
+});
+
+describe('sweep: sobol', () => {
+  const factors = paths.map((path) => ({ path, from: 0, to: 1 }));
+
+  test('sweep: a block is A, B, and A with each factor of B', () => {
+    const sweep = sweepOf({ design: 'sobol', samples: 16, factors });
+    const cells = [...cellsOf(sweep, '1')].map(({ values: of }) => of as number[]);
+    for (let begin = 0; begin < cells.length; begin += 6) {
+      const [a, b, ...mixed] = cells.slice(begin, begin + 6);
+      for (const [at, row] of mixed.entries()) expect(row).toEqual(a!.with(at, b![at]!));
+    }
+  });
+
+  test('sweep: of 2^m rows one is in each 2^m-th of every factor, whatever the seed', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 8 }), fc.string({ maxLength: 8 }), (m, seed) => {
+        const sweep = sweepOf({ design: 'sobol', samples: 2 ** m, factors });
+        const cells = [...cellsOf(sweep, seed)].map(({ values: of }) => of as number[]);
+        for (const row of [0, 1]) {
+          const rows = cells.filter((_, index) => index % 6 === row);
+          for (const at of factors.keys()) {
+            const strata = rows.map((values) => Math.floor(values[at]! * 2 ** m));
+            expect(strata.sort((a, b) => a - b)).toEqual([...rows.keys()]);
+          }
+        }
+      }),
+    );
+  });
 });
 
 describe('sweep: a design that cannot be meant is refused', () => {
@@ -125,7 +224,7 @@ describe('sweep: a design that cannot be meant is refused', () => {
   const range = { path: 'links.loss', from: 0, to: 1 };
   test.each([
     ['no values', { factors: [{ path: 'links.loss' }] }, /has no values/],
-    ['a range in a grid', { factors: [range] }, /for the design lhs/],
+    ['a range in a grid', { factors: [range] }, /for the designs lhs, morris and sobol/],
     ['a factor twice', { factors: [loss, loss] }, /a second time/],
     [
       'a column twice',
@@ -139,7 +238,18 @@ describe('sweep: a design that cannot be meant is refused', () => {
     ['the sweep', { factors: [{ path: 'sweep.replicates', values: [1] }] }, /it is the sweep/],
     ['uneven lists', { design: 'list', factors: [loss, named('y', [1])] }, /as many of each/],
     ['no samples', { design: 'lhs', factors: [range] }, /samples is missing/],
-    ['samples of a grid', { samples: 3, factors: [loss] }, /for the design lhs/],
+    ['samples of a grid', { samples: 3, factors: [loss] }, /for the designs lhs, morris/],
+    ['levels of a grid', { levels: 4, factors: [loss] }, /for the design morris/],
+    ['odd levels', { design: 'morris', samples: 3, levels: 5, factors: [range] }, /even/],
+    ['no rows', { design: 'sobol', factors: [range] }, /how many rows a matrix has/],
+    ['a width of indices', { ...sobol(), until: { half_width: 1 } }, /raise samples/],
+    ['no width', { factors: [loss], until: {} }, /expected one of them/],
+    ['two widths', { factors: [loss], until: { half_width: 1, percent: 1 } }, /expected one/],
+    ['a width of luck', { factors: [loss], until: { percent: 1, response: 'luck' } }, /no measure/],
+    ['a baseline of samples', { ...lhs(), factors: [range], baseline: {} }, /share no luck/],
+    ['half a baseline', { factors: [loss], baseline: {} }, /links.loss is missing/],
+    ['a baseline of luck', { factors: [loss], baseline: { luck: 1 } }, /luck is no factor/],
+    ['what a script reports', { factors: [loss], responses: ['reported.luck'] }, null],
     ['a range without an end', { ...lhs(), factors: [{ path: 'a.b', from: 0 }] }, /from and to/],
     ['a range backwards', { ...lhs(), factors: [{ ...range, from: 2 }] }, /at most to/],
     ['a range and values', { ...lhs(), factors: [{ ...range, values: [1] }] }, /one of them/],
@@ -154,6 +264,9 @@ describe('sweep: a design that cannot be meant is refused', () => {
 
   function named(name: string, list = [1, 2]) {
     return { path: `consensus.${name}`, name, values: list };
+  }
+  function sobol() {
+    return { design: 'sobol', samples: 8, factors: [range] };
   }
   function lhs() {
     return { design: 'lhs', samples: 3 };

@@ -29,5 +29,5 @@ export function rowsIn(file: string): Record<string, string>[] {
 
 export const runsIn = (folder: string): number => {
   const runs = join(folder, 'runs');
-  return readdirSync(runs).filter((name) => /^\d+\.json$/.test(name)).length;
+  return readdirSync(runs).filter((name) => /^[0-9a-f]{16}-\d+\.json$/.test(name)).length;
 };

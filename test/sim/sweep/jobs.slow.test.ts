@@ -63,14 +63,16 @@ test('jobs: a task is taken only when a thread is free', async () => {
 });
 
 describe('jobs: a run that dies is one failed run, and the others go on', () => {
-  const deaths: [string, string, RegExp][] = [
-    ['exits', 'process.exit(3)', /ended with code 3/],
-    ['throws later', 'setTimeout(() => { throw new Error("late") }); return;', /late/],
-    ['takes all memory', 'const all = []; for (;;) all.push(new Array(1e4).fill(1));', /128 MiB/],
-    ['never ends', 'for (;;);', /more than 5 s/],
+  const filling = 'const all = []; for (;;) all.push(new Array(1e4).fill(1));';
+  const later = 'setTimeout(() => { throw new Error("late") }); return;';
+  const deaths: [string, string, 'scenario' | 'crash', RegExp][] = [
+    ['exits', 'process.exit(3)', 'scenario', /ended the process by process\.exit/],
+    ['throws later', later, 'scenario', /set a timer by globalThis\.setTimeout/],
+    ['takes all memory', filling, 'crash', /128 MiB/],
+    ['never ends', 'for (;;);', 'crash', /more than 5 s/],
   ];
 
-  test.each(deaths)('jobs: a script that %s', async (_, body, message) => {
+  test.each(deaths)('jobs: a script that %s', async (_, body, kind, message) => {
     const folder = temporaryFolder();
     const [first, ...rest] = numbered(4);
     const bad = { ...first!, scenario: scripted(folder, body), folder };
@@ -79,7 +81,7 @@ describe('jobs: a run that dies is one failed run, and the others go on', () => 
     const limits = { wallMs, memoryMb: 128 };
     const outcomes = await outcomesOf([bad, ...rest], limits);
     const failure = failureOf(outcomes.get(0));
-    expect(failure).toMatchObject({ kind: 'crash', message: expect.stringMatching(message) });
+    expect(failure).toMatchObject({ kind, message: expect.stringMatching(message) });
     expect([...outcomes.keys()].sort()).toEqual([0, 1, 2, 3]);
     for (const { number } of rest) {
       expect(digestOf(outcomes.get(number))).toMatch(/^[0-9a-f]{64}$/);

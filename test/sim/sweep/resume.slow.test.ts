@@ -1,7 +1,7 @@
 /** Sweeps that are killed, interrupted or disturbed: nothing is lost, and nothing differs. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { expectOneLine } from '../../support/cli.js';
@@ -103,15 +103,8 @@ describe('sweep: a folder that is another one', () => {
   test('sweep: one that holds a sweep needs --resume', () =>
     refused(file, unbroken, /holds a sweep already; .*--resume/));
 
-  test('sweep: another number of replicates', () =>
-    refused(
-      file,
-      unbroken,
-      /replicates is 2 there and 5 now|runs is 6/,
-      '--resume',
-      '--replicates',
-      '5',
-    ));
+  test('sweep: fewer replicates', () =>
+    refused(file, unbroken, /replicates is 2 there and 1 now/, '--resume', '--replicates', '1'));
 
   test('sweep: another seed', () =>
     refused(file, unbroken, /scenario\.seed is "1" there and "2" now/, '--resume', '--seed', '2'));
@@ -166,7 +159,8 @@ test('sweep: two processes do not work on one folder', async () => {
 test('sweep: a run whose file is lost is run again', async () => {
   const out = join(temporaryFolder(), 'out');
   await sweepIn(file, out);
-  for (const lost of ['runs/1.json', 'runs/6.json', 'runs.csv']) rmSync(join(out, lost));
+  const runs = readdirSync(join(out, 'runs')).map((name) => `runs/${name}`);
+  for (const lost of [runs[0]!, runs[5]!, 'runs.csv']) rmSync(join(out, lost));
   expect((await sweepIn(file, out, '--resume')).code).toBe(0);
   expectSame(unbroken, out);
 });

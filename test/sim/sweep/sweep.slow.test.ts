@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Sample } from '../../../dist/sim/sweep/index.js';
+import { measureKinds } from '../../../dist/sim/measure/kinds.js';
+import { Sample, statisticsOf } from '../../../dist/sim/sweep/index.js';
 import { type Ended, expectOneLine, folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf, suiteFolder } from '../../support/runs.js';
@@ -43,7 +44,7 @@ describe('sweep: the whole of it', () => {
     expect(Object.keys(rows[0]!)).toEqual([
       ...['run', 'cell', 'replicate', 'seed', 'agents', 'consensus.policy'],
       ...Object.keys(measures),
-      ...['verdict', 'digest'],
+      ...['verdict', 'ended_by', 'digest', 'file'],
     ]);
     const shown = rows.map((row) => [
       row.run,
@@ -63,13 +64,19 @@ describe('sweep: the whole of it', () => {
   test('sweep: summary.csv follows from runs.csv', () => {
     const runs = rowsIn(join(out, 'runs.csv'));
     const rows = rowsIn(join(out, 'summary.csv'));
-    expect(rows).toHaveLength(4 * Object.keys(measures).length);
-    for (const { cell, measure, n, mean, sd, low, high } of rows) {
-      const values = runs.filter((run) => run.cell === cell).map((run) => run[measure!]!);
-      const sample = new Sample();
-      for (const value of values) if (value !== '') sample.add(Number(value));
-      const found = Object.values(sample.statistics()).map((value) => value ?? '');
-      expect([n, mean, sd, low, high], `${cell} ${measure}`).toEqual(found.map(String));
+    expect(rows).toHaveLength(4 * (Object.keys(measures).length + 2));
+    for (const { cell, measure, n, mean, sd, low, high, interval } of rows) {
+      const of = (run: Record<string, string>) => {
+        if (measure === 'passed') return String(+(run.verdict === 'pass'));
+        if (measure === 'ended_by.blocks') return String(+(run.ended_by === 'blocks'));
+        return run[measure!]!;
+      };
+      const values = runs.filter((run) => run.cell === cell).map(of);
+      const sample = Sample.of(values.filter((value) => value !== '').map(Number));
+      const kind = measureKinds[measure as keyof typeof measureKinds] ?? 'share';
+      const made = statisticsOf(sample, kind === 'share' ? 'share' : 't_log');
+      const found = Object.values(made).map((value) => String(value ?? ''));
+      expect([n, mean, sd, low, high, interval], `${cell} ${measure}`).toEqual(found);
     }
   });
 
@@ -80,11 +87,38 @@ describe('sweep: the whole of it', () => {
     expect(JSON.parse(alone.stdout)).toMatchObject({ digest: row.digest, verdict: row.verdict });
   });
 
+  test('sweep: run_groups.csv has each group, as the run by itself has it', async () => {
+    const rows = rowsIn(join(out, 'run_groups.csv'));
+    expect(rows.map(({ cell, replicate, group }) => `${cell}/${replicate} ${group}`)).toEqual(
+      [1, 2, 3, 4].flatMap((cell) => [1, 2, 3].map((replicate) => `${cell}/${replicate} town`)),
+    );
+    const alone = join(temporaryFolder(), 'alone');
+    const set = ['--set', 'agents.town.count=6', '--set', 'consensus.policy=bft'];
+    await folkmoot(['sim', file, '--seed', 'a/2', ...set, '--out', alone]);
+    const [group] = rowsIn(join(alone, 'groups.csv'));
+    expect(rows.find(({ cell, replicate }) => cell === '3' && replicate === '2')).toMatchObject(
+      group!,
+    );
+  });
+
+  test('sweep: the file of each run is named, and its numbers are not in it', () => {
+    for (const { replicate, seed, digest, file: name } of rowsIn(join(out, 'runs.csv'))) {
+      const kept = JSON.parse(readFileSync(join(out, 'runs', name!), 'utf8'));
+      expect(kept).toMatchObject({ replicate: Number(replicate), seed, digest, audited: true });
+      expect(Object.keys(kept)).not.toContain('cell');
+    }
+  });
+
   test('sweep: sweep.json says what was run, and by which version', () => {
     const head = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
-    expect(head).toMatchObject({ node: process.version, cells: 4, runs: 12, modules: {} });
+    expect(head).toMatchObject({
+      format: 2,
+      node: process.version,
+      cells: 4,
+      runs: 12,
+      modules: {},
+    });
     expect(head.scenario).toMatchObject({ title: 'a small town', sweep: { replicates: 3 } });
-    expect(head.design).toMatch(/^[0-9a-f]{64}$/);
   });
 
   test('sweep: as many at a time as one likes, the files are the same', async () => {
@@ -156,7 +190,9 @@ describe('sweep: a run that fails', () => {
     const stopped = await sweepIn(moody, kept);
     expect(stopped.code, stopped.stderr).toBe(2);
     const [what, how, further] = linesOf(stopped.stderr).slice(-3);
-    expect(what).toMatch(/^folkmoot: run 3 failed, .*moody\.mjs: vote for agent .*: in a bad mood/);
+    expect(what).toMatch(
+      /^folkmoot: run 1 of cell 2 failed, .*moody\.mjs: vote for agent .*: in a bad mood/,
+    );
     const set = "--set 'agents.town.strategy.parameters.mood=2'".replaceAll("'", '');
     expect(how).toBe(`to reproduce it: npx folkmoot sim ${moody} --seed 1/1 ${set}`);
     expect(further).toMatch(/--resume --on-error continue/);
@@ -184,7 +220,7 @@ describe('sweep: a run that fails', () => {
       completed: 6,
       finished: true,
       verdicts: { pass: 4, error: 2 },
-      failed: { run: 3, kind: 'scenario', seed: '1/1' },
+      failed: { cell: 2, replicate: 1, kind: 'scenario', seed: '1/1' },
     });
     const rows = rowsIn(join(kept, 'runs.csv'));
     expect(rows.map(({ verdict }) => verdict)).toEqual([

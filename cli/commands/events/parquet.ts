@@ -1,0 +1,80 @@
+/** Events as a Parquet file, a group of rows at a time: loaded only when one is asked for. */
+import { type BasicType, ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
+import type { WholeFile } from '../../../report/whole-file.js';
+import { type Cells, type Column, type ColumnKind, cellsOf } from './columns.js';
+import type { Sink } from './select.js';
+
+/** Rows of a group: what is held in memory, and what a reader can skip. */
+const GROUP = 20_000;
+
+const types: Record<ColumnKind, BasicType> = {
+  text: 'STRING',
+  integer: 'INT64',
+  number: 'DOUBLE',
+  time: 'TIMESTAMP',
+};
+
+type Value = string | number | bigint | Date | null;
+
+/** As the library wants each kind. */
+const values: Record<ColumnKind, (cell: string | number) => Value> = {
+  text: (cell) => String(cell),
+  integer: (cell) => BigInt(cell),
+  number: (cell) => Number(cell),
+  time: (cell) => new Date(cell),
+};
+
+/** Hands on what is written after each group of rows. */
+class FileWriter extends ByteWriter {
+  readonly #file: WholeFile;
+
+  constructor(file: WholeFile) {
+    super();
+    this.#file = file;
+  }
+
+  flush(): void {
+    this.#file.write(this.getBytes());
+    this.index = 0;
+  }
+
+  override finish(): void {
+    this.flush();
+    this.#file.finish();
+  }
+}
+
+export function parquetSink(
+  file: WholeFile,
+  columns: readonly Column[],
+  about: Record<string, string>,
+): Sink {
+  const empty = columns.map(({ name, kind }) => ({ name, type: types[kind], data: [] }));
+  const writer = new ParquetWriter({
+    writer: new FileWriter(file),
+    schema: schemaFromColumnData({ columnData: empty }),
+    kvMetadata: Object.entries(about).map(([key, value]) => ({ key, value })),
+    createdBy: 'folkmoot',
+  });
+  let rows: Cells[] = [];
+  const flush = async () => {
+    if (rows.length === 0) return;
+    const columnData = columns.map(({ name, kind }) => ({
+      name,
+      data: rows.map(({ [name]: cell }) => (cell === undefined ? null : values[kind](cell))),
+    }));
+    rows = [];
+    await writer.write({ columnData, rowGroupSize: GROUP });
+  };
+  return {
+    async add({ event }) {
+      rows.push(cellsOf(event));
+      if (rows.length === GROUP) await flush();
+    },
+    async finish() {
+      await flush();
+      await writer.finish();
+    },
+    abandon: () => file.abandon(),
+  };
+}

@@ -1,0 +1,59 @@
+/** Messages as they would be on the wire, counted by kind, and their bytes. */
+import { type MessageKind, messageKinds } from '../../world/messages.js';
+import type { Traffic } from '../../world/observer.js';
+import type { Row } from '../dictionary.js';
+import { share } from '../statistics.js';
+
+/** The messages of one kind in a run: sent and copied ones are lost or delivered. */
+export interface MessageFigures {
+  /** By their senders, copies apart. */
+  sent: number;
+  /** Those that arrive, if need be after the end: sent + duplicated = delivered + lost. */
+  delivered: number;
+  lost: number;
+  /** Copies that the links made. */
+  duplicated: number;
+  /** Of what was sent, and of the copies. */
+  bytes: number;
+}
+
+type Counts = Omit<MessageFigures, 'delivered'>;
+
+export class Messages {
+  readonly #counts = Object.fromEntries(
+    messageKinds.map((kind) => [kind, { sent: 0, lost: 0, duplicated: 0, bytes: 0 }]),
+  ) as Record<MessageKind, Counts>;
+
+  /** So many messages of so many bytes each. */
+  add(kind: MessageKind, what: Traffic, count: number, bytes: number): void {
+    const counts = this.#counts[kind];
+    counts[what] += count;
+    if (what !== 'lost') counts.bytes += count * bytes;
+  }
+
+  measures(closedBlocks: number) {
+    const total = (what: keyof Counts) =>
+      messageKinds.reduce((sum, kind) => sum + this.#counts[kind][what], 0);
+    const [sent, lost, duplicated] = [total('sent'), total('lost'), total('duplicated')];
+    return {
+      messages_sent: sent,
+      messages_delivered: sent + duplicated - lost,
+      messages_lost: lost,
+      messages_duplicated: duplicated,
+      message_bytes: total('bytes'),
+      messages_per_block: share(sent, closedBlocks),
+    };
+  }
+
+  figures(): Record<MessageKind, MessageFigures> {
+    const figures = messageKinds.map((kind) => {
+      const { sent, lost, duplicated, bytes } = this.#counts[kind];
+      return [kind, { sent, delivered: sent + duplicated - lost, lost, duplicated, bytes }];
+    });
+    return Object.fromEntries(figures) as Record<MessageKind, MessageFigures>;
+  }
+
+  *rows(): Iterable<Row<'messages.csv'>> {
+    for (const [kind, figures] of Object.entries(this.figures())) yield { kind, ...figures };
+  }
+}

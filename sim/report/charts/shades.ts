@@ -1,0 +1,108 @@
+/** What a scenario does to its agents, and when: shaded on every axis of the run's time. */
+import { type Markish, type PlotOptions, rect, text } from '@observablehq/plot';
+import { time } from '../../../report/numbers.js';
+import type { SimResult } from '../../run/result.js';
+import { joinedByMs, leftByMs } from '../../scenario/staying.js';
+
+/** Milliseconds of the run. */
+export interface Shade {
+  label: string;
+  fromMs: number;
+  toMs: number;
+}
+
+type Shaded = Pick<SimResult, 'scenario' | 'virtual_ms' | 'measured_from_ms'>;
+
+/** The warm-up, faults, and groups that come late or leave; what was after the end is left out. */
+export function shadesOf({ scenario, virtual_ms, measured_from_ms = 0 }: Shaded): Shade[] {
+  const { faults, agents } = scenario;
+  const warmup = { label: 'warm-up', fromMs: 0, toMs: measured_from_ms ?? virtual_ms };
+  const wrong = faults.map(({ kind, start_ms, length_ms }) => {
+    return { label: kind.replace('_', ' '), fromMs: start_ms, toMs: start_ms + length_ms };
+  });
+  const stays = agents.flatMap((group): Shade[] => {
+    const { group: name, join, leave } = group;
+    const toMs = leftByMs(group) ?? 0;
+    return [
+      ...(join ? [{ label: `${name} join`, fromMs: join.start_ms, toMs: joinedByMs(group) }] : []),
+      ...(leave ? [{ label: `${name} leave`, fromMs: leave.at_ms, toMs }] : []),
+    ];
+  });
+  return [...(warmup.toMs > 0 ? [warmup] : []), ...wrong, ...stays]
+    .filter(({ fromMs }) => fromMs < virtual_ms)
+    .map((shade) => ({ ...shade, toMs: Math.min(shade.toMs, virtual_ms) }))
+    .sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
+}
+
+/** For the text under a chart; empty where nothing is shaded. */
+export function shadedText(shades: readonly Shade[]): string {
+  if (shades.length === 0) return '';
+  const named = shades.slice(0, MOST_LANES).map(({ label, fromMs, toMs }) => {
+    return `${label} from ${time(fromMs)} to ${time(toMs)}`;
+  });
+  const left = shades.length - named.length;
+  return ` Shaded: ${named.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`;
+}
+
+/** More names would hide what is drawn. */
+const MOST_LANES = 4;
+const LANE_HEIGHT = 14;
+const LETTER_WIDTH = 6.6;
+
+export interface Axis {
+  /** Milliseconds of a unit, and of the whole axis. */
+  unitMs: number;
+  lastMs: number;
+  /** Of the picture. */
+  width: number;
+}
+
+/** Plot's own, where a chart says nothing. */
+const MARGIN_RIGHT = 20;
+
+/** The drawing, with what is shaded behind it and room for the names above it. */
+export function shaded(options: PlotOptions, shades: readonly Shade[], axis: Axis): PlotOptions {
+  if (shades.length === 0) return options;
+  const { height = 0, marginTop = 0, marginLeft = 0, marks = [] } = options;
+  const width = axis.width - marginLeft - MARGIN_RIGHT;
+  const { room, marks: behind } = shadeMarks(shades, { ...axis, width });
+  const taller = { height: height + room, marginTop: marginTop + room };
+  return { ...options, ...taller, marks: [...behind, ...marks] };
+}
+
+/** Names stand above the frame, in as many lanes as it takes. */
+function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks: Markish[] } {
+  const { unitMs, lastMs, width } = axis;
+  const areas = shades.map(({ fromMs, toMs }) => ({
+    x1: fromMs / unitMs,
+    // What is short can still be seen.
+    x2: Math.max(toMs, fromMs + (2 * lastMs) / width) / unitMs,
+  }));
+  const lanes: number[] = [];
+  const names = shades.flatMap(({ label, fromMs, toMs }) => {
+    const wide = LETTER_WIDTH * label.length;
+    const place = (fromMs / lastMs) * width;
+    const end = place + wide > width;
+    const left = end ? (toMs / lastMs) * width - wide : place;
+    const free = lanes.findIndex((taken) => taken < left);
+    const lane = free >= 0 ? free : lanes.length;
+    if (lane >= MOST_LANES) return [];
+    lanes[lane] = left + wide + 4;
+    return [{ label, x: (end ? toMs : fromMs) / unitMs, end, dy: -6 - LANE_HEIGHT * lane }];
+  });
+  const room = LANE_HEIGHT * lanes.length;
+  const area = { x1: 'x1', x2: 'x2', fill: 'var(--c8)', fillOpacity: 0.16 };
+  const written = names.map(({ label, x, end, dy }) =>
+    text([{ label, x }], {
+      x: 'x',
+      text: 'label',
+      frameAnchor: 'top',
+      textAnchor: end ? 'end' : 'start',
+      lineAnchor: 'bottom',
+      dy: dy + 4,
+      fill: 'var(--faint)',
+      fontSize: 11,
+    }),
+  );
+  return { room, marks: [rect(areas, area), ...written] };
+}

@@ -1,0 +1,13 @@
+/** Measures of a leader's failure: slots without a block, and the longest time between two. */
+import type { ScriptModule } from 'folkmoot/sim';
+
+/** Its parameters repeat the fault and the slots of the scenario. */
+export const report: ScriptModule['report'] = ({ group, groups: [leaders], blocks }) => {
+  if (!group) return null;
+  const { start_ms, length_ms, slot_ms } = leaders!.parameters as Record<string, number>;
+  const final = blocks.filter(({ status }) => status === 'finalized');
+  const times = final.map(({ proposedMs }) => proposedMs - start_ms!);
+  const during = times.filter((time) => time >= 0 && time < length_ms!).length;
+  const gaps = times.slice(1).map((time, index) => time - times[index]!);
+  return { missed_share: 1 - during / (length_ms! / slot_ms!), longest_gap_ms: Math.max(...gaps) };
+};

@@ -1,0 +1,46 @@
+/** summary.csv: what is known of each measure in each cell. */
+import { CsvFile } from '../../../report/csv-file.js';
+import { intervalKindOf, type RunRecord } from '../record.js';
+import { type Finished, valuesIn } from '../runs.js';
+import { type Statistics, statisticsOf } from '../statistics/interval.js';
+import { Sample } from '../statistics/sample.js';
+import { type Column, type CsvCell, factorColumns, shownValues } from './columns.js';
+
+const figures = ['n', 'mean', 'sd', 'low', 'high', 'interval'] as const;
+figures satisfies readonly Column<'summary.csv'>[];
+
+/** The share of runs that passed. */
+const PASSED = 'passed';
+
+export function writeSummary(path: string, sweep: Finished, names: readonly string[]): void {
+  const columns = ['cell', ...factorColumns(sweep.plan), 'measure', ...figures];
+  new CsvFile(path, 'summary.csv', columns).finishWith(summaryRows(sweep, names));
+}
+
+function* summaryRows({ cells }: Finished, names: readonly string[]): Generator<CsvCell[]> {
+  const ways = new Set<string>();
+  for (const { records } of cells()) for (const one of whole(records)) ways.add(one.ended_by!);
+  const endings = [...ways].sort();
+  for (const { cell, records } of cells()) {
+    const lead = [cell.number, ...shownValues(cell)];
+    for (const name of names) {
+      const sample = Sample.of(valuesIn(records, name));
+      yield [...lead, name, ...shown(statisticsOf(sample, intervalKindOf(name)))];
+    }
+    yield [...lead, PASSED, ...shareOf(records, ({ verdict }) => verdict === 'pass')];
+    for (const way of endings) {
+      yield [...lead, `ended_by.${way}`, ...shareOf(records, (one) => one.ended_by === way)];
+    }
+  }
+}
+
+const whole = (records: readonly RunRecord[]) =>
+  records.filter(({ verdict }) => verdict === 'pass' || verdict === 'no_progress');
+
+/** Of the runs of a cell that did not fail. */
+function shareOf(records: readonly RunRecord[], is: (record: RunRecord) => boolean): CsvCell[] {
+  const sample = Sample.of(whole(records).map((record) => Number(is(record))));
+  return shown(statisticsOf(sample, 'share'));
+}
+
+const shown = (found: Statistics): CsvCell[] => figures.map((figure) => found[figure]);

@@ -1,0 +1,101 @@
+/// <reference lib="dom" />
+/** Figures as files: what is downloaded shows the figure by itself, whoever looks at it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeRunReport } from 'folkmoot/sim';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/fixture.js';
+import { executablePath, hasBrowser, launch, show } from './browser.js';
+import { keptRun } from './fixture.js';
+
+const needs = `(needs ${executablePath})`;
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await launch();
+});
+afterAll(() => browser?.close());
+
+async function pictureOf(tab: Page, figure: number, as: 'svg' | 'png') {
+  const button = tab.locator('figure').nth(figure).locator(`button[data-as=${as}]`);
+  const [download] = await Promise.all([tab.waitForEvent('download'), button.click()]);
+  const path = join(temporaryFolder(), download.suggestedFilename());
+  await download.saveAs(path);
+  return { name: download.suggestedFilename(), bytes: readFileSync(path) };
+}
+
+async function report() {
+  const folder = temporaryFolder();
+  const whom = [{ count: 4 }];
+  const faults = [
+    { kind: 'partition', start_ms: 20_000, length_ms: 40_000, whom, direction: 'both' },
+  ] as const;
+  await keptRun(folder, { scenario: { faults: faults.map((one) => ({ ...one, whom })) } });
+  await writeRunReport(folder);
+  return join(folder, 'report.html');
+}
+
+test.skipIf(!hasBrowser)(`pictures: SVG of each figure, whole by itself ${needs}`, async () => {
+  const file = await report();
+  const { tab, complaints } = await show(browser, file, { width: 1_000, colorScheme: 'dark' });
+  const figures = await tab.locator('figure').count();
+  expect(figures).toBe(5);
+  for (let figure = 0; figure < figures; figure += 1) {
+    const { name, bytes } = await pictureOf(tab, figure, 'svg');
+    const text = bytes.toString();
+    expect(name).toMatch(/^[a-z-]+\.svg$/);
+    // No colour, font or text of the page is missing in it; light on white, whatever the page has.
+    expect(text).not.toMatch(/var\(|class="plot|inherit"/);
+    expect(text).toContain('fill="#fff"');
+    const caption = await tab.locator('figure').nth(figure).locator('figcaption').textContent();
+    const parsed = await tab.evaluate((source) => {
+      const svg = new DOMParser().parseFromString(source, 'image/svg+xml').documentElement;
+      return { name: svg.nodeName, desc: svg.querySelector('desc')?.textContent ?? '' };
+    }, text);
+    expect(parsed).toEqual({ name: 'svg', desc: caption });
+  }
+  expect(complaints.filter((text) => !text.startsWith('blob:'))).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(`pictures: PNG, three pixels for one, not empty ${needs}`, async () => {
+  const file = await report();
+  const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });
+  const { name, bytes } = await pictureOf(tab, 1, 'png');
+  expect(name).toBe('how-blocks-ended.png');
+  expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+  const { naturalWidth, colors } = await tab.evaluate(async (base64) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${base64}`;
+    await image.decode();
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+    const context = canvas.getContext('2d')!;
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+    const seen = new Set<string>();
+    for (let at = 0; at < data.length; at += 4) seen.add([...data.slice(at, at + 3)].join());
+    return { naturalWidth: image.naturalWidth, colors: [...seen] };
+  }, bytes.toString('base64'));
+  expect(naturalWidth).toBe(3 * 880);
+  // Paper, and the legend's blue for what was finalized.
+  expect(colors).toContain('255,255,255');
+  expect(colors).toContain('0,114,178');
+  expect(complaints.filter((text) => !text.startsWith('blob:'))).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(
+  `pictures: what is shaded has its name and its time ${needs}`,
+  async () => {
+    const file = await report();
+    const { tab } = await show(browser, file, { width: 1_000, colorScheme: 'light' });
+    for (const figure of [0, 1, 2]) {
+      const one = tab.locator('figure').nth(figure);
+      const caption = await one.locator('figcaption').textContent();
+      expect(caption).toContain('Shaded: partition from 20 s to 1 min.');
+      const label = one.locator('svg.wide text', { hasText: 'partition' });
+      expect(await label.count()).toBe(1);
+      const area = one.locator('svg.wide g[aria-label=rect] rect, svg.wide g[fill-opacity] rect');
+      expect(await area.count()).toBeGreaterThan(0);
+    }
+  },
+);

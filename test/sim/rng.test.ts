@@ -1,0 +1,128 @@
+/** Seeded draws: what each gives, how often, and what it refuses. */
+import type { Stream } from 'folkmoot/sim';
+import { describe, expect, test } from 'vitest';
+import { Streams } from '../../dist/sim/rng.js';
+
+const streamOf = (name: string): Stream => new Streams('draws').of('world', name);
+const times = <T>(count: number, draw: () => T): T[] => Array.from({ length: count }, draw);
+
+/** So far from the expected count lies one of 10^5 seeds. */
+const SIGMAS = 4.4;
+
+function expectBinomial(found: number, draws: number, probability: number): void {
+  const expected = draws * probability;
+  const most = SIGMAS * Math.sqrt(expected * (1 - probability));
+  expect(Math.abs(found - expected), `${found} of ${draws}`).toBeLessThanOrEqual(most);
+}
+
+describe('chance', () => {
+  test.each([0.5, 0.1, 0.9995, 0.0004, 0.00001])('is true with probability %d', (probability) => {
+    const rng = streamOf(`chance ${probability}`);
+    let found = 0;
+    for (let draw = 0; draw < 2_000_000; draw += 1) if (rng.chance(probability)) found += 1;
+    expectBinomial(found, 2_000_000, probability);
+  });
+
+  test('0 is never and 1 is always, and each is one draw', () => {
+    const [rng, twin] = [streamOf('ends'), streamOf('ends')];
+    expect(times(10_000, () => rng.chance(0)).some((hit) => hit)).toBe(false);
+    expect(times(10_000, () => rng.chance(1)).every((hit) => hit)).toBe(true);
+    for (let draw = 0; draw < 20_000; draw += 1) twin.chance(0.5);
+    expect(rng.int(1_000_000)).toBe(twin.int(1_000_000));
+  });
+
+  test.each([-0.1, 1.0001, 500, Number.NaN, Infinity])('refuses %d', (probability) => {
+    const expected = `chance(${probability}): expected a probability from 0 to 1`;
+    expect(() => streamOf('bad').chance(probability)).toThrow(new RangeError(expected));
+  });
+});
+
+describe('int', () => {
+  test('gives each number alike, also where 32 bits are too few', () => {
+    const rng = streamOf('int');
+    const dice = times(60_000, () => rng.int(6));
+    for (let face = 0; face < 6; face += 1) {
+      expectBinomial(dice.filter((one) => one === face).length, 60_000, 1 / 6);
+    }
+    const odd = times(10_000, () => rng.int(2 ** 53)).filter((one) => one % 2 === 1).length;
+    expectBinomial(odd, 10_000, 0.5);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN, 2 ** 54])('refuses %d', (below) => {
+    expect(() => streamOf('bad').int(below)).toThrow(RangeError);
+  });
+});
+
+test('real: from 0 to 1, in all 53 bits', () => {
+  const rng = streamOf('real');
+  const values = times(100_000, () => rng.real());
+  expect(values.every((value) => value >= 0 && value < 1)).toBe(true);
+  expectBinomial(values.filter((value) => value < 0.3).length, 100_000, 0.3);
+  expectBinomial(values.filter((value) => (value * 2 ** 53) % 2 === 1).length, 100_000, 0.5);
+  expect(values.every((value) => Number.isInteger(value * 2 ** 53))).toBe(true);
+});
+
+test('normal: as many lie within one, two and three deviations as should', () => {
+  const rng = streamOf('normal');
+  const values = times(200_000, () => (rng.normal(7, 3) - 7) / 3);
+  for (const [within, share] of [
+    [1, 0.6826894921],
+    [2, 0.9544997361],
+    [3, 0.9973002039],
+  ] as const) {
+    expectBinomial(values.filter((value) => Math.abs(value) < within).length, 200_000, share);
+  }
+  expectBinomial(values.filter((value) => value > 0).length, 200_000, 0.5);
+  expect(times(3, () => streamOf('twice').normal())).toEqual(
+    times(3, () => streamOf('twice').normal()),
+  );
+});
+
+describe('choice, pick, shuffle', () => {
+  test('choice: each as often as its weight says, and never what weighs nothing', () => {
+    const rng = streamOf('choice');
+    const drawn = times(100_000, () => rng.choice(['a', 'b', 'c', 'd'], [1, 0, 2.5, 0]));
+    const count = (name: string) => drawn.filter((one) => one === name).length;
+    expectBinomial(count('a'), 100_000, 1 / 3.5);
+    expect([count('b'), count('d')]).toEqual([0, 0]);
+    expectBinomial(
+      times(30_000, () => rng.choice([1, 2, 3])).filter((x) => x === 2).length,
+      30_000,
+      1 / 3,
+    );
+  });
+
+  test.each([
+    ['too few', [1]],
+    ['one below 0', [2, -1]],
+    ['none above 0', [0, 0]],
+    ['no number', [1, Number.NaN]],
+    ['infinite', [1, Infinity]],
+  ])('choice: refuses weights: %s', (_, weights) => {
+    expect(() => streamOf('bad').choice(['a', 'b'], weights)).toThrow(/expected 2 weights of 0 or/);
+  });
+
+  test('nothing can be picked from nothing', () => {
+    expect(() => streamOf('bad').pick([])).toThrow(RangeError);
+    expect(() => streamOf('bad').choice([])).toThrow(RangeError);
+    expect(streamOf('bad').shuffle([])).toEqual([]);
+  });
+
+  test('shuffle: a copy, and each order alike', () => {
+    const rng = streamOf('shuffle');
+    const given = Object.freeze(['a', 'b', 'c']);
+    const orders = times(60_000, () => rng.shuffle(given).join(''));
+    expect(new Set(orders).size).toBe(6);
+    for (const order of new Set(orders)) {
+      expectBinomial(orders.filter((one) => one === order).length, 60_000, 1 / 6);
+    }
+  });
+});
+
+test('streams: what one draws never shifts another', () => {
+  const [one, two] = [new Streams('s'), new Streams('s')];
+  one.of(1, 'votes').real();
+  expect(one.of(2, 'votes').real()).toBe(two.of(2, 'votes').real());
+  expect(one.of(1, 'talk').real()).toBe(two.of(1, 'talk').real());
+  expect(new Streams('t').of(1, 'talk').real()).not.toBe(new Streams('s').of(1, 'talk').real());
+});

@@ -1,0 +1,97 @@
+/** Conditions of `length.until`: each ends the run where own code finds that it was first met. */
+import { join } from 'node:path';
+import { completeScenario, simulate } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import { csvRows } from '../../support/runs.js';
+import type { Raw } from '../fixture.js';
+import { town } from './town.js';
+
+/** Windows of the town are as long as its shortest latency. */
+const WINDOW_MS = 20;
+
+async function until(condition: unknown, sections: Raw = {}) {
+  const out = join(temporaryFolder(), 'run');
+  const scenario = town({ ...sections, length: { until: condition } });
+  const result = await simulate(scenario, { out, verifier: 'off' });
+  const blocks = csvRows(join(out, 'blocks.csv'));
+  const closed = blocks.map(({ closed_ms }) => Number(closed_ms)).sort((a, b) => a - b);
+  return { ...result, closed };
+}
+
+test('until: a count that is reached, as before', async () => {
+  const { ended_by, measures } = await until({ measure: 'finalized', reaches: 4 });
+  expect([ended_by, measures.finalized]).toEqual(['until finalized at_least 4', 4]);
+});
+
+test('until: of several, the one that is met first is named', async () => {
+  const { ended_by, measures } = await until([
+    { measure: 'votes', at_least: 1_000 },
+    { measure: 'transactions', at_least: 1 },
+    { measure: 'decided', at_least: 2 },
+  ]);
+  expect(ended_by).toBe('until transactions at_least 1');
+  expect(measures.finalized).toBe(1);
+});
+
+test('until: held for so long, to the millisecond of a window', async () => {
+  const condition = { measure: 'finalized_share', at_least: 0.9, held_ms: 12_340 };
+  const { ended_by, virtual_ms, closed } = await until(condition);
+  expect(ended_by).toBe('until finalized_share at_least 0.9 for 12340 ms');
+  const late = virtual_ms - (closed[0]! + 12_340);
+  expect(late).toBeGreaterThanOrEqual(0);
+  expect(late).toBeLessThanOrEqual(WINDOW_MS);
+});
+
+test('until: held while so many blocks closed', async () => {
+  const condition = { measure: 'finalized', at_least: 2, held_blocks: 3 };
+  const { ended_by, measures } = await until(condition);
+  expect(ended_by).toBe('until finalized at_least 2 for 3 blocks');
+  expect(measures.finalized).toBe(5);
+});
+
+test('until: what lapses meanwhile begins anew', async () => {
+  // Rejected and finalized in turn: the share of the rejected falls below one half again and again.
+  const agents = [
+    { group: 'town', count: 6, producers: 1, strategy: { kind: 'honest' }, traits: { care: 1 } },
+    { group: 'liar', count: 1, producers: 1, strategy: { kind: 'bloc' } },
+  ];
+  const least = { measure: 'rejected_share', at_most: 0.49, held_blocks: 2 };
+  const { ended_by, measures } = await until([least, { measure: 'closed', at_least: 9 }], {
+    agents,
+  });
+  expect(ended_by).toBe('until closed at_least 9');
+  expect(Math.abs(measures.rejected! - measures.finalized!)).toBe(1);
+});
+
+test('until: at_most holds from the first block on, not where nothing can be said', async () => {
+  const condition = { measure: 'rejected_share', at_most: 0 };
+  const { ended_by, measures } = await until(condition);
+  expect([ended_by, measures.finalized]).toEqual(['until rejected_share at_most 0', 1]);
+});
+
+test('until: the reputation of a group', async () => {
+  const condition = { measure: 'reputation_mean', group: 'town', at_least: 52 };
+  const { ended_by, measures } = await until(condition);
+  expect(ended_by).toBe('until reputation_mean of town at_least 52');
+  expect(measures.reputation_mean).toBeGreaterThanOrEqual(51.9);
+});
+
+test.each([
+  [{ measure: 'votes' }, /^length.until has no bound; .*reaches, at_least, at_most/],
+  [{ measure: 'votes', at_least: 1, at_most: 2 }, /^length.until has 2 bounds/],
+  [{ measure: 'colour', at_least: 1 }, /^length.until.measure is "colour"; .*finalized/],
+  [[{ measure: 'votes', at_least: 1, held: 2 }], /^length.until.0.held is not known .*held_ms/],
+  [
+    [{ measure: 'votes', at_least: -1 }],
+    /^length.until.0.at_least is -1; expected a number from 0/,
+  ],
+  [[], /^length.until/],
+  [{ measure: 'votes', group: 'town', at_least: 1 }, /^length.until.group is for reputation_mean/],
+  [
+    [{ measure: 'reputation_mean', group: 'north', at_least: 1 }],
+    /^length.until.0.group is north; expected one of town/,
+  ],
+])('until: %j is refused', (condition, message) => {
+  expect(() => completeScenario({ ...town(), length: { until: condition } })).toThrow(message);
+});

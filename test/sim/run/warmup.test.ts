@@ -1,0 +1,176 @@
+/** The warm-up: its measures are those of own code over the tables of the same run without one. */
+import { join } from 'node:path';
+import { completeScenario, simulate } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import { csvRows } from '../../support/runs.js';
+import { town } from './town.js';
+
+type Cells = Record<string, string>;
+
+const camps = (measure: Record<string, unknown>) =>
+  completeScenario({
+    title: 'two camps',
+    signatures: 'none',
+    agents: [
+      { group: 'town', count: 24, producers: 3 },
+      { group: 'crowd', count: 9, strategy: { kind: 'contrarian' } },
+    ],
+    consensus: { voting_period_ms: 8_000 },
+    social: { memes: { rate: 4 }, alliances: { rate: 4 } },
+    length: { blocks: 24 },
+    measure: { votes: true, every_ms: 1_000, ...measure },
+  });
+
+async function kept(measure: Record<string, unknown>) {
+  const out = join(temporaryFolder(), 'run');
+  const result = await simulate(camps(measure), { out, verifier: 'off' });
+  const table = (name: string) => csvRows(join(out, name)) as Cells[];
+  const [blocks, votes, series] = ['blocks.csv', 'votes.csv', 'series.csv'].map(table);
+  return { ...result, blocks: blocks!, votes: votes!, series: series! };
+}
+
+type Kept = Awaited<ReturnType<typeof kept>>;
+
+/** Without a warm-up: made once, in the first test that asks. */
+let made: Promise<Kept> | undefined;
+const wholeRun = (): Promise<Kept> => {
+  made ??= kept({});
+  return made;
+};
+
+const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
+
+/** The share of agreeing pairs, by counting them. */
+function agreement(votes: Cells[]): number {
+  let pairs = 0;
+  let alike = 0;
+  for (const [index, one] of votes.entries()) {
+    for (const other of votes.slice(index + 1)) {
+      pairs += 1;
+      if (one.decision === other.decision) alike += 1;
+    }
+  }
+  return alike / pairs;
+}
+
+/** What is measured from an instant of the whole run on. */
+function measuredFrom(run: Kept, fromMs: number) {
+  const blocks = run.blocks.filter(({ proposed_ms }) => Number(proposed_ms) >= fromMs);
+  const numbers = new Set(blocks.map(({ number }) => number));
+  const votes = run.votes.filter(({ block }) => numbers.has(block!));
+  const closed = blocks.filter(({ status }) => status !== 'voting');
+  const ended = (status: string) => closed.filter((block) => block.status === status);
+  const finality = ended('finalized').map(({ finality_ms }) => Number(finality_ms));
+  const known = votes.filter(({ without_memes }) => without_memes !== '');
+  const turned = known.filter(({ without_memes, decision }) => without_memes !== decision);
+  const perBlock = closed.map(({ number }) => votes.filter(({ block }) => block === number));
+  const transactions = mean(ended('finalized').map(({ transactions: count }) => Number(count)));
+  const memesBefore = run.series.findLast(
+    ({ measure, t_ms }) => measure === 'memes' && Number(t_ms) <= fromMs,
+  );
+  return {
+    proposed: blocks.length,
+    finalized: ended('finalized').length,
+    rejected: ended('rejected').length,
+    expired: ended('expired').length,
+    orphaned: ended('orphaned').length,
+    open_at_end: blocks.length - closed.length,
+    finalized_share: ended('finalized').length / closed.length,
+    finality_mean_ms: mean(finality),
+    votes: votes.length,
+    votes_per_block: mean(perBlock.map(({ length }) => length)),
+    participation: mean(closed.map(({ electors, votes: cast }) => Number(cast) / Number(electors))),
+    transactions: transactions * finality.length,
+    tps: (transactions * finality.length * 1000) / (run.virtual_ms - fromMs),
+    agreement: mean(perBlock.filter(({ length }) => length > 1).map(agreement)),
+    influence: turned.length / known.length,
+    meme_references: votes.reduce((sum, vote) => sum + Number(vote.meme_references), 0),
+    memes: run.measures.memes! - Number(memesBefore?.value ?? 0),
+  };
+}
+
+function expectSame(found: Record<string, unknown>, expected: Record<string, number>) {
+  for (const [name, value] of Object.entries(expected)) {
+    expect(found[name], name).toBeCloseTo(value, 5);
+  }
+}
+
+test('without a warm-up, own code over the tables finds the measures', async () => {
+  const whole = await wholeRun();
+  expect(whole.measured_from_ms).toBe(0);
+  expectSame(whole.measures, measuredFrom(whole, 0));
+  expect(whole.blocks.every(({ warmup }) => warmup === '0')).toBe(true);
+});
+
+test('warmup_ms: the same run, and the measures of what came after', async () => {
+  const whole = await wholeRun();
+  const late = await kept({ warmup_ms: 40_000 });
+  expect([late.digest, late.measured_from_ms]).toEqual([whole.digest, 40_000]);
+  expectSame(late.measures, measuredFrom(whole, 40_000));
+  // Otherwise the comparison says little.
+  expect(late.measures.proposed!).toBeLessThan(whole.measures.proposed! - 3);
+  expect(late.measures.memes!).toBeGreaterThan(3);
+  expect(late.measures.messages_sent!).toBeLessThan(whole.measures.messages_sent!);
+  expect(late.measures.reputation_mean).toBe(whole.measures.reputation_mean);
+});
+
+test('warmup_blocks: it ends when so many have closed', async () => {
+  const whole = await wholeRun();
+  const late = await kept({ warmup_blocks: 7 });
+  const closed = whole.blocks.filter(({ status }) => status !== 'voting');
+  const times = closed.map(({ closed_ms }) => Number(closed_ms)).sort((a, b) => a - b);
+  expect([late.digest, late.measured_from_ms]).toEqual([whole.digest, times[6]]);
+  const from = late.measured_from_ms!;
+  const { memes, ...expected } = measuredFrom(whole, from);
+  expectSame(late.measures, expected);
+  // The series is of whole seconds: what it says up to the one before is no less.
+  expect(late.measures.memes!).toBeLessThanOrEqual(memes);
+});
+
+test('warm-up: rows of tables are marked, and sums of those without are the measures', async () => {
+  const { blocks, votes, measures } = await kept({ warmup_ms: 40_000 });
+  expect(blocks.map(({ warmup }) => warmup)).toEqual(
+    blocks.map(({ proposed_ms }) => String(Number(Number(proposed_ms) < 40_000))),
+  );
+  const marked = new Map(blocks.map(({ number, warmup }) => [number, warmup]));
+  expect(votes.every(({ block, warmup }) => marked.get(block!) === warmup)).toBe(true);
+  expect(votes.filter(({ warmup }) => warmup === '0')).toHaveLength(measures.votes!);
+});
+
+test('warm-up: a condition looks at what is measured, the length at the whole run', async () => {
+  const until = { measure: 'finalized', at_least: 2 } as const;
+  const options = { store: 'memory', verifier: 'off' } as const;
+  const measure = { warmup_ms: 12_000 };
+  const late = await simulate(town({ length: { until }, measure }), options);
+  expect([late.measures.finalized, late.ended_by]).toEqual([2, 'until finalized at_least 2']);
+  const early = await simulate(town({ length: { until } }), options);
+  expect(late.virtual_ms).toBeGreaterThan(early.virtual_ms);
+  const blocks = await simulate(town({ length: { blocks: 3 }, measure }), options);
+  expect(blocks.virtual_ms).toBeLessThan(late.virtual_ms);
+  expect([blocks.measures.proposed, blocks.ended_by]).toEqual([1, 'blocks']);
+});
+
+test('warm-up: one that does not end leaves nothing, and the run says so', async () => {
+  const scenario = town({ measure: { warmup_ms: 90_000 }, length: { blocks: 2 } });
+  const { measures, measured_from_ms, censored, verdict } = await simulate(scenario, {
+    store: 'memory',
+    verifier: 'off',
+  });
+  expect([measured_from_ms, measures.proposed, measures.tps, verdict]).toEqual([
+    null,
+    0,
+    null,
+    'pass',
+  ]);
+  expect(censored).toContainEqual(expect.stringMatching(/^the warm-up did not end/));
+});
+
+test.each([
+  [{ warmup_ms: 5, warmup_blocks: 5 }, {}, /^measure has warmup_ms and warmup_blocks/],
+  [{ warmup_ms: 9_000 }, { virtual_ms: 9_000 }, /^measure.warmup_ms is 9000; expected less/],
+  [{ warmup_blocks: 9 }, { blocks: 9 }, /^measure.warmup_blocks is 9; expected less/],
+  [{ warmup_ms: 0 }, {}, /^measure.warmup_ms is 0; expected a whole number from 1/],
+])('warm-up: %j with length %j is refused', (measure, length, message) => {
+  expect(() => completeScenario({ ...town(), measure, length })).toThrow(message);
+});

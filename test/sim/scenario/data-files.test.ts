@@ -1,0 +1,153 @@
+/** Files of data that a scenario names: what they may hold, and what is told where they do not. */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { completeScenario, loadScenario, ScenarioError, simulate } from 'folkmoot/sim';
+import { describe, expect, test } from 'vitest';
+import { traceOf } from '../../../dist/sim/scenario/files/trace.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const town =
+  'title: t\nagents:\n  - group: a\n    count: 6\n    producers: 1\nlength: { blocks: 2 }\n';
+const measured = 'links:\n  latency:\n    distribution: empirical\n    file: times.csv\n';
+
+/** A scenario that names a file, and that file. */
+function written(times: string | Buffer): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'town.yaml'), town + measured);
+  writeFileSync(join(folder, 'times.csv'), times);
+  return join(folder, 'town.yaml');
+}
+
+describe('latency file', () => {
+  test.each<[what: string, times: string | Buffer, line: number, message: RegExp]>([
+    ['a word', '20\nfast\n', 2, /has "fast"; expected milliseconds from 0 to 600000$/],
+    ['a negative time', '# c\n\n-5\n', 3, /has "-5"; expected milliseconds from 0/],
+    ['more than ten minutes', '600001\n', 1, /has "600001"; .* 600000$/],
+    ['an infinite one', '1e999\n', 1, /has "1e999"; expected milliseconds/],
+    ['hexadecimal', '0x20\n', 1, /has "0x20"/],
+    ['nothing', '', 1, /has no times; expected a line for each$/],
+    ['a head and nothing', 'ms\n', 1, /has no times/],
+    ['three cells', '1,2,3\n', 1, /has 3 cells; expected ms, or quantile,ms$/],
+    ['two and one', '0,20\n1\n', 2, /has 1 cells; expected 2 as in the first line$/],
+    ['an empty cell', '0,20\n1,\n', 2, /has ""; expected milliseconds/],
+    ['a quantile above 1', '0,20\n2,30\n', 2, /has "2"; expected a quantile from 0 to 1$/],
+    ['a curve without beginning', '0.1,20\n1,30\n', 1, /has quantile 0.1; expected 0$/],
+    ['a curve without end', '0,20\n0.99,30\n', 2, /has quantile 0.99; expected 1 at the end$/],
+    [
+      'quantiles that stand still',
+      '0,20\n0,30\n1,40\n',
+      2,
+      /has quantile 0; expected one above 0$/,
+    ],
+    ['times that fall', '0,20\n0.5,19\n1,40\n', 2, /has 19 ms; expected 20 or more$/],
+    ['bytes', Buffer.from([0xff, 0x00, 0x0a]), 1, /expected milliseconds/],
+  ])('%s is told with file and line', (_, times, line, message) => {
+    const file = written(times);
+    let text = '';
+    try {
+      loadScenario(file);
+    } catch (error) {
+      expect(error).toBeInstanceOf(ScenarioError);
+      text = (error as Error).message;
+    }
+    const place = `${file}:10: links.latency.file is times.csv, whose line ${line} `;
+    expect(text.slice(0, place.length)).toBe(place);
+    expect(text.slice(place.length)).toMatch(message);
+    expect(text).not.toContain('\n');
+  });
+
+  test('outside of the folder of the scenario it is not read, not by a link either', () => {
+    const file = written('20\n');
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'secret.csv'), '20\n');
+    symlinkSync(join(folder, 'secret.csv'), join(file, '..', 'link.csv'));
+    const changed = (to: string) => () => loadScenario(file, [['links.latency.file', to]]);
+    expect(changed('../secret.csv')).toThrow(/is not there|leads out of/);
+    expect(changed('link.csv')).toThrow(/leads out of the scenario's folder/);
+    mkdirSync(join(file, '..', 'sub'));
+    expect(changed('sub')).toThrow(/is sub, which is no file; expected a CSV file/);
+  });
+
+  test('its hash is in the result, and without its folder it cannot be found', async () => {
+    const { scenario, folder } = loadScenario(written('20\n30\n'));
+    const { files, verdict } = await simulate(scenario, { folder, store: 'memory' });
+    expect(verdict).toBe('pass');
+    expect(files).toEqual({ 'times.csv': expect.stringMatching(/^[0-9a-f]{64}$/) });
+    await expect(simulate(scenario, { store: 'memory' })).rejects.toThrow(
+      new ScenarioError('links.latency.file is times.csv: its folder is not known'),
+    );
+  });
+
+  test('other times give another digest, the same ones the same', async () => {
+    const digestOf = async (times: string) => {
+      const { scenario, folder } = loadScenario(written(times));
+      return (await simulate(scenario, { folder, store: 'memory' })).digest;
+    };
+    expect(await digestOf('20\n30\n')).toBe(await digestOf('30\n20\n'));
+    expect(await digestOf('20\n30\n')).not.toBe(await digestOf('20\n31\n'));
+  });
+
+  test('the times between cloud regions that come with Folkmoot: 45 pairs of ten', () => {
+    const name = '../../../sim/scenarios/latencies/azure-regions-2025.csv';
+    const file = new URL(name, import.meta.url);
+    const quantile = traceOf(readFileSync(file, 'utf8'));
+    const times = Array.from({ length: 45 }, (_, pair) => quantile((pair + 0.5) / 45));
+    expect([times[0], times.at(-1)]).toEqual([22.5, 191]);
+    expect(times.reduce((sum, ms) => sum + ms, 0) / 45).toBeCloseTo(97.08, 2);
+  });
+
+  test('a scenario that names none has none', async () => {
+    const agents = [{ group: 'a', count: 4, producers: 1 }];
+    const scenario = completeScenario({ title: 't', agents, length: { blocks: 1 } });
+    expect((await simulate(scenario, { store: 'memory' })).files).toEqual({});
+  });
+});
+
+describe('edges file', () => {
+  const own = 'topology: { kind: edges, file: edges.csv }\n';
+  const writtenEdges = (edges: string): string => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'town.yaml'), town + own);
+    writeFileSync(join(folder, 'edges.csv'), edges);
+    return join(folder, 'town.yaml');
+  };
+
+  test.each([
+    ['one agent', '0,1\n2\n', 2, /has 1 cells; expected two agents, a,b$/],
+    ['three', 'a,b\n0,1,2\n', 2, /has 3 cells; expected two agents, a,b$/],
+    ['nobody', '0,1\n1,6\n', 2, /has "6"; expected an agent by ordinal from 0 to 5, or by name$/],
+    ['a stranger', '# x\nlawful-0,lawful-1\n', 2, /has "lawful-1"; expected an agent/],
+    ['a fraction', '0,1.0\n', 1, /has "1.0"; expected an agent/],
+    ['itself', '0,1\n3,neutral-2\n2,neutral-2\n', 3, /links 2 to itself; expected two agents$/],
+  ])('%s is told with file and line', (_, edges, line, message) => {
+    const file = writtenEdges(edges);
+    expect(() => loadScenario(file)).toThrow(ScenarioError);
+    expect(() => loadScenario(file)).toThrow(`:7: topology.file is edges.csv, whose line ${line} `);
+    expect(() => loadScenario(file)).toThrow(message);
+  });
+
+  test('by ordinal, name, from both ends: the run keeps each link once, and its hash', async () => {
+    const file = writtenEdges('source,target\n0,1\n1,0\n neutral-2 , 1 \n5,0\n');
+    const { scenario, folder } = loadScenario(file);
+    const out = join(temporaryFolder(), 'run');
+    const { files } = await simulate(scenario, { folder, out });
+    expect(readFileSync(join(out, 'edges.csv'), 'utf8')).toBe('a,b\n0,1\n0,5\n1,2\n');
+    expect(files).toEqual({ 'edges.csv': expect.stringMatching(/^[0-9a-f]{64}$/) });
+  });
+
+  test('what a run keeps draws the same graph again: the digest is the same', async () => {
+    const agents = [{ group: 'a', count: 30, producers: 2 }];
+    const sections = { title: 't', agents, length: { blocks: 3 } };
+    const folder = temporaryFolder();
+    const first = await simulate(
+      completeScenario({ ...sections, topology: { kind: 'scale_free', degree: 4 } }),
+      { out: join(folder, 'run') },
+    );
+    const again = completeScenario({
+      ...sections,
+      topology: { kind: 'edges', file: 'run/edges.csv' },
+    });
+    const { digest } = await simulate(again, { folder, store: 'memory' });
+    expect(digest).toBe(first.digest);
+  });
+});

@@ -1,0 +1,106 @@
+/** Measures of a script's own: what report sees, where its numbers are, and what is refused. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { completeScenario, simulate } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import { csvRows } from '../../support/runs.js';
+import { quiet } from '../fixture.js';
+import { honest, mistake, scripted } from './fixture.js';
+
+const town = `
+  export const vote = ({ memory, shared, block }) => {
+    memory.votes = (memory.votes ?? 0) + 1;
+    shared.votes = (shared.votes ?? 0) + 1;
+    return { do: 'vote', decision: 'approve' };
+  };`;
+
+const reporting = `${town}
+  export const report = ({ group, groups, blocks, nowMs, agentsOf, groupOf, neighboursOf }) => ({
+    groups_seen: groups.length,
+    votes_noted: groups.reduce((sum, { shared }) => sum + shared.votes, 0),
+    agents_noted: groups.flatMap(({ memories }) => Object.values(memories)).length,
+    agents_all: groups.flatMap(({ agents }) => agents).length,
+    patience: groups.at(-1).parameters.patience,
+    finalized_seen: blocks.filter(({ status }) => status === 'finalized').length,
+    first_producer: blocks[0].producer,
+    approve_sum: blocks.reduce((sum, { approve }) => sum + approve, 0),
+    ended: nowMs,
+    is_run: Number(group === null),
+    honest_ones: agentsOf('honest').filter((one) => groupOf(one) === 'honest').length,
+    near: neighboursOf(5).length,
+    unknown: null,
+  });`;
+
+async function kept(text: string) {
+  const { folder, group } = scripted(text, { patience: 1 });
+  const strategy = { ...group.strategy, parameters: { patience: 2 } };
+  const agents = [honest, group, { group: 'more', count: 2, strategy }];
+  const sections = { title: 't', signatures: 'none', agents, social: quiet, length: { blocks: 3 } };
+  const out = join(temporaryFolder(), 'run');
+  const result = await simulate(completeScenario(sections, folder), { folder, out });
+  return { result, out };
+}
+
+test('report: once for the run and once for each group, in the result and in a table', async () => {
+  const { result, out } = await kept(reporting);
+  const { measures, virtual_ms, reported } = result;
+  const same = {
+    finalized_seen: measures.finalized,
+    first_producer: expect.any(Number),
+    approve_sum: measures.votes,
+    ended: virtual_ms,
+    honest_ones: 5,
+    near: expect.any(Number),
+    unknown: null,
+  };
+  expect(reported.run).toEqual({
+    ...same,
+    ...{ groups_seen: 2, is_run: 1, agents_noted: 5, agents_all: 5, patience: 2 },
+    votes_noted: reported.groups.own!.votes_noted! + reported.groups.more!.votes_noted!,
+  });
+  expect(reported.run.votes_noted).toBeGreaterThan(5);
+  expect(reported.groups.own).toMatchObject({ groups_seen: 1, agents_all: 3, patience: 1 });
+  expect(reported.groups.more).toMatchObject({ groups_seen: 1, agents_all: 2, patience: 2 });
+  expect(Object.keys(reported.groups)).toEqual(['own', 'more']);
+  const { reported: read } = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8'));
+  expect(read).toEqual(reported);
+  const rows = csvRows(join(out, 'reported.csv'));
+  expect(rows).toHaveLength(3 * Object.keys(reported.run).length);
+  expect(rows).toContainEqual({ group: 'more', measure: 'agents_all', value: '2' });
+  expect(rows).toContainEqual({ group: '', measure: 'unknown', value: '' });
+  expect(csvRows(join(out, 'blocks.csv'))).toHaveLength(measures.proposed!);
+});
+
+test('report: without one there is nothing, and no table', async () => {
+  const { result, out } = await kept(town);
+  expect(result.reported).toEqual({ run: {}, groups: {} });
+  expect(existsSync(join(out, 'reported.csv'))).toBe(false);
+});
+
+test('report: alone it is a script, whose agents follow their personalities', async () => {
+  const { result } = await kept('export const report = ({ group }) => group && ({ x: 1 });');
+  expect(result.reported).toEqual({ run: {}, groups: { own: { x: 1 }, more: { x: 1 } } });
+  expect(result.measures.votes).toBeGreaterThan(0);
+});
+
+const giving = (given: string) => `export const report = (view) => (${given});`;
+
+test.each([
+  ['a text', giving("'x'"), /it gave x; expected numbers by name, at once$/],
+  ['a list', giving('[1]'), /it gave 1; expected numbers by name/],
+  ['a promise', giving('Promise.resolve({})'), /expected numbers by name, at once$/],
+  ['a bad name', giving('{ Clusters: 1 }'), /a measure Clusters; expected \^\[a-z\]/],
+  ['a name of a measure', giving('{ finalized: 1 }'), /a measure finalized, which is there alre/],
+  ['a name of a column', giving('{ seed: 1 }'), /a measure seed, which is there already$/],
+  ['no number', giving('{ x: NaN }'), /its measure x is NaN; expected a finite number, or null$/],
+  ['infinity', giving('{ x: 1 / 0 }'), /its measure x is Infinity/],
+  ['a number as a text', giving("{ x: '1' }"), /its measure x is 1; expected a finite/],
+  ['own chance', giving('{ x: Math.random() }'), /drew its own chance by Math\.random/],
+  ['a change of notes', giving('view.groups[0].shared.x = 1'), /Cannot add property x/],
+  ['an endless loop', giving('(() => { for (;;); })()'), /took more than 1 s and was ended$/],
+])('report: %s is refused', async (_, text, why) => {
+  const { message } = await mistake(text, 1_000);
+  expect(message).toMatch(/^script own\.ts: report for the run/);
+  expect(message).toMatch(why);
+});

@@ -1,0 +1,67 @@
+/** What a script keeps: notes of an agent and of a group, for one run and no longer. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { completeScenario } from 'folkmoot/sim';
+import { checkDeterminism } from 'folkmoot/testing';
+import { expect, test } from 'vitest';
+import { live, sentBy } from '../fixture.js';
+import { honest, run, scripted } from './fixture.js';
+
+const votes = (reason: string) =>
+  `export const vote = (view) =>
+    ({ do: 'vote', decision: 'approve', reason: String(${reason}) });`;
+const reasons = (lived: Awaited<ReturnType<typeof live>>, group = 'own') =>
+  sentBy(lived, group, 'vote').map(({ body }) => Number(body.reason));
+
+test('shared: one for all agents of a group, and none of another group', async () => {
+  const { folder, group } = scripted(votes('view.shared.n = (view.shared.n ?? 0) + 1'));
+  const lived = await live(
+    [honest, group, { ...group, group: 'others' }],
+    { length: { blocks: 3 } },
+    folder,
+  );
+  for (const name of ['own', 'others']) {
+    const all = reasons(lived, name);
+    expect(all).toEqual(Array.from({ length: 9 }, (_, index) => index + 1));
+  }
+});
+
+test('memory: each agent its own', async () => {
+  const lived = await run(votes('view.memory.n = (view.memory.n ?? 0) + 1'));
+  expect(reasons(lived).sort()).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
+});
+
+const count = 'let n = 0; export const next = () => (n += 1);';
+
+test('modules: globals, also of what they import, begin anew with each run', async () => {
+  const { folder, group } = scripted(
+    `import { next } from './lib.ts'; let m = 0; ${votes('[(m += 1), next()].join(".")')}`,
+  );
+  writeFileSync(join(folder, 'lib.ts'), count);
+  const lives = [1, 2].map(() => live([honest, group], { length: { blocks: 2 } }, folder));
+  const [first, again] = await Promise.all(lives);
+  const texts = (lived: Awaited<ReturnType<typeof live>>) =>
+    sentBy(lived, 'own', 'vote').map(({ body }) => body.reason);
+  expect(texts(first!)).toEqual(['1.1', '2.2', '3.3', '4.4', '5.5', '6.6']);
+  expect(texts(again!)).toEqual(texts(first!));
+  expect(again!.result.digest).toBe(first!.result.digest);
+});
+
+test('globals of the process are kept for all: checkDeterminism finds who uses them', async () => {
+  const { folder, group } = scripted(votes('globalThis.n = (globalThis.n ?? 0) + 1'));
+  const scenario = completeScenario(
+    { title: 't', agents: [honest, group], length: { blocks: 2 } },
+    folder,
+  );
+  const { same, difference } = await checkDeterminism(scenario, { folder });
+  expect(same).toBe(false);
+  expect(difference!.details.field).toMatch(/reason/);
+});
+
+test('agentsOf and groupOf: who is of a group', async () => {
+  const lived = await run(
+    votes(`[...view.agentsOf('honest'), ...view.agentsOf('own'), ...view.agentsOf('gone')]
+      .every((one, at) => one === at && view.groupOf(one) === (at < 5 ? 'honest' : 'own')) && 1`),
+  );
+  expect(reasons(lived)).toEqual(Array(9).fill(1));
+});

@@ -1,0 +1,149 @@
+/** Six studies of the literature as shipped scenarios: each shows what theory says. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import {
+  completeScenario,
+  type Figures,
+  findScenario,
+  loadScenario,
+  type SimResult,
+  simulate,
+  withValues,
+} from 'folkmoot/sim';
+import { checkDeterminism } from 'folkmoot/testing';
+import { expect, test } from 'vitest';
+
+const studies = {
+  'leader-failure': 'leaders',
+  cascade: 'cascade',
+  'sybil-waves': 'sybil',
+  cartel: 'cartel',
+  eclipse: 'eclipse',
+  deffuant: 'deffuant',
+} as const;
+const names = Object.keys(studies) as (keyof typeof studies)[];
+
+type Change = readonly [path: string, value: unknown];
+interface Outcome extends SimResult {
+  own: Figures;
+}
+
+/** A run of it with some values changed, and the measures of its group's own. */
+async function outcome(name: string, group: string, ...changes: Change[]): Promise<Outcome> {
+  const { raw, folder } = loadScenario(name);
+  const scenario = completeScenario(withValues(raw, changes), folder);
+  const result = await simulate(scenario, { store: 'memory', verifier: 'off', folder });
+  expect(result.broken).toBe(null);
+  return { ...result, own: result.reported.groups[group]! };
+}
+
+/** Within so many standard errors of a share among so many. */
+function near(share: number, expected: number, among: number, errors = 4) {
+  const error = Math.sqrt((expected * (1 - expected)) / among);
+  expect(Math.abs(share - expected)).toBeLessThan(errors * error);
+}
+
+test.each(names)('%s: its script has forty lines at most, comments aside', (name) => {
+  const file = join(dirname(findScenario(name)!), 'scripts', `${studies[name]}.ts`);
+  const code = readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+  expect(code.split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(40);
+});
+
+test.each(names)('%s: made twice it is the same', async (name) => {
+  const { scenario, folder } = loadScenario(name, [['length', { virtual_ms: 75_000 }]]);
+  const { same, difference } = await checkDeterminism(scenario, { folder });
+  expect([same, difference]).toEqual([true, null]);
+});
+
+test.each([3, 5])('leader-failure: with %i of ten down as many slots are missed', async (down) => {
+  const { own, measures } = await outcome('leader-failure', 'leaders', [
+    'faults.0.whom.0.count',
+    down,
+  ]);
+  expect(own.missed_share).toBeCloseTo(down / 10, 10);
+  // A slot is proposed when it begins, and arrives a while later.
+  expect(own.longest_gap_ms! % 5_000).toBeLessThan(1_000);
+  expect(own.longest_gap_ms).toBeGreaterThan(9_000);
+  const calm = await outcome('leader-failure', 'leaders', ['faults', []]);
+  expect(calm.own.missed_share).toBe(0);
+  const ratio = measures.finality_p50_ms! / calm.measures.finality_p50_ms!;
+  expect(Math.abs(ratio - 1)).toBeLessThan(0.1);
+});
+
+test.each([0.6, 0.8])('cascade: at accuracy %d as many are wrong as theory says', async (q) => {
+  const accuracy = 'agents.town.strategy.parameters.accuracy';
+  const { own, measures } = await outcome('cascade', 'town', [accuracy, q]);
+  const wrong = (1 - q) ** 2 / (q ** 2 + (1 - q) ** 2);
+  expect(own.cascades).toBe(1);
+  near(own.wrong_cascades!, wrong, 300);
+  // What the network decides is what the cascade says, whatever is in the block.
+  near(measures.unsound_finalized_share!, wrong, 120);
+});
+
+test.each([
+  ['bft', 55, 60],
+  ['majority', 75, 80],
+] as const)('sybil-waves: %s decides with up to %i electors', async (policy, last, first) => {
+  const { own } = await outcome('sybil-waves', 'sybils', ['consensus.policy', policy]);
+  expect(own.keys).toBe(45);
+  expect(own.largest_final).toBeGreaterThanOrEqual(last);
+  expect(own.largest_final).toBeLessThan(first);
+  expect(own.smallest_stopped).toBeGreaterThan(last);
+  expect(own.smallest_stopped).toBeLessThanOrEqual(first);
+});
+
+test.each([
+  [0.2, false],
+  [0.9, true],
+])('cartel: at a price of %d it has the network: %s', async (price, captured) => {
+  const path = 'agents.cartel.strategy.parameters.price';
+  const { own, measures } = await outcome('cartel', 'town', [path, price]);
+  near(own.sold_share!, price, 54);
+  expect(measures.unsound_finalized_share).toBe(captured ? 1 : 0);
+  expect(measures.sound_finalized_share).toBe(captured ? 0 : 1);
+  expect(measures.alliances! > 0).toBe(true);
+});
+
+test('cartel: who sells earlier is allied, and an alliance is worth a lower price', async () => {
+  const changes = [0.35, 0.4, 0.45, 0.5, 0.55].map(
+    (price) => ['agents.cartel.strategy.parameters.price', price] as const,
+  );
+  const captured = async (weights: string) => {
+    const runs: number[] = [];
+    for (const change of changes) {
+      const { measures } = await outcome('cartel', 'town', ['consensus.weights', weights], change, [
+        'length.virtual_ms',
+        90_000,
+      ]);
+      runs.push(measures.unsound_finalized_share!);
+    }
+    return runs.filter((share) => share > 0.5).length;
+  };
+  expect(await captured('alliance_bonus')).toBeGreaterThanOrEqual(await captured('equal'));
+});
+
+test('eclipse: tables fill with attackers as often as they are loud', async () => {
+  const rate = 'agents.attackers.strategy.parameters.rate';
+  const quiet = await outcome('eclipse', 'honest', [rate, 1]);
+  expect(quiet.own.eclipsed_share).toBeLessThan(0.03);
+  expect(quiet.measures.finalized_share).toBeGreaterThan(0.95);
+  const loud = await outcome('eclipse', 'honest', [rate, 16]);
+  const share = (15 * 16) / (15 * 16 + 44);
+  // What was announced last is in all tables: a few of some 30 blocks are one sample.
+  expect(Math.abs(loud.own.eclipsed_share! - share ** 4)).toBeLessThan(0.2);
+  expect(loud.measures.finalized_share).toBeLessThan(0.3);
+});
+
+test.each([
+  [0.05, 6, 11],
+  [0.1, 3, 6],
+  [0.2, 2, 3],
+  [0.5, 1, 1],
+])('deffuant: at confidence %d there are %i to %i opinions left', async (confidence, low, high) => {
+  const path = 'agents.town.strategy.parameters.confidence';
+  const { own } = await outcome('deffuant', 'town', [path, confidence]);
+  expect(own.clusters).toBeGreaterThanOrEqual(low);
+  expect(own.clusters).toBeLessThanOrEqual(high);
+  if (confidence === 0.5) expect(own.opinion_range).toBeLessThan(0.01);
+  else expect(own.opinion_range).toBeGreaterThan(0.5);
+});

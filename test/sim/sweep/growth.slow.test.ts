@@ -1,0 +1,151 @@
+/** Sweeps that get more of something: what is there stays, and it ends as if asked for at once. */
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { expectOneLine } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { suiteFolder } from '../../support/runs.js';
+import { expectSame, filesIn, rowsIn, sweepIn } from './folders.js';
+import { smallRaw, writeScenario } from './scenarios.js';
+
+const loss = (...values: number[]) => ({ path: 'links.loss', name: 'loss', values });
+const around = suiteFolder();
+let count = 0;
+const fileOf = (sweep: object) =>
+  writeScenario(around, { ...smallRaw(4), length: { blocks: 1 }, sweep }, `${++count}.yaml`);
+
+/** Runs the smaller sweep, and then the larger one in its folder. */
+async function grown(small: object, large: object, ...args: string[]) {
+  const out = join(temporaryFolder(), 'out');
+  expect((await sweepIn(fileOf(small), out)).code).toBe(0);
+  const kept = readdirSync(join(out, 'runs'));
+  const before = filesIn(out);
+  const ended = await sweepIn(fileOf(large), out, '--resume', ...args);
+  return { out, kept, before, ended };
+}
+
+const range = { path: 'links.loss', name: 'loss', from: 0, to: 0.3 };
+const other = { path: 'links.duplication', name: 'copies', from: 0, to: 0.3 };
+const two = { factors: [loss(0, 0.1)], replicates: 1 };
+
+describe('sweep: with more of it, runs stay, and the files are as if at once', () => {
+  test.each([
+    ['replicates', two, { ...two, replicates: 3 }],
+    ['values of a grid, between the old ones', two, { ...two, factors: [loss(0, 0.05, 0.1)] }],
+    [
+      'values of a list',
+      { ...two, design: 'list' },
+      { ...two, design: 'list', factors: [loss(0, 0.1, 0.2)] },
+    ],
+    [
+      'trajectories',
+      { design: 'morris', samples: 1, factors: [range, other] },
+      { design: 'morris', samples: 3, factors: [range, other] },
+    ],
+    [
+      'rows of matrices',
+      { design: 'sobol', samples: 1, factors: [range, other] },
+      { design: 'sobol', samples: 3, factors: [range, other] },
+    ],
+    [
+      'replicates of a hypercube',
+      { design: 'lhs', samples: 3, replicates: 1, factors: [range] },
+      { design: 'lhs', samples: 3, replicates: 2, factors: [range] },
+    ],
+    ['responses', two, { ...two, responses: ['votes'] }],
+  ])('sweep: %s', async (_, small, large) => {
+    const { out, kept, ended } = await grown(small, large);
+    const { code, stderr } = ended;
+    expect(code, stderr).toBe(0);
+    const done = /^(\d+)\/(\d+) runs$/m.exec(stderr)!;
+    expect(Number(done[1])).toBe(kept.length);
+    const fresh = join(temporaryFolder(), 'out');
+    expect((await sweepIn(fileOf(large), fresh)).code).toBe(0);
+    expectSame(fresh, out);
+  });
+});
+
+describe('sweep: what is not the same with more is named, and nothing is changed', () => {
+  const lhs = { design: 'lhs', samples: 3, replicates: 1, factors: [range] };
+  test.each([
+    ['fewer values', two, { ...two, factors: [loss(0)] }, /has 0\.1 there and not now/],
+    [
+      'another factor',
+      two,
+      { ...two, factors: [{ ...loss(0, 0.1), name: 'x' }] },
+      /name is "loss"/,
+    ],
+    ['another design', two, { ...two, design: 'list' }, /design is "grid" there and "list" now/],
+    ['more samples of a hypercube', lhs, { ...lhs, samples: 6 }, /has its stratum of all 3/],
+    ['another range', lhs, { ...lhs, factors: [{ ...range, to: 0.4 }] }, /to is 0\.3 there/],
+  ])('sweep: %s', async (_, small, large, message) => {
+    const { out, before, ended } = await grown(small, large);
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(message)]);
+    expectOneLine(ended, 1);
+    expect(filesIn(out)).toEqual(before);
+  });
+
+  test('sweep: a folder of an older build, with what to do', async () => {
+    const { out } = await grown(two, two);
+    const old = join(temporaryFolder(), 'old');
+    cpSync(out, old, { recursive: true });
+    const head = JSON.parse(readFileSync(join(old, 'sweep.json'), 'utf8'));
+    const { format: _, ...rest } = head;
+    writeFileSync(join(old, 'sweep.json'), JSON.stringify(rest));
+    const { code, stderr } = await sweepIn(fileOf(two), old, '--resume');
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/another build.*new folder/)]);
+  });
+});
+
+describe('sweep: until its interval is narrow', () => {
+  const until = { half_width: 0.15, most: 40 };
+  const sweep = { factors: [loss(0, 0.3)], replicates: 2, responses: ['participation'], until };
+  const countsIn = (folder: string) => {
+    const rows = rowsIn(join(folder, 'runs.csv'));
+    return ['1', '2'].map((cell) => rows.filter((row) => row.cell === cell).length);
+  };
+  const widthsIn = (folder: string) =>
+    rowsIn(join(folder, 'summary.csv'))
+      .filter(({ measure }) => measure === 'participation')
+      .map(({ low, high }) => (Number(high) - Number(low)) / 2);
+
+  test('sweep: each cell ends by itself, alike for any number of jobs', async () => {
+    const file = fileOf(sweep);
+    const [one, more] = ['one', 'more'].map((name) => join(temporaryFolder(), name)) as [
+      string,
+      string,
+    ];
+    expect((await sweepIn(file, one)).code).toBe(0);
+    for (const width of widthsIn(one)) expect(width).toBeLessThanOrEqual(0.15);
+    for (const runs of countsIn(one)) expect([10, 15, 23, 35, 40]).toContain(runs);
+    expect((await sweepIn(file, more, '--jobs', '3')).code).toBe(0);
+    expectSame(one, more);
+    // Narrower than before: it goes on from there.
+    const args = ['--until-interval', '0.08', '--most-replicates', '40'];
+    expect((await sweepIn(file, more, '--resume', ...args)).code).toBe(0);
+    const fresh = join(temporaryFolder(), 'fresh');
+    expect((await sweepIn(file, fresh, ...args)).code).toBe(0);
+    expectSame(fresh, more);
+    expect(Math.max(...countsIn(fresh))).toBeGreaterThan(Math.max(...countsIn(one)) - 1);
+  });
+
+  test('sweep: where nothing narrows it, --most-replicates ends it', async () => {
+    const out = join(temporaryFolder(), 'out');
+    const file = fileOf({ factors: [loss(0, 0.1)], responses: ['proposed'] });
+    const args = ['--until-interval', '0.001%', '--most-replicates', '12'];
+    const { code, stdout } = await sweepIn(file, out, ...args);
+    expect([code, countsIn(out)]).toEqual([0, [12, 12]]);
+    expect(stdout).toMatch(/24 of 24 planned runs completed/);
+  });
+
+  test.each([
+    [['--until-interval', '0'], /above 0/],
+    [['--until-interval', '5x'], /percent, such as 5%/],
+    [['--most-replicates', '20'], /are for --until-interval/],
+    [['--until-interval', '1', '--until-response', 'luck'], /luck is no measure/],
+  ])('sweep: %s is refused', async (args, message) => {
+    const out = join(temporaryFolder(), 'out');
+    const { code, stderr } = await sweepIn(fileOf(two), out, ...args);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+  });
+});

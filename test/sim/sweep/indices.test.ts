@@ -1,0 +1,144 @@
+/** Indices of functions whose indices are known, through the code of a sweep's runs. */
+import { completeScenario, type Scenario } from 'folkmoot/sim';
+import { describe, expect, test } from 'vitest';
+import { cellsOf, indicesOf } from '../../../dist/sim/sweep/index.js';
+import { counts } from '../../support/counts.js';
+
+type Sweep = NonNullable<Scenario['sweep']>;
+const paths = [
+  ...['links.loss', 'links.duplication', 'topology.rewired', 'producers.memes'],
+  ...['consensus.participation', 'consensus.dormant_share', 'social.breaks.rate', 'length.blocks'],
+];
+
+function designOf(design: string, factors: number, samples: number, from: number, to: number) {
+  const agents = [{ group: 'town', count: 4, producers: 1 }];
+  const varied = paths.slice(0, factors).map((path) => ({ path, from, to }));
+  const sweep = { design, samples, factors: varied };
+  return completeScenario({ title: 'a sweep', agents, sweep }).sweep as Sweep;
+}
+
+type Function = (x: readonly number[], seed: string) => number | null;
+
+const rowsOf = (sweep: Sweep, seed: string, f: Function) => {
+  const values = [...cellsOf(sweep, seed)].map((cell) => f(cell.values as number[], cell.seed));
+  return indicesOf(sweep, seed, 'f', values);
+};
+
+/** Ishigami and Homma 1990, with a = 7 and b = 0.1; Sobol and Levitan 1999 give these indices. */
+const ishigami: Function = ([x = 0, y = 0, z = 0]) =>
+  Math.sin(x) + 7 * Math.sin(y) ** 2 + 0.1 * z ** 4 * Math.sin(x);
+const ofIshigami = { first: [0.3139, 0.4424, 0], total: [0.5576, 0.4424, 0.2437] };
+
+/** Sobol's g-function. */
+const weights = [0, 1, 4.5, 9, 99, 99, 99, 99];
+const sobolG: Function = (x) =>
+  x.reduce((product, value, at) => {
+    const a = weights[at]!;
+    return (product * (Math.abs(4 * value - 2) + a)) / (1 + a);
+  }, 1);
+const parts = weights.map((a) => 1 / (3 * (1 + a) ** 2));
+const variance = parts.reduce((product, part) => product * (1 + part), 1) - 1;
+const ofSobolG = {
+  first: parts.map((part) => part / variance),
+  total: parts.map((part) => (part * (variance + 1)) / (1 + part) / variance),
+};
+
+describe.each([
+  ['Ishigami', ishigami, ofIshigami, 3, -Math.PI, Math.PI],
+  ["Sobol's g", sobolG, ofSobolG, 8, 0, 1],
+] as const)('sobol: %s', (_, f, known, factors, from, to) => {
+  test('sobol: close to what is known, with many rows', () => {
+    for (const { factor, index, value } of rowsOf(
+      designOf('sobol', factors, 2_048, from, to),
+      '1',
+      f,
+    )) {
+      const expected = known[index as 'first' | 'total'][factor]!;
+      expect(value, `${index} of ${factor}`).toBeCloseTo(expected, 1.5);
+    }
+  });
+
+  test('sobol: within their intervals', () => {
+    let held = 0;
+    let all = 0;
+    for (let seed = 0; seed < counts.indexedDesigns; seed += 1) {
+      for (const { factor, index, low, high } of rowsOf(
+        designOf('sobol', factors, 256, from, to),
+        `${seed}`,
+        f,
+      )) {
+        const expected = known[index as 'first' | 'total'][factor]!;
+        all += 1;
+        // What is known is known to four digits.
+        if (low! - 5e-5 <= expected && expected <= high! + 5e-5) held += 1;
+      }
+    }
+    expect(held / all).toBeGreaterThanOrEqual(0.93);
+  });
+});
+
+test('sobol: chance that a block shares is in no index, and in the variance of all', () => {
+  const luck = (seed: string) => Number(seed.split('/')[1]) % 2;
+  const found = rowsOf(designOf('sobol', 2, 1_024, 0, 1), 's', ([x = 0], seed) => x + luck(seed));
+  const value = (factor: number, index: string) =>
+    found.find((row) => row.factor === factor && row.index === index)!.value;
+  // The variance of x is a twelfth, of a coin a quarter.
+  for (const index of ['first', 'total']) expect(value(0, index)).toBeCloseTo(0.25, 1.5);
+  expect([value(1, 'first'), value(1, 'total')]).toEqual([0, 0]);
+});
+
+test('sobol: what does not vary has no indices; a block that cannot be said is left out', () => {
+  const design = designOf('sobol', 2, 8, 0, 1);
+  for (const { value, low, high } of rowsOf(design, '1', () => 3)) {
+    expect([value, low, high]).toEqual([null, null, null]);
+  }
+  let calls = 0;
+  const [row] = rowsOf(design, '1', ([x = 0]) => (++calls === 1 ? null : x));
+  expect(row).toMatchObject({ n: 7 });
+});
+
+describe('morris: elementary effects', () => {
+  const effects = (f: Function, seed = '1', samples = 20) => {
+    const rows = rowsOf(designOf('morris', 3, samples, -1, 3), seed, f);
+    return (factor: number, index: string) =>
+      rows.find((row) => row.factor === factor && row.index === index)!;
+  };
+
+  test('morris: of a linear function they are its slopes times the range, without spread', () => {
+    const of = effects(([x = 0, y = 0]) => 2 * x - 3 * y);
+    expect([0, 1, 2].map((factor) => of(factor, 'mean').value)).toEqual([8, -12, 0]);
+    expect([0, 1, 2].map((factor) => of(factor, 'mean_absolute').value)).toEqual([8, 12, 0]);
+    for (const factor of [0, 1, 2]) expect(of(factor, 'deviation').value).toBeCloseTo(0, 6);
+    expect(of(2, 'mean')).toMatchObject({ n: 20, low: null, high: null });
+  });
+
+  test('morris: what depends on another factor: a deviation, signs cancel in the mean', () => {
+    // Over x from -1 to 3 in steps of 8/3; y z has the effect 4 z, of mean 4 (z is 1 on average).
+    const of = effects(([x = 0, y = 0, z = 0]) => (x - 1) ** 2 + y * z, '1', 400);
+    expect(of(0, 'mean').value!).toBeCloseTo(0, 0);
+    expect(of(0, 'mean_absolute').value).toBeGreaterThan(4);
+    expect(of(1, 'mean').value).toBeCloseTo(4, 0);
+    expect(of(1, 'deviation').value).toBeGreaterThan(4);
+    for (const index of ['mean', 'mean_absolute', 'deviation']) {
+      const { low, value, high } = of(1, index);
+      expect(low!).toBeLessThan(value!);
+      expect(high!).toBeGreaterThan(value!);
+    }
+  });
+
+  test('morris: intervals of the mean hold what many trajectories say', () => {
+    const f: Function = ([x = 0, y = 0, z = 0]) => x * y + z ** 3;
+    const exact = effects(f, 'many', 4_000);
+    let held = 0;
+    const all = 3 * counts.indexedDesigns;
+    for (let seed = 0; seed < counts.indexedDesigns; seed += 1) {
+      const of = effects(f, `${seed}`, 10);
+      for (const factor of [0, 1, 2]) {
+        const { low, high } = of(factor, 'mean');
+        const known = exact(factor, 'mean').value!;
+        if (low === null || (low <= known && known <= high!)) held += 1;
+      }
+    }
+    expect(held / all).toBeGreaterThanOrEqual(0.9);
+  });
+});

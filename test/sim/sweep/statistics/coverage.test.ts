@@ -1,0 +1,99 @@
+/** How often a 95 % interval holds what it should, by kind, on numbers as measures have them. */
+import { describe, expect, test } from 'vitest';
+import { type Stream, Streams } from '../../../../dist/sim/rng.js';
+import { type IntervalKind, Sample, statisticsOf } from '../../../../dist/sim/sweep/index.js';
+import { counts } from '../../../support/counts.js';
+
+/** From above 0 to below 1. */
+const unit = (rng: Stream) => (rng.int(2 ** 31) + 0.5) / 2 ** 31;
+const exponential = (rng: Stream) => -Math.log(unit(rng));
+const normal = (rng: Stream) => Math.sqrt(2 * exponential(rng)) * Math.cos(2 * Math.PI * unit(rng));
+
+function binomial(rng: Stream, trials: number, chance: number): number {
+  let hits = 0;
+  for (let trial = 0; trial < trials; trial += 1) hits += unit(rng) < chance ? 1 : 0;
+  return hits;
+}
+
+function poisson(rng: Stream, mean: number): number {
+  let count = 0;
+  for (let at = exponential(rng); at < mean; at += exponential(rng)) count += 1;
+  return count;
+}
+
+interface Case {
+  kind: IntervalKind;
+  name: string;
+  mean: number;
+  draw: (rng: Stream) => number;
+}
+
+const share = (name: string, mean: number, draw: Case['draw']): Case => {
+  return { kind: 'share', name, mean, draw };
+};
+const cases: Case[] = [
+  ...[0.005, 0.02, 0.1, 0.5, 0.9, 0.98].flatMap((mean) =>
+    [1, 5, 20, 100].map((trials) =>
+      share(
+        `${trials} blocks, ${mean} of them`,
+        mean,
+        (rng) => binomial(rng, trials, mean) / trials,
+      ),
+    ),
+  ),
+  share('normal about .9', 0.9, (rng) => 0.9 + 0.02 * normal(rng)),
+  // Blocks of a run are alike: the share of each run is uniform.
+  share('clustered', 0.5, (rng) => binomial(rng, 20, unit(rng)) / 20),
+  share('clustered near 0', 1 / 11, (rng) => binomial(rng, 50, 1 - unit(rng) ** 0.1) / 50),
+  ...(['t_log', 't_skew'] as const).flatMap((kind): Case[] => [
+    { kind, name: 'normal', mean: 10, draw: (rng) => 10 + 2 * normal(rng) },
+    { kind, name: 'exponential', mean: 1, draw: exponential },
+    { kind, name: 'lognormal', mean: Math.exp(0.125), draw: (rng) => Math.exp(normal(rng) / 2) },
+    { kind, name: 'few', mean: 0.5, draw: (rng) => poisson(rng, 0.5) },
+    { kind, name: 'some', mean: 5, draw: (rng) => poisson(rng, 5) },
+    {
+      kind,
+      name: 'mostly none',
+      mean: 1.2,
+      draw: (rng) => (unit(rng) < 0.3 ? poisson(rng, 4) : 0),
+    },
+    { kind, name: 'half none', mean: 2, draw: (rng) => (unit(rng) < 0.5 ? poisson(rng, 4) : 0) },
+    { kind, name: 'largest of 20', mean: 3.59774, draw: largest },
+  ]),
+  {
+    kind: 't_skew',
+    name: 'difference',
+    mean: 1,
+    draw: (rng) => 2 * exponential(rng) - exponential(rng),
+  },
+  { kind: 't_skew', name: 'rarely one more', mean: 0.1, draw: (rng) => (unit(rng) < 0.1 ? 1 : 0) },
+];
+
+/** Its mean is the 20th harmonic number. */
+function largest(rng: Stream): number {
+  return Math.max(...Array.from({ length: 20 }, () => exponential(rng)));
+}
+
+/** An interval that is not there claims nothing, and so claims nothing false. */
+function covers({ kind, mean, draw }: Case, runs: number, rng: Stream): boolean {
+  const { low, high } = statisticsOf(
+    Sample.of(Array.from({ length: runs }, () => draw(rng))),
+    kind,
+  );
+  return low === null || (low <= mean && mean <= high!);
+}
+
+/** Below a true .93, so few trials would fall under this once in a thousand tests. */
+const least = 0.93 - 3.1 * Math.sqrt((0.93 * 0.07) / counts.coverageTrials);
+const floor = counts.coverageTrials >= 2_000 ? 0.93 : least;
+
+describe.each([5, 10, 30])('coverage: %i runs a cell', (runs) => {
+  test.each(cases)('coverage: $kind, $name', (one) => {
+    const rng = new Streams('coverage').of(runs, `${one.kind}/${one.name}`);
+    let held = 0;
+    for (let trial = 0; trial < counts.coverageTrials; trial += 1) {
+      if (covers(one, runs, rng)) held += 1;
+    }
+    expect(held / counts.coverageTrials).toBeGreaterThanOrEqual(floor);
+  });
+});

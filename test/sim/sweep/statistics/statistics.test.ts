@@ -1,0 +1,152 @@
+/** Means, deviations and intervals against values that are known. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type IntervalKind, Sample, statisticsOf } from '../../../../dist/sim/sweep/index.js';
+import { wilson } from '../../../../dist/sim/sweep/statistics/interval.js';
+import { cubeRoot, studentQuantile } from '../../../../dist/sim/sweep/statistics/student.js';
+
+const of = (values: readonly number[], kind: IntervalKind = 't_log') =>
+  statisticsOf(Sample.of(values), kind);
+
+describe('statistics: what little can be said', () => {
+  const kinds = ['share', 't_log', 't_skew'] as const;
+  const nothing = { sd: null, low: null, high: null, interval: null };
+
+  test.each(kinds)('statistics: of nothing and of one number (%s)', (kind) => {
+    expect(of([], kind)).toEqual({ n: 0, mean: null, ...nothing });
+    expect(of([0.4], kind)).toEqual({ n: 1, mean: 0.4, ...nothing });
+  });
+
+  test.each(['t_log', 't_skew'] as const)('statistics: no spread, no certainty (%s)', (kind) => {
+    const empty = { low: null, high: null, interval: null };
+    expect(of([7, 7, 7], kind)).toEqual({ n: 3, mean: 7, sd: 0, ...empty });
+    // 0.1 + 0.1 + 0.1 is not 0.3: rounding is not spread.
+    expect(of([0.1, 0.1, 0.1], kind)).toEqual({ n: 3, mean: 0.1, sd: 0, ...empty });
+  });
+
+  test('statistics: a share without spread: each run is one trial', () => {
+    // Newcombe 1998, table I, method 4: 0 of 20, by his program: 0 to 0.2005.
+    expect(of(Array(20).fill(0), 'share')).toMatchObject({ n: 20, mean: 0, sd: 0, low: 0 });
+    expect(of(Array(20).fill(0), 'share').high).toBeCloseTo(0.2005, 4);
+    const { low, high } = of([0.5, 0.5, 0.5, 0.5, 0.5], 'share');
+    expect(high! - low!).toBeGreaterThan(0.6);
+    expect(of(Array(5).fill(1), 'share')).toMatchObject({ mean: 1, high: 1 });
+    expect(of(Array(5).fill(1), 'share').low).toBeLessThan(0.5);
+  });
+});
+
+test.each([
+  // Newcombe 1998, Statistics in Medicine 17, table I: score with continuity correction.
+  [81, 263, 0.2535, 0.3682],
+  [15, 148, 0.0598, 0.1644],
+  [0, 20, 0, 0.2005],
+  [1, 29, 0.0018, 0.1963],
+])('wilson: %i of %i as Newcombe has it', (hits, trials, low, high) => {
+  const found = wilson(hits / trials, trials);
+  expect([found.low, found.high]).toEqual([expect.closeTo(low, 4), expect.closeTo(high, 4)]);
+});
+
+test.each([
+  // At 0.975; NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, and scipy 1.17 for more.
+  [1, 12.7062047361747],
+  [2, 4.30265272974946],
+  [3, 3.18244630528371],
+  [4, 2.77644510519779],
+  [9, 2.262157162798205],
+  [29, 2.0452296421327],
+  [99, 1.9842169515864174],
+  [1999, 1.9611514201705613],
+  [2001, 1.9611502326224413],
+  [99_999, 1.9599877077718442],
+])('student: the quantile at %i degrees of freedom', (freedom, quantile) => {
+  expect(studentQuantile(freedom)).toBeCloseTo(quantile, 9);
+});
+
+test('student: the cube root is one', () => {
+  fc.assert(
+    fc.property(fc.double({ min: -1e6, max: 1e6, noNaN: true }), (x) => {
+      const cube = x * x * x;
+      expect(Math.abs(cubeRoot(cube) - x)).toBeLessThan(1e-9 * Math.abs(x) + 1e-100);
+    }),
+  );
+});
+
+test('statistics: five numbers, by hand', () => {
+  // t(0.975; 4) = 2.776445105, sd = sqrt(2.5), half = t * sd / sqrt(5); symmetric: Hall adds none.
+  const { n, mean, sd, low, high, interval } = of([1, 2, 3, 4, 5], 't_skew');
+  expect([n, mean, sd, interval]).toEqual([5, 3, 1.58113883, 't_skew']);
+  expect([low, high]).toEqual([1.03675684, 4.96324316]);
+  // Above, 3 * exp(half / 3); below, the mean less half.
+  expect(of([1, 2, 3, 4, 5])).toMatchObject({ low: 1.03675684, interval: 't_log' });
+  expect(of([1, 2, 3, 4, 5]).high).toBeCloseTo(3 * Math.exp(1.96324316 / 3), 7);
+});
+
+test('statistics: no negative end of what is never negative; own numbers may be', () => {
+  expect(of([0, 0, 0, 1, 9]).low).toBe(0);
+  expect(of([-1, 0, 0, 1, 9])).toMatchObject({ interval: 't_skew' });
+});
+
+test('statistics: votes of one run are alike, and are not pooled', () => {
+  // 20 votes in each of six runs: 60 of 120 in all, but whole runs approve or reject.
+  const alike = of([0, 1, 0, 1, 0, 1], 'share');
+  const pooled = wilson(0.5, 120);
+  expect(alike).toMatchObject(rounded(wilson(0.5, 6)));
+  expect(alike.high! - alike.low!).toBeGreaterThan(3 * (pooled.high - pooled.low));
+  // Where runs differ no more than votes would, it is what the spread says.
+  const even = of([0.45, 0.5, 0.55, 0.5, 0.45, 0.55], 'share');
+  expect(even.high! - even.low!).toBeLessThan(0.12);
+});
+
+const rounded = ({ low, high }: { low: number; high: number }) => ({
+  low: Number(low.toPrecision(9)),
+  high: Number(high.toPrecision(9)),
+});
+
+test('statistics: numbers that are large and alike lose no digits', () => {
+  const { mean, sd } = of([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16]);
+  expect([mean, sd]).toEqual([1_000_000_010, 5.47722558]);
+});
+
+test('statistics: as the sums over all numbers say, in whatever order', () => {
+  const numbers = fc.array(fc.integer({ min: -1e6, max: 1e6 }), { minLength: 2, maxLength: 50 });
+  fc.assert(
+    fc.property(numbers, (values) => {
+      const mean = values.reduce((sum, value) => sum + value) / values.length;
+      const sum = (power: number) => values.reduce((all, one) => all + (one - mean) ** power, 0);
+      const sd = Math.sqrt(sum(2) / (values.length - 1));
+      const found = of(values, 't_skew');
+      expect(Math.abs(found.mean! - mean)).toBeLessThanOrEqual(1e-8 * Math.abs(mean) + 1e-6);
+      expect(Math.abs(found.sd! - sd)).toBeLessThanOrEqual(1e-8 * sd + 1e-6);
+      if (sd === 0) {
+        expect(found.interval).toBe(null);
+        return;
+      }
+      const n = values.length;
+      const corrected = n < 3 ? 0 : Math.sqrt(n * (n - 1)) / (n - 2);
+      const skewness = (corrected * (sum(3) / n)) / (sum(2) / n) ** 1.5;
+      expect(Sample.of(values).moments()!.skewness).toBeCloseTo(skewness, 6);
+      expect(found.low!).toBeLessThanOrEqual(found.mean!);
+      expect(found.high!).toBeGreaterThanOrEqual(found.mean!);
+    }),
+  );
+});
+
+test('statistics: the interval of a share stays within 0 and 1, around the mean', () => {
+  const shares = fc.array(
+    fc.integer({ min: 0, max: 1_000 }).map((one) => one / 1_000),
+    {
+      minLength: 2,
+      maxLength: 40,
+    },
+  );
+  fc.assert(
+    fc.property(shares, (values) => {
+      const { low, mean, high } = of(values, 'share');
+      expect(low!).toBeGreaterThanOrEqual(0);
+      expect(low!).toBeLessThanOrEqual(mean!);
+      expect(mean!).toBeLessThanOrEqual(high!);
+      expect(high!).toBeLessThanOrEqual(1);
+      expect(high! - low!).toBeGreaterThan(0);
+    }),
+  );
+});

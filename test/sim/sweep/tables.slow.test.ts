@@ -1,0 +1,155 @@
+/** Tables beside runs.csv and summary.csv: differences, indices, scripts' own measures. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import { rowsIn, runsIn, sweepIn } from './folders.js';
+import { smallRaw, writeScenario } from './scenarios.js';
+
+/** Runs a sweep and gives its folder. */
+async function swept(raw: object, ...args: string[]): Promise<string> {
+  const folder = temporaryFolder();
+  const out = join(folder, 'out');
+  const { code, stderr } = await sweepIn(writeScenario(folder, raw), out, ...args);
+  expect(code, stderr).toBe(0);
+  return out;
+}
+
+describe('sweep: differences from a baseline', () => {
+  const spread = { path: 'links.latency.spread_ms', name: 'spread', values: [150, 180] };
+
+  test('sweep: pairs of the same seed differ less than their cells do by themselves', async () => {
+    const sweep = { factors: [spread], replicates: 8, baseline: { spread: 150 } };
+    const out = await swept({ ...smallRaw(), sweep });
+    const of = (name: string) =>
+      rowsIn(join(out, name)).filter(({ measure }) => measure === 'finality_mean_ms');
+    const [one, two] = of('summary.csv');
+    const [difference, ...more] = of('differences.csv');
+    expect(more).toEqual([]);
+    expect(difference).toMatchObject({ cell: '2', spread: '180', n: '8', interval: 't_skew' });
+    expect(Number(difference!.mean)).toBeCloseTo(Number(two!.mean) - Number(one!.mean), 3);
+    const unpaired = Math.hypot(Number(one!.sd), Number(two!.sd));
+    expect(Number(difference!.sd)).toBeLessThan(unpaired / 2);
+  });
+
+  test('sweep: cells that cannot differ have differences without variance', async () => {
+    const faults = [{ kind: 'crash', start_ms: 0, length_ms: 10_000, whom: [{ count: 2 }] }];
+    const start = { path: 'faults.0.start_ms', name: 'start', values: [3_600_000, 7_200_000] };
+    const sweep = { factors: [start], replicates: 4, baseline: { start: 3_600_000 } };
+    const out = await swept({ ...smallRaw(), faults, sweep });
+    const said = rowsIn(join(out, 'differences.csv')).filter(({ n }) => n === '4');
+    expect(said.map(({ measure }) => measure)).toContain('finality_mean_ms');
+    for (const { measure, mean, sd, low, interval } of said) {
+      expect([measure, mean, sd, low, interval]).toEqual([measure, '0', '0', '', '']);
+    }
+  });
+
+  test('sweep: a baseline that no cell is, is refused', async () => {
+    const folder = temporaryFolder();
+    const sweep = { factors: [spread], baseline: { spread: 151 } };
+    const file = writeScenario(folder, { ...smallRaw(), sweep });
+    const { code, stderr } = await sweepIn(file, join(folder, 'out'));
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/baseline: no cell has these values/),
+    ]);
+  });
+});
+
+test.each([
+  ['morris', ['mean', 'mean_absolute', 'deviation']],
+  ['sobol', ['first', 'total']],
+])('sweep: %s has indices of each factor and response', async (design, indices) => {
+  const factors = [
+    { path: 'links.latency.mean_ms', name: 'latency', from: 200, to: 900, whole: true },
+    { path: 'links.duplication', name: 'copies', from: 0, to: 0.1 },
+  ];
+  const responses = ['finality_mean_ms', 'votes'];
+  const sweep = { design, samples: 6, factors, responses };
+  const out = await swept({ ...smallRaw(4), length: { blocks: 1 }, sweep });
+  const rows = rowsIn(join(out, 'indices.csv'));
+  expect(rows.map(({ response, factor, index }) => [response, factor, index])).toEqual(
+    responses.flatMap((response) =>
+      ['latency', 'copies'].flatMap((factor) => indices.map((index) => [response, factor, index])),
+    ),
+  );
+  const [latency] = rows;
+  expect(Number(latency!.value)).toBeGreaterThan(0);
+  expect(Number(latency!.n)).toBe(6);
+});
+
+test('sweep: what ended runs, and what scripts measured, is in the tables', async () => {
+  const folder = temporaryFolder();
+  const script = `
+    export const vote = () => ({ do: 'vote', decision: 'approve' });
+    export const report = ({ group }) => (group === null ? { luck: 0.5 } : { size: 6 });`;
+  writeFileSync(join(folder, 'own.mjs'), script);
+  const [town] = smallRaw().agents;
+  const agents = [{ ...town, strategy: { kind: 'script', module: 'own.mjs' } }];
+  const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];
+  const sweep = { factors, replicates: 2, responses: ['reported.luck'] };
+  const file = writeScenario(folder, { ...smallRaw(), agents, sweep });
+  const out = join(folder, 'out');
+  const { code, stderr } = await sweepIn(file, out);
+  expect(code, stderr).toBe(0);
+  for (const row of rowsIn(join(out, 'runs.csv'))) {
+    expect([row.ended_by, row['reported.luck']]).toEqual(['blocks', '0.5']);
+  }
+  for (const row of rowsIn(join(out, 'run_groups.csv'))) expect(row['reported.size']).toBe('6');
+  const summary = rowsIn(join(out, 'summary.csv'));
+  const of = (name: string) => summary.filter(({ measure }) => measure === name);
+  expect(of('reported.luck').map(({ n, mean }) => [n, mean])).toEqual([
+    ...[
+      ['2', '0.5'],
+      ['2', '0.5'],
+    ],
+  ]);
+  expect(of('ended_by.blocks').map(({ mean, interval }) => [mean, interval])).toEqual([
+    ...[
+      ['1', 'share'],
+      ['1', 'share'],
+    ],
+  ]);
+});
+
+test('sweep: a script that is not the same again ends it by name', async () => {
+  const folder = temporaryFolder();
+  // Each thread has a number of its own; no guard can know of all that a program may read.
+  writeFileSync(
+    join(folder, 'own.mjs'),
+    `import { threadId } from 'node:worker_threads';
+     export const vote = () => ({ do: 'vote', decision: threadId % 2 ? 'approve' : 'reject' });`,
+  );
+  const [town] = smallRaw().agents;
+  const agents = [{ ...town, strategy: { kind: 'script', module: 'own.mjs' } }];
+  const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1] }], replicates: 2 };
+  const file = writeScenario(folder, { ...smallRaw(), agents, sweep });
+  const out = join(folder, 'out');
+  const { code, stderr } = await sweepIn(file, out);
+  expect([code, stderr]).toEqual([12, expect.stringMatching(/not the same again, with own\.mjs/)]);
+  expect(stderr).toMatch(/parts at entry \d+ \(vote\)/);
+  expect(runsIn(out)).toBe(0);
+});
+
+test('sweep: --audit says which runs are audited, and nothing else differs', async () => {
+  const raw = { ...smallRaw(4), length: { blocks: 1 } };
+  const sweep = { factors: [{ path: 'links.loss', values: [0] }], replicates: 2 };
+  const folders = new Map<string, string>();
+  for (const which of ['all', 'first', 'none']) {
+    folders.set(which, await swept({ ...raw, sweep }, '--audit', which));
+  }
+  const kept = (which: string) =>
+    rowsIn(join(folders.get(which)!, 'runs.csv')).map(({ file }) =>
+      JSON.parse(readFileSync(join(folders.get(which)!, 'runs', file!), 'utf8')),
+    );
+  const audited = (which: string) => kept(which).map((one) => one.audited);
+  expect([audited('all'), audited('first'), audited('none')]).toEqual([
+    ...[
+      [true, true],
+      [true, false],
+      [false, false],
+    ],
+  ]);
+  const rest = (which: string) => kept(which).map(({ audited: _, ...one }) => one);
+  expect(rest('none')).toEqual(rest('all'));
+});

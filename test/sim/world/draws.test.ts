@@ -1,0 +1,106 @@
+/** Chance belongs to who causes a draw: nothing else in a scenario shifts latency or loss. */
+import { completeScenario, simulate } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { allVote, live, nearby, quiet } from '../fixture.js';
+
+const DAY_MS = 86_400_000;
+
+/** All that draws: memes, alliances, breaks, losses, copies, and slots by chance. */
+function lively(seed: string, sections: Record<string, unknown> = {}) {
+  return completeScenario({
+    title: 'everything that draws',
+    seed,
+    signatures: 'none',
+    agents: [
+      { group: 'town', count: 10, producers: 3 },
+      { group: 'mob', count: 3, strategy: { kind: 'sybil', approves: 0.5 } },
+    ],
+    social: { memes: { rate: 5 }, breaks: { rate: 5 }, occasion_ms: 1_000 },
+    links: { latency: { distribution: 'exponential' }, loss: 0.1, duplication: 0.1 },
+    producers: { schedule: 'random', block_interval_ms: 2_000 },
+    consensus: { voting_period_ms: 5_000, policy: 'majority', participation: 0.3 },
+    length: { blocks: 2, virtual_ms: 14_000 },
+    ...sections,
+  });
+}
+
+const digestOf = async (scenario: ReturnType<typeof lively>) =>
+  (await simulate(scenario, { store: 'memory', audit: false })).digest;
+
+const late = { start_ms: DAY_MS, length_ms: 1_000, whom: [{ count: 5 }] };
+
+test('draws: a fault after the end of a run, of any kind, changes nothing in it', async () => {
+  const kinds = [
+    { kind: 'crash' },
+    { kind: 'churn' },
+    { kind: 'pause' },
+    { kind: 'partition', direction: 'in' },
+    { kind: 'slow_link' },
+    { kind: 'clock_skew', skew_ms: 1_000 },
+  ];
+  for (let seed = 0; seed < 40; seed += 1) {
+    // Crash and churn plan calls when the run begins: one of these is tried with every seed.
+    const tried = [kinds[seed % 2]!, kinds[2 + (seed % 4)]!];
+    const without = await digestOf(lively(`${seed}`));
+    for (const kind of tried) {
+      const faults = [{ ...late, ...kind }];
+      const withFault = await digestOf(lively(`${seed}`, { faults }));
+      expect([seed, kind, withFault]).toEqual([seed, kind, without]);
+    }
+  }
+});
+
+test('draws: an agent more in a far component changes no vote elsewhere', async () => {
+  const groups = (far: number) => [
+    { group: 'here', count: 20, producers: 2 },
+    // Who never votes keeps each block open for its whole period, so that outcomes coincide.
+    { group: 'far', count: far, strategy: { kind: 'silent' } },
+    { group: 'loud', count: far },
+  ];
+  const sections = {
+    topology: { kind: 'groups', degree: 4, rewired: 0 },
+    social: { ...quiet, memes: { rate: 5 }, discussion: { rate: 1 } },
+    links: { latency: { distribution: 'uniform' }, loss: 0.1, duplication: 0.1 },
+    consensus: { ...allVote, voting_period_ms: 8_000 },
+    producers: { schedule: 'round_robin', block_interval_ms: 10_000 },
+    length: { blocks: 6 },
+  };
+  const here = async (far: number) => {
+    const { votes, blocks } = await live(groups(far), sections);
+    const those = votes.filter(({ group }) => group === 'here');
+    return { votes: those, proposed: blocks.map(({ proposed_ms }) => proposed_ms) };
+  };
+  const few = await here(5);
+  expect(few.votes.length).toBeGreaterThan(60);
+  expect(few.votes.some(({ meme_references }) => Number(meme_references) > 0)).toBe(true);
+  expect(await here(6)).toEqual(few);
+});
+
+test('draws: cells that cannot differ are paired to the bit', async () => {
+  // Memes that nobody weighs, remarks that nobody reads, and a fault that never comes.
+  const cells = [
+    { memes: { rate: 0 }, discussion: { rate: 0 } },
+    { memes: { rate: 10 }, discussion: { rate: 0 } },
+    { memes: { rate: 10 }, discussion: { rate: 20 } },
+  ];
+  const differences: number[] = [];
+  for (let seed = 0; seed < 10; seed += 1) {
+    const finality = cells.map(async (social) => {
+      const traits = { meme: 0, care: 1, threshold: 30 };
+      const scenario = lively(`${seed}`, {
+        agents: [{ group: 'town', count: 12, producers: 2, traits }],
+        links: { ...nearby, latency: { distribution: 'uniform' }, loss: 0.05 },
+        social: { ...quiet, ...social },
+        producers: { schedule: 'open', memes: 0 },
+        consensus: { policy: 'majority', participation: 0.3 },
+        length: { blocks: 4 },
+      });
+      const { measures } = await simulate(scenario, { store: 'memory' });
+      return measures.finality_mean_ms;
+    });
+    const [first, ...others] = await Promise.all(finality);
+    expect(first).not.toBe(null);
+    for (const other of others) differences.push(other! - first!);
+  }
+  expect(differences).toEqual(differences.map(() => 0));
+});

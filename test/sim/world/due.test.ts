@@ -1,0 +1,41 @@
+/** What is due comes in order, however it was put in and taken out. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Due, DueQueue } from '../../../dist/sim/world/society/due.js';
+
+const items = fc.array(fc.record({ at: fc.nat(20), from: fc.nat(3) }), { maxLength: 200 });
+
+test('due: by instant, then agent, then its own number; put in and taken out in turns', () => {
+  const property = fc.property(items, fc.array(fc.nat(20)), (wanted, ends) => {
+    const queue = new DueQueue<Due>();
+    const left: Due[] = [];
+    const order = (a: Due, b: Due) => a.at - b.at || a.from - b.from || a.number - b.number;
+    for (const [number, { at, from }] of wanted.entries()) {
+      const item = { at, from, number };
+      queue.push(item);
+      left.push(item);
+      const end = ends[number] ?? 0;
+      left.sort(order);
+      expect(queue.nextAt).toBe(left[0]!.at);
+      const expected = left[0]!.at < end ? left.shift() : undefined;
+      expect(queue.takeBefore(end)).toBe(expected);
+    }
+    const rest = left.map(() => queue.takeBefore(Number.POSITIVE_INFINITY));
+    expect(rest).toEqual(left);
+    expect(queue.nextAt).toBe(Number.POSITIVE_INFINITY);
+  });
+  fc.assert(property);
+});
+
+test('due: more than there is room for at first', () => {
+  const queue = new DueQueue<Due>();
+  for (let number = 5_000; number > 0; number -= 1)
+    queue.push({ at: number % 97, from: 0, number });
+  let last = -1;
+  for (let taken = 0; taken < 5_000; taken += 1) {
+    const { at } = queue.takeBefore(100)!;
+    expect(at >= last).toBe(true);
+    last = at;
+  }
+  expect(queue.takeBefore(100)).toBe(undefined);
+});

@@ -1,0 +1,161 @@
+/** Latencies: each distribution is the textbook's, tails included, in whole milliseconds. */
+import { describe, expect, test } from 'vitest';
+import { ln } from '../../../../dist/sim/numbers/logarithm.js';
+import { traceOf } from '../../../../dist/sim/scenario/files/trace.js';
+import { latencyOf } from '../../../../dist/sim/world/links/latency/distributions.js';
+import { samplerOf, shortestMs } from '../../../../dist/sim/world/links/latency/sampler.js';
+import { type Cumulative, DISTANT, distance, drawn, theory, whole } from './distributions.js';
+
+type Latency = Parameters<typeof latencyOf>[0];
+
+const DRAWS = 100_000;
+const seeds = [1, 2, 3, 4, 5];
+const none = new Map<string, (place: number) => number>();
+const samplerFor = (latency: object) => latencyOf(latency as Latency, none);
+
+/** What is drawn, what theory says of it, its mean and standard deviation. */
+const cases: [name: string, latency: object, expected: Cumulative, mean: number, spread: number][] =
+  [
+    [
+      'uniform',
+      { distribution: 'uniform', mean_ms: 200, spread_ms: 100 },
+      theory.uniform(200, 100),
+      200,
+      100 / Math.sqrt(3),
+    ],
+    [
+      'normal',
+      { distribution: 'normal', mean_ms: 500, spread_ms: 80 },
+      theory.normal(500, 80),
+      500,
+      80,
+    ],
+    [
+      'exponential',
+      { distribution: 'exponential', mean_ms: 500, spread_ms: 400 },
+      theory.exponential(500, 400),
+      500,
+      400,
+    ],
+    [
+      'lognormal',
+      { distribution: 'lognormal', mean_ms: 300, spread_ms: 200 },
+      theory.lognormal(300, 200),
+      300,
+      200,
+    ],
+    [
+      'pareto by its spread',
+      { distribution: 'pareto', mean_ms: 300, spread_ms: 100 },
+      theory.pareto(300, 1 + Math.sqrt(10)),
+      300,
+      100,
+    ],
+    [
+      'pareto by its shape',
+      { distribution: 'pareto', mean_ms: 300, spread_ms: 100, shape: 1.5 },
+      theory.pareto(300, 1.5),
+      300,
+      Number.NaN,
+    ],
+  ];
+
+describe.each(cases)('latency %s', (_, latency, expected, mean, spread) => {
+  const draw = samplerFor(latency);
+
+  test.each(seeds)('passes a Kolmogorov-Smirnov test at 10^5 draws, seed %d', (seed) => {
+    expect(distance(drawn(draw, DRAWS, seed), whole(expected))).toBeLessThan(DISTANT);
+  });
+
+  test('has as many beyond each quantile as theory says, out to one in 10^5', () => {
+    const values = drawn(draw, 10 * DRAWS, 9);
+    for (const ms of [mean / 2, mean, 2 * mean, 3 * mean, 5 * mean, 10 * mean].map(Math.round)) {
+      const beyond = 10 * DRAWS * (1 - whole(expected)(ms));
+      const found = values.filter((value) => value > ms).length;
+      expect(Math.abs(found - beyond), `over ${ms}`).toBeLessThanOrEqual(1 + 4 * Math.sqrt(beyond));
+    }
+  });
+
+  test('has the mean and spread asked for, and is never shorter than it says', () => {
+    const values = drawn(draw, 10 * DRAWS, 7);
+    const found = values.reduce((sum, value) => sum + value, 0) / values.length;
+    expect(values.every((value) => Number.isInteger(value))).toBe(true);
+    expect(Math.min(...values.slice(0, DRAWS))).toBeGreaterThanOrEqual(shortestMs(draw));
+    if (Number.isNaN(spread)) return;
+    expect(Math.abs(found - mean)).toBeLessThan(0.01 * mean);
+    const variance = values.reduce((sum, value) => sum + (value - found) ** 2, 0) / values.length;
+    expect(Math.abs(Math.sqrt(variance) / spread - 1)).toBeLessThan(0.05);
+  });
+});
+
+test('latency: the test would find a table of 64 quantiles, as it once was', () => {
+  const coarse = samplerOf((place) => 100 - 400 * ln(1 - (Math.floor(place * 64) + 0.5) / 64));
+  const exact = whole(theory.exponential(500, 400));
+  for (const seed of seeds) {
+    expect(distance(drawn(coarse, DRAWS, seed), exact)).toBeGreaterThan(DISTANT);
+  }
+  // One in 64 lies beyond 4.16 spreads: all of them were at 4.85.
+  expect(Math.max(...drawn(coarse, DRAWS, 1))).toBe(100 + Math.round(400 * Math.log(128)));
+});
+
+test('latency: the table gives what its quantiles give, draw by draw', () => {
+  const quantile = (place: number) => 100 - 400 * ln(1 - place);
+  const draw = samplerOf(quantile);
+  for (const hash of [0, 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1, ...drawn((at) => at, 10_000, 3)]) {
+    const exact = Math.max(10, Math.round(quantile((hash + 0.5) / 2 ** 32)));
+    expect([draw(hash), draw(hash)]).toEqual([exact, exact]);
+  }
+});
+
+test.each([
+  'constant',
+  'uniform',
+  'normal',
+  'exponential',
+  'lognormal',
+  'pareto',
+])('latency %s: never under 10 ms, and with no spread all alike', (distribution) => {
+  for (const spread_ms of [0, 5, 1_000]) {
+    const draw = samplerFor({ distribution, mean_ms: 1, spread_ms });
+    expect(Math.min(...drawn(draw, 10_000, 1))).toBe(10);
+    expect(shortestMs(draw)).toBe(10);
+  }
+  const alike = samplerFor({ distribution, mean_ms: 250, spread_ms: 0 });
+  expect(new Set(drawn(alike, 10_000, 1))).toEqual(new Set([250]));
+});
+
+describe('latency empirical', () => {
+  const sampled = (text: string) =>
+    latencyOf(
+      { distribution: 'empirical', mean_ms: 1, spread_ms: 0, file: 'a.csv' },
+      new Map([['a.csv', traceOf(text)]]),
+    );
+
+  test('a line for each time: each as often as it is there', () => {
+    const draw = sampled('# pings\nms\n20\n300\r\n20\n\n41.6\n');
+    const values = drawn(draw, DRAWS, 4);
+    const share = (ms: number) => values.filter((value) => value === ms).length / DRAWS;
+    expect(new Set(values)).toEqual(new Set([20, 42, 300]));
+    for (const [ms, expected] of [
+      [20, 0.5],
+      [42, 0.25],
+      [300, 0.25],
+    ] as const) {
+      expect(Math.abs(share(ms) - expected)).toBeLessThan(0.01);
+    }
+    expect(shortestMs(draw)).toBe(20);
+  });
+
+  test('quantiles: straight lines between them', () => {
+    const draw = sampled('quantile,ms\n0,100\n0.5,120\n0.9,300\n1,1000\n');
+    const curve: Cumulative = (ms) => {
+      if (ms <= 120) return Math.max(0, (ms - 100) / 40);
+      return ms <= 300
+        ? 0.5 + (0.4 * (ms - 120)) / 180
+        : Math.min(1, 0.9 + (0.1 * (ms - 300)) / 700);
+    };
+    for (const seed of seeds) {
+      expect(distance(drawn(draw, DRAWS, seed), whole(curve))).toBeLessThan(DISTANT);
+    }
+  });
+});

@@ -1,0 +1,103 @@
+/** Messages as they would be on the wire: by kind, with their bytes, whoever looks at them. */
+import { join } from 'node:path';
+import type { SimResult } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { messageComplexity } from '../../../dist/sim/validation/complexity.js';
+import { csvRows } from '../../support/runs.js';
+import { allVote, live, nearby, type Raw } from '../fixture.js';
+
+/** They look at nobody's votes; the block is open for its whole period. */
+const town = [
+  { group: 'town', count: 20, producers: 2, strategy: { kind: 'honest' } },
+  { group: 'mute', count: 1, strategy: { kind: 'silent' } },
+];
+const ring = { kind: 'ring', degree: 4 };
+const run = async (sections: Raw) =>
+  (await live(town, { topology: ring, consensus: allVote, length: { blocks: 3 }, ...sections }))
+    .result;
+
+const kinds = ['request.vote', 'event.proposal', 'event.close', 'gossip.vote'] as const;
+
+function expectBalanced({ messages }: SimResult): void {
+  for (const { sent, delivered, lost, duplicated } of Object.values(messages)) {
+    expect(sent + duplicated).toBe(delivered + lost);
+  }
+}
+
+test('messages: votes go to each neighbour, also where nobody looks at them', async () => {
+  const result = await run({});
+  expectBalanced(result);
+  const { messages, measures } = result;
+  expect(measures.votes).toBe(60);
+  expect(messages['gossip.vote']).toMatchObject({ sent: 240, delivered: 240, lost: 0 });
+  expect(messages['request.vote']).toMatchObject({ sent: 60, delivered: 60, duplicated: 0 });
+  expect(messages['event.proposal']).toMatchObject({ sent: 63, delivered: 63 });
+  expect(messages['event.close']).toMatchObject({ sent: 63, delivered: 63 });
+  expect(messages['gossip.meme'].sent).toBe(0);
+  // What is passed on to four neighbours is what was sent to the network.
+  expect(messages['gossip.vote'].bytes).toBe(4 * messages['request.vote'].bytes);
+  const all = Object.values(messages).reduce((sum, { sent }) => sum + sent, 0);
+  expect([measures.messages_sent, measures.messages_per_block]).toEqual([all, all / 3]);
+});
+
+test('messages: bytes of requests are those of their bodies and what signs them', async () => {
+  const lived = await live(town, { topology: ring, consensus: allVote, length: { blocks: 2 } });
+  const votes = lived.sent.filter(({ kind }) => kind === 'vote');
+  const bodies = votes.map(({ body }) => JSON.stringify(body).length);
+  const bytes = bodies.reduce((sum, size) => sum + size + 64, 0);
+  expect(lived.result.messages['request.vote'].bytes).toBe(bytes);
+  const { messages } = lived.result;
+  const read = csvRows(join(lived.folder, 'messages.csv'));
+  const row = read.find(({ kind }) => kind === 'request.vote')!;
+  expect(row).toEqual({
+    kind: 'request.vote',
+    ...Object.fromEntries(
+      Object.entries(messages['request.vote']).map(([name, value]) => [name, `${value}`]),
+    ),
+  });
+});
+
+test('messages: lost ones as often as the scenario says, of each kind', async () => {
+  const links = { ...nearby, loss: 0.25, duplication: 0.2 };
+  const result = await run({ links, length: { blocks: 20 } });
+  expectBalanced(result);
+  for (const kind of kinds) {
+    const { sent, lost, duplicated } = result.messages[kind];
+    const n = sent + duplicated;
+    expect(n).toBeGreaterThan(300);
+    // Within four deviations of a binomial.
+    expect(Math.abs(lost - n / 4), kind).toBeLessThan(4 * Math.sqrt((n * 3) / 16));
+  }
+  const { sent, duplicated } = result.messages['request.vote'];
+  expect(Math.abs(duplicated - sent / 5)).toBeLessThan(4 * Math.sqrt((sent * 4) / 25));
+  expect(result.messages['gossip.vote'].duplicated).toBe(0);
+});
+
+test('messages: a partition loses what crosses it, and the feed waits for its end', async () => {
+  const whom = [{ group: 'town', count: 5 }];
+  // After all have joined, for the rest of the run.
+  const faults = [
+    { kind: 'partition', start_ms: 4_000, length_ms: 600_000, whom, direction: 'out' },
+  ];
+  const result = await run({ faults });
+  expectBalanced(result);
+  const { messages } = result;
+  expect(messages['request.vote']).toMatchObject({ sent: 60, lost: 15 });
+  expect(messages['event.proposal']).toMatchObject({ sent: 63, lost: 0 });
+  // Of those who are cut off no vote counts, so nobody passes it on: the others' arrive.
+  expect(messages['gossip.vote']).toMatchObject({ sent: 180, lost: 0 });
+  const both = await run({ faults: [{ ...faults[0], direction: 'in' }] });
+  expect(both.messages['request.vote']).toMatchObject({ lost: 0 });
+  expect(both.messages['gossip.vote'].lost).toBeGreaterThan(20);
+});
+
+test('messages: linear and quadratic as theory says, for three topologies', async () => {
+  const rows = await messageComplexity([12, 24, 48]);
+  expect(rows).toHaveLength(45);
+  for (const { counted, expected, ...row } of rows)
+    expect({ ...row, counted }).toEqual({ ...row, counted: expected });
+  const gossip = (topology: string) =>
+    rows.filter((row) => row.topology === topology && row.kind === 'gossip.vote');
+  expect(gossip('complete').map(({ counted }) => counted)).toEqual([132, 552, 2256]);
+  expect(gossip('ring').map(({ counted }) => counted)).toEqual([48, 96, 192]);
+});
