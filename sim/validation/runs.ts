@@ -23,6 +23,11 @@ export const plain = {
   measure: { every_ms: 3_600_000 },
 } as const;
 
+/** Approves each block, whatever is in it. */
+export const approving = {
+  ...{ technical: 0, social: 0, meme: 0, random: 0, threshold: 0, abstains: 0 },
+} as const;
+
 /** Approves each block with the same chance, whatever is in it: `threshold` of 101 steps reject. */
 export const whim = (threshold: number) => ({
   ...{ technical: 0, social: 0, meme: 0, random: 100, threshold },

@@ -24,19 +24,22 @@ export class Conditions {
     for (const one of this.#watched) {
       const { condition } = one;
       one.since = this.#holds(condition) ? (one.since ?? { at: now, closed }) : null;
-      if (!one.since) continue;
-      const { at, closed: before } = one.since;
-      if (now < at + condition.held_ms || closed < before + condition.held_blocks) continue;
-      return conditionText(condition);
+      if (!one.since || this.#waitsForBlocks(one)) continue;
+      if (now >= one.since.at + condition.held_ms) return conditionText(condition);
     }
     return null;
   }
 
-  /** When the first of those that hold is met, if nothing changes; infinite without any. */
+  /**
+   * When the first of those that hold is met, if nothing changes; infinite without any, and for
+   * those that wait for blocks to close, whatever the time.
+   */
   get metAt(): number {
     let first = Number.POSITIVE_INFINITY;
-    for (const { condition, since } of this.#watched) {
-      if (since && condition.held_ms > 0) first = Math.min(first, since.at + condition.held_ms);
+    for (const one of this.#watched) {
+      const { condition, since } = one;
+      if (!since || condition.held_ms === 0 || this.#waitsForBlocks(one)) continue;
+      first = Math.min(first, since.at + condition.held_ms);
     }
     return first;
   }
@@ -50,6 +53,10 @@ export class Conditions {
       most = Math.max(most, (this.#collector.present(measure, group) ?? 0) / at_least);
     }
     return Math.min(1, most);
+  }
+
+  #waitsForBlocks({ condition, since }: Watched): boolean {
+    return since !== null && this.#collector.closed < since.closed + condition.held_blocks;
   }
 
   #holds({ measure, group, at_least, at_most }: Condition): boolean {

@@ -2,7 +2,7 @@
 
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { meanInterval, meanOf, shareInterval } from '../interval.js';
-import { blocksOf } from '../runs.js';
+import { approving, blocksOf } from '../runs.js';
 
 const PRODUCERS = 10;
 const CRASHED = 3;
@@ -11,7 +11,6 @@ const SLOT_MS = 2_000;
 const FROM_MS = 24_500;
 
 function scenarioOf(schedule: string, slots: number) {
-  const approving = { technical: 0, social: 0, meme: 0, random: 0, threshold: 0, abstains: 0 };
   const traits = { ...approving, think_ms: 300 };
   const whole = { start_ms: FROM_MS, length_ms: (slots + 10) * SLOT_MS };
   return {

@@ -2,7 +2,7 @@
 import jstat from 'jstat';
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { meanInterval, meanOf, shareInterval } from '../interval.js';
-import { blocksOf } from '../runs.js';
+import { approving, blocksOf } from '../runs.js';
 import { bftQuorum, orderStatisticMean } from '../theory.js';
 
 /** Of every message; the least time an agent thinks; and the width of the uniform rest. */
@@ -11,7 +11,6 @@ const THINK_MS = 200;
 const WIDTH_MS = 3_000;
 
 async function rowsOf(electors: number, blocks: number): Promise<Row[]> {
-  const approving = { technical: 0, social: 0, meme: 0, random: 0, threshold: 0, abstains: 0 };
   const traits = { ...approving, think_ms: WIDTH_MS };
   const raw = {
     agents: [{ group: 'town', count: electors, producers: 1, traits }],

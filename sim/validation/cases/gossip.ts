@@ -1,11 +1,9 @@
 /** How far a meme travels hop by hop, when each agent passes it on with its vote. */
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { meanInterval, meanOf } from '../interval.js';
-import { votesOf } from '../runs.js';
+import { approving, votesOf } from '../runs.js';
 
 const SEATS = 41;
-
-const approving = { technical: 0, social: 0, meme: 0, random: 0, threshold: 0, abstains: 0 };
 
 /** One agent makes a meme of each block; all others only pass it on. */
 function ring(thinkMs: number, latencyMs: number, blocks: number) {

@@ -2,14 +2,13 @@
 import jstat from 'jstat';
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { meanInterval, meanOf, shareInterval } from '../interval.js';
-import { blocksOf } from '../runs.js';
+import { approving, blocksOf } from '../runs.js';
 
 const MEAN_MS = 300;
 const SPREAD_MS = 200;
 const THINK_MS = 200;
 
 async function rows(size: Size): Promise<Row[]> {
-  const approving = { technical: 0, social: 0, meme: 0, random: 0, threshold: 0, abstains: 0 };
   const traits = { ...approving, think_ms: 0 };
   const latency = { distribution: 'exponential', mean_ms: MEAN_MS, spread_ms: SPREAD_MS };
   const blocks = await blocksOf({

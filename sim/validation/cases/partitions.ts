@@ -1,7 +1,7 @@
 /** A partition that leaves less than a quorum stops finality; healing restores it. */
 
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
-import { type BlockRow, blocksOf, finalizedOf } from '../runs.js';
+import { approving, type BlockRow, blocksOf, finalizedOf } from '../runs.js';
 import { bftQuorum } from '../theory.js';
 
 const ELECTORS = 31;
@@ -14,7 +14,6 @@ const between = (blocks: readonly BlockRow[], from: number, to: number): number 
 };
 
 async function cut(off: number, lengthMs: number): Promise<Row[]> {
-  const approving = { technical: 0, social: 0, meme: 0, random: 0, threshold: 0, abstains: 0 };
   const traits = { ...approving, think_ms: 300 };
   const healed = FROM_MS + lengthMs;
   const whom = [{ group: 'cut' }];

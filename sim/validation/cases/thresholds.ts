@@ -2,13 +2,12 @@
 
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { shareInterval } from '../interval.js';
-import { blocksOf, finalizedOf, whim, whimOf } from '../runs.js';
+import { approving, blocksOf, finalizedOf, whim, whimOf } from '../runs.js';
 import { bftQuorum, binomialTail } from '../theory.js';
 
 const ELECTORS = 31;
 
 /** Approve whatever comes. */
-const approving = { technical: 0, social: 0, meme: 0, random: 0, threshold: 0, abstains: 0 };
 
 type Policy = 'bft' | 'majority';
 

@@ -50,6 +50,13 @@ test('until: held while so many blocks closed', async () => {
   expect(measures.finalized).toBe(5);
 });
 
+test('until: held for so long and while so many blocks closed', async () => {
+  const condition = { measure: 'finalized', at_least: 1, held_ms: 1_000, held_blocks: 3 };
+  const { ended_by, measures } = await until(condition);
+  expect(ended_by).toBe('until finalized at_least 1 for 1000 ms and 3 blocks');
+  expect(measures.finalized).toBe(4);
+});
+
 test('until: what lapses meanwhile begins anew', async () => {
   // Rejected and finalized in turn: the share of the rejected falls below one half again and again.
   const agents = [
