@@ -95,9 +95,9 @@ function settingsWithout(from: Raw, name: string): Raw[] {
   return [rest, ...plainer.map((one) => ({ ...from, [name]: one }))];
 }
 
-/** To one at once, to half, by one. */
+/** To a few at once, to half, by a few: some failures show among every third or so count only. */
 function smaller(count: number): number[] {
-  const counts = [1, Math.floor(count / 2), count - 1];
+  const counts = [1, 2, 3, 4, 5, 6, Math.floor(count / 2), count - 3, count - 2, count - 1];
   return [...new Set(counts)].filter((one) => one >= 1 && one < count);
 }
 

@@ -73,7 +73,7 @@ describe.skipIf(why !== undefined)(`random faults of a disk, seed ${seed}`, () =
       await moot.die({ after: 100 + draw(150), env, transport: transports[time % 2]!, failed });
       await moot.look();
     }
-    // Some fail before anybody can connect, and perhaps all did; this one has a disk without faults.
+    // Perhaps all failed before anybody could connect: one more, on a disk without faults.
     await moot.die({ after: 100, transport: pick(transports) });
     await moot.end();
     process.stdout.write(`disk: servers ended by ${JSON.stringify([...endings])}\n`);

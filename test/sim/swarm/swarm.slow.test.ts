@@ -86,7 +86,7 @@ const planted: Planted[] = [
   {
     bug: 'two thirds are enough to finalize',
     edit: ['engine/core/quorum.js', '3 * approve > 2 * total', '3 * approve >= 2 * total'],
-    first: 17,
+    first: 70,
     code: 11,
     kind: 'safety',
   },
@@ -142,7 +142,7 @@ describe('swarm: a planted bug is found and made small', () => {
     expect(linesOf(text)[2]).toBe(`# ${failure.command}`);
     const { agents } = parse(text) as { agents: { count: number }[] };
     const population = agents.reduce((sum, { count }) => sum + count, 0);
-    expect(population, text).toBeLessThanOrEqual(6);
+    expect(population, text).toBeLessThanOrEqual(5);
 
     // What was printed shows the bug, and the network as it is does not have it.
     const again = failure.command.split(' ').slice(2);
