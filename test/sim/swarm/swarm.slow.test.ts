@@ -110,7 +110,11 @@ const planted: Planted[] = [
   },
   {
     bug: 'honest agents do not vote',
-    edit: ['sim/agents/strategies/plain.js', 'block.soundness >= soundness', 'block.soundness < 0'],
+    edit: [
+      'sim/agents/strategies/plain.js',
+      'const decision = block.soundness >= soundness',
+      'if (block.soundness >= 0) return; const decision = block.soundness >= soundness',
+    ],
     first: 1,
     code: 10,
     kind: 'liveness',
