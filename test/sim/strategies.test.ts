@@ -165,7 +165,7 @@ test('meme_spammer: turns votes of those who weigh memes, and of no others', asy
   };
   expect(approving('lawful')).toBe(1);
   expect(approving('memetic')).toBeLessThan(0.2);
-  expect(result.measures.influence).toBeGreaterThan(0.3);
+  expect(result.measures.influence).toBeGreaterThan(0.2);
 });
 
 test('sybil: all its keys vote alike, at once, and ally with each other alone', async () => {

@@ -23,7 +23,10 @@ export class Gossip {
   /** A vote has counted: its agent tells the neighbours, memes and all. */
   vote(talk: Talk, agent: number, vote: { decision: Decision; memes: readonly string[] }): void {
     talk.decisions[agent] = vote.decision === 'approve' ? 1 : 2;
-    if (vote.memes.length > 0) talk.references.set(agent, vote.memes);
+    if (vote.memes.length > 0) {
+      talk.references.set(agent, vote.memes);
+      talk.memes[agent] = 1;
+    }
     const at = talk.votedAt[agent]!;
     this.say('gossip.vote', agent, at, talk.voteNames[agent]!, talk.voteBytes[agent]!);
   }
@@ -34,6 +37,7 @@ export class Gossip {
     const posted = talk.posted.get(agent);
     if (posted) posted.push(meme);
     else talk.posted.set(agent, [meme]);
+    talk.memes[agent] = 1;
     this.say('gossip.meme', agent, meme.at, meme.name, meme.bytes);
   }
 
@@ -94,7 +98,7 @@ export class Gossip {
 
   /** Each once, in the order of the neighbours. */
   receivedMemes(agent: number, talk: Talk, now: number): ReceivedMeme[] {
-    const { stances, texts, posted, references, votedAt, voteNames } = talk;
+    const { stances, texts, memes, posted, references, votedAt, voteNames } = talk;
     if (stances.size === 0) return [];
     const received = new Map<string, ReceivedMeme>();
     const take = (id: string) => {
@@ -102,6 +106,7 @@ export class Gossip {
       if (stance) received.set(id, { id, stance, text: texts.get(id) ?? '' });
     };
     for (const other of this.#neighbours[agent]!) {
+      if (memes[other] === 0) continue;
       for (const { id, at, name } of posted.get(other) ?? []) {
         if (this.#heard(name, other, agent, at, now)) take(id);
       }

@@ -252,6 +252,7 @@ const untold = (size: number) => ({
   decisions: new Uint8Array(size),
   voteNames: new Uint32Array(size),
   voteBytes: new Uint32Array(size),
+  memes: new Uint8Array(size),
   stances: new Map(),
   texts: new Map(),
   posted: new Map(),

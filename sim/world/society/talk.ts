@@ -38,6 +38,8 @@ export interface Talk extends BlockTalk {
   /** By meme: what it speaks for, and what it says. */
   readonly stances: Map<string, Decision>;
   readonly texts: Map<string, string>;
+  /** By agent: 1 when it has posted or passed on a meme; most never do. */
+  readonly memes: Uint8Array;
   /** By agent: its memes, its remarks, and the memes that its vote refers to and so passes on. */
   readonly posted: Map<number, PostedMeme[]>;
   readonly remarks: Map<number, ToldRemark[]>;

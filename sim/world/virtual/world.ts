@@ -95,7 +95,8 @@ export class LocalWorld extends Society {
   #advance(to: number): void {
     this.#clock.set(to);
     const events = this.#network.fireDeadlines();
-    if (events.length > 0) this.#note(this.#watch?.advance(to, events));
+    if (events.length === 0) return;
+    this.#note(this.#watch?.advance(to, events));
     this.#publish(events, null);
   }
 

@@ -55,7 +55,7 @@ describe('ln', () => {
   });
 
   test('has the same bits everywhere', () => {
-    expect(bitsOf([...sizes, ...nearOne], ln)).toBe('500260b87dee339e');
+    expect(bitsOf([...sizes, ...nearOne], ln)).toBe('bf24aa2ac748eec4');
   });
 });
 
@@ -77,7 +77,7 @@ describe('exp', () => {
   });
 
   test('has the same bits everywhere', () => {
-    expect(bitsOf([...exponents, ...nearOne], exp)).toBe('a384b5cec475bfba');
+    expect(bitsOf([...exponents, ...nearOne], exp)).toBe('23568ca6a837b5ae');
   });
 });
 
@@ -109,6 +109,6 @@ describe('normalQuantile', () => {
         sizes.map((x) => x / (1 + x)).filter((p) => p < 1),
         normalQuantile,
       ),
-    ).toBe('313403c752cb5c1e');
+    ).toBe('2652e2cdab18a4ee');
   });
 });
