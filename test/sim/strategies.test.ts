@@ -158,14 +158,14 @@ test('meme_spammer: turns votes of those who weigh memes, and of no others', asy
     { group: 'lawful', count: 10, personality: ['lawful'] },
     { group: 'spam', count: 2, strategy },
   ];
-  const { result, votes } = await live(groups);
+  const { result, votes } = await live(groups, { length: { blocks: 20 } });
   const approving = (group: string) => {
     const those = votes.filter((vote) => vote.group === group);
     return those.filter(({ decision }) => decision === 'approve').length / those.length;
   };
   expect(approving('lawful')).toBe(1);
   expect(approving('memetic')).toBeLessThan(0.2);
-  expect(result.measures.influence).toBeGreaterThan(0.2);
+  expect(result.measures.influence).toBeGreaterThan(0.3);
 });
 
 test('sybil: all its keys vote alike, at once, and ally with each other alone', async () => {
