@@ -31,6 +31,7 @@ export async function runReport(folder: string): Promise<string> {
     charts.length > 0 ? section('Charts', charts.map(figure)) : null,
     section('Groups', groupsTable(groups)),
     section('Measures', measuresTable(result)),
+    reportedSection(result),
     section('Configuration', configuration(result.scenario)),
     section('Do it again', again(folder, result)),
     madeBy(result),
@@ -119,6 +120,20 @@ function measuresTable({ measures, ended_by, measured_from_ms = 0 }: SimResult):
   ] as const;
   const rows = names.map((name) => [code(name), shown(measures[name]), dictionary[name]]);
   return table(`All measures of the run; – where one cannot be said${cut}`, columns, rows);
+}
+
+/** What the scenario's scripts measured; nothing without any, and of folders of before. */
+function reportedSection({ reported }: Partial<SimResult>): Html | null {
+  const of = (whom: string, figures: Readonly<Record<string, number | null>>) =>
+    Object.entries(figures).map(([name, value]) => [whom, code(name), shown(value)]);
+  const { run = {}, groups = {} } = reported ?? {};
+  const rows = [
+    ...of('the run', run),
+    ...Object.entries(groups).flatMap(([group, figures]) => of(group, figures)),
+  ];
+  if (rows.length === 0) return null;
+  const columns = [{ name: 'of' }, { name: 'measure' }, { name: 'value', kind: 'number' }] as const;
+  return section('Reported', table('Measures that scripts of the scenario made', columns, rows));
 }
 
 function again(folder: string, result: SimResult): Html {

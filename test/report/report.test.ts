@@ -101,6 +101,28 @@ test('run: a broken rule is told with what the auditor found', async () => {
   expect(words(page)).toContain('actor agent_1 expected 1 found 2');
 });
 
+test('run: a rule that was broken ended it, and so its means are of a shorter run', async () => {
+  const result = {
+    verdict: 'safety',
+    ended_by: 'safety',
+    censored: ['3 blocks in voting'],
+  } as const;
+  const { page } = await runIn(temporaryFolder(), {
+    result: { ...result, censored: [...result.censored] },
+  });
+  expect(words(page)).toContain('Ended by safety : a rule was broken.');
+  expect(words(page)).toContain('What the end cut short: 3 blocks in voting');
+  expect(words(page)).toContain('The run was cut (safety)');
+});
+
+test('run: what scripts measured, of the run and of each group', async () => {
+  const reported = { run: { mood: 3 }, groups: { town: { mood: null, '<b>': 0.25 } } };
+  const { page } = await runIn(temporaryFolder(), { result: { reported } });
+  expect(headings(page)).toContain('Reported');
+  expect(words(page)).toContain('the run mood 3 town mood –');
+  expect(page).not.toContain('<b>');
+});
+
 test('run: no progress is what a scenario may expect', async () => {
   const { page } = await runIn(temporaryFolder(), {
     scenario: { expect: 'no_progress' },

@@ -150,7 +150,9 @@ describe('swarm: a planted bug is found and made small', () => {
 
     // What was printed shows the bug, and the network as it is does not have it.
     const again = failure.command.split(' ').slice(2);
-    expect((await folkmoot(again, { program })).code).toBe(code);
+    const shown = await folkmoot(again, { program });
+    expect(shown.code).toBe(code);
+    if (kind === 'safety') expect(shown.stdout).toMatch(/^ended by +safety$/m);
     expect([0, 10]).toContain((await folkmoot(again)).code);
   });
 });
