@@ -21,6 +21,7 @@ import { simCommand } from './commands/sim/sim.js';
 import { swarmCommand } from './commands/swarm.js';
 import { sweepCommand } from './commands/sweep.js';
 import { verifyCommand } from './commands/verify.js';
+import { whyCommand } from './commands/why/why.js';
 import { exitCodes, fail, OutputError } from './output/exit.js';
 import { escaped } from './output/output.js';
 import { packageVersion } from './output/version.js';
@@ -58,6 +59,7 @@ for (const command of [
   replayCommand,
   conformanceCommand,
   loadCommand,
+  whyCommand,
   logCommand,
   eventsCommand,
   archiveCommand,

@@ -7,10 +7,12 @@ export { freshness, type Knows, knownKey } from './admit/edge-checks.js';
 export { type Admission, admit, admitNow } from './admit/index.js';
 export {
   type Change,
+  decide,
   Engine,
   emptyReader,
   type Input,
   type Position,
+  type QuorumRule,
   type Reader,
   type Step,
 } from './core/index.js';
@@ -24,6 +26,7 @@ export {
 export * from './index.js';
 export { firstKept } from './node/archiver.js';
 export { type EncodedStep, encodeStep } from './node/encode.js';
+export { genesisIn } from './node/open-store.js';
 export {
   type Static,
   type TProperties,

@@ -3,6 +3,6 @@ export type { Change } from './changes.js';
 export { Engine, type Input, type Position, type Step, type Summary } from './engine.js';
 export { allianceData } from './machines/alliance.js';
 export type { Outcome } from './outcome.js';
-export { neededToFinalize } from './quorum.js';
+export { decide, neededToFinalize, type QuorumRule } from './quorum.js';
 export { emptyReader, type Reader } from './reader.js';
 export { tpsAt } from './tables/throughput.js';

@@ -9,6 +9,7 @@ const commands = [
   'sweep',
   'swarm',
   'replay',
+  'why',
   'log',
   'events',
   'verify',

@@ -23,6 +23,8 @@ export const counts = {
   /** Random command sequences, and how long each is. */
   commandSequences: pick({ quick: 15, full: 1_000 }),
   commandsPerSequence: pick({ quick: 120, full: 250 }),
+  /** Random polls of which each vote is changed, and the network asked what becomes of it. */
+  recountedPolls: pick({ quick: 6, full: 300 }),
   /** Random lives whose measures are computed twice. */
   measuredLives: pick({ quick: 15, full: 400 }),
   /** The largest sweep of which a report is made. */

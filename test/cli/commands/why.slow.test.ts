@@ -1,0 +1,57 @@
+/** `folkmoot why`: of a kept run, as text and as JSON; and what cannot be asked. */
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import type { Explanation } from '../../../dist/sim/why/index.js';
+import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
+import { csvRows, linesOf, suiteFolder } from '../../support/runs.js';
+
+const run = join(suiteFolder(), 'run');
+let blocks: Record<string, string>[] = [];
+
+beforeAll(async () => {
+  const set = ['--set', 'consensus.policy=veto', '--set', 'consensus.weights=reputation'];
+  await simJson('--agents', '60', '--blocks', '6', '--out', run, ...set);
+  blocks = csvRows(join(run, 'blocks.csv'));
+});
+
+test('why: says of each block what its row in blocks.csv says, and why', async () => {
+  for (const row of blocks) {
+    const { code, stdout, stderr } = await folkmoot(['why', run, row.block_hash!, '--json']);
+    expect([code, stderr]).toEqual([0, '']);
+    const { block, electors, outcome, power, swings } = JSON.parse(stdout) as Explanation;
+    expect(`${block.status} ${outcome}`).toBe(`${row.status} ${row.status}`);
+    expect([block.approve, block.reject, block.total].map(String)).toEqual([
+      row.approve,
+      row.reject,
+      row.electorate,
+    ]);
+    expect(electors.filter(({ vote }) => vote !== null)).toHaveLength(Number(row.votes));
+    expect(power.turnout).toBe(null);
+    const shares = power.decision.electors.map(({ shapley_shubik }) => shapley_shubik!);
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 10);
+    for (const swing of swings) expect(swing.outcome).not.toBe(row.status);
+  }
+});
+
+test('why: the text names the block, the power, and that nobody was asked again', async () => {
+  const final = blocks.find(({ status }) => status === 'finalized')!;
+  const { code, stdout, stderr } = await folkmoot(['why', run, final.height!]);
+  expect([code, stderr]).toEqual([0, '']);
+  const lines = linesOf(stdout);
+  expect(lines[0]).toBe(`block ${final.block_hash} of height ${final.height}: finalized`);
+  expect(lines[1]).toMatch(/^ {2}by veto, weights reputation: \d+ for, \d+ against, of \d+; /);
+  expect(stdout).toContain('Banzhaf ');
+  expect(stdout).toContain('nobody was asked again');
+});
+
+test.each([
+  ['a block that is not there', () => [run, 'f'.repeat(64)], 'there is no such block'],
+  ['a height that is not final', () => [run, '999999'], 'no block is final at height 999999'],
+  ['what is no block', () => [run, '../etc'], 'expected a block'],
+  ['a folder that is not there', () => [join(run, 'nowhere'), '1'], 'does not exist'],
+] as const)('why: %s is usage', async (_, args, text) => {
+  const ended = await folkmoot(['why', ...args()]);
+  expectOneLine(ended);
+  expect(ended.code).toBe(2);
+  expect(ended.stderr).toContain(text);
+});
