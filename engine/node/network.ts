@@ -180,6 +180,11 @@ export class Network {
   /** How many further votes close the block at the earliest; 0 when it is not open. */
   votesUntilClose = (blockHash: string): number => this.#engine.votesUntilClose(blockHash);
 
+  /** The last entry that is applied, durable or not. */
+  get applied(): number {
+    return this.#engine.position.seq;
+  }
+
   /** Entries applied but not yet durable. */
   get backlog(): number {
     return this.#queue.backlog;

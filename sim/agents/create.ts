@@ -3,6 +3,7 @@ import { type Stream, Streams } from '../rng.js';
 import { inhabitants } from '../scenario/population.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import type { Strategy as Wanted } from '../scenario/schema/strategies.js';
 import type { Span } from '../scenario/staying.js';
 import { drawnTraits, drawsTraits } from '../scenario/traits.js';
 import { signatoryOf, unsignedSignatoryOf } from './keys.js';
@@ -12,6 +13,8 @@ import { builtIn } from './strategies/index.js';
 
 export interface CreatedAgents {
   agents: ScriptedAgent[];
+  /** Strategies that interventions change to, by the intervention's place in the scenario. */
+  changed: ReadonlyMap<number, Strategy>;
   /** The scripts that some of them follow, if any do; to be closed at the end of the run. */
   scripts: Scripts | null;
 }
@@ -29,24 +32,35 @@ export async function createAgents(
   scenario: Scenario,
   { seed, folder, scriptMs }: CreateOptions,
 ): Promise<CreatedAgents> {
-  const scripted = scenario.agents.some(({ strategy }) => strategy.kind === 'script');
+  const changes = scenario.interventions.flatMap((one, place) =>
+    one.kind === 'strategy' ? [{ key: place, strategy: one.strategy }] : [],
+  );
+  const all = [...scenario.agents, ...changes];
+  const scripted = all.some(({ strategy }) => strategy.kind === 'script');
   const scripts = scripted ? new Scripts(scriptMs) : null;
   try {
-    const strategies = await strategiesOf(scenario, scripts, folder);
-    return { agents: agentsOf(scenario, seed, strategies), scripts };
+    const groups = scenario.agents.map(({ group, strategy }) => ({ key: group, strategy }));
+    const strategies = await strategiesOf(groups, scripts, folder);
+    const changed = await strategiesOf(changes, scripts, folder);
+    return { agents: agentsOf(scenario, seed, strategies), changed, scripts };
   } catch (error) {
     scripts?.close();
     throw error;
   }
 }
 
-/** By the names of the groups. */
-async function strategiesOf(scenario: Scenario, scripts: Scripts | null, folder?: string) {
-  const strategies = new Map<string, Strategy>();
-  for (const { group, strategy } of scenario.agents) {
-    if (strategy.kind !== 'script') strategies.set(group, builtIn(strategy));
+/** By the names of the groups, or places of interventions: these have no measures of their own. */
+async function strategiesOf<K extends string | number>(
+  wanted: readonly { key: K; strategy: Wanted }[],
+  scripts: Scripts | null,
+  folder?: string,
+): Promise<Map<K, Strategy>> {
+  const strategies = new Map<K, Strategy>();
+  for (const { key, strategy } of wanted) {
+    if (strategy.kind !== 'script') strategies.set(key, builtIn(strategy));
     else if (folder !== undefined) {
-      strategies.set(group, await scripts!.strategyOf({ group, strategy }, folder));
+      const group = typeof key === 'string' ? key : null;
+      strategies.set(key, await scripts!.strategyOf({ group, strategy }, folder));
     } else throw new ScenarioError(`script ${strategy.module}: its folder is not known`);
   }
   return strategies;

@@ -5,6 +5,7 @@ import { type TSchema, Value } from '../../engine/internal.js';
 import { type Html, html } from '../../report/html.js';
 import { listing } from '../../report/page.js';
 import { Fault } from '../scenario/schema/faults.js';
+import { Intervention } from '../scenario/schema/interventions/interventions.js';
 import { Group, Scenario } from '../scenario/schema/scenario.js';
 import { Strategy } from '../scenario/schema/strategies.js';
 
@@ -32,12 +33,15 @@ function yaml(value: unknown): string {
 }
 
 /** What a file must say for the defaults to fill in the rest. */
-function departures({ agents, faults, sweep, ...rest }: Scenario): Tree {
+function departures({ agents, faults, interventions, sweep, ...rest }: Scenario): Tree {
   const defaults = Value.Default(Scenario, {}) as Tree;
   return {
     ...differing(rest, defaults),
     agents: agents.map(ownOfGroup),
     ...(faults.length > 0 ? { faults: faults.map((fault) => ownOfKind(fault, Fault)) } : {}),
+    ...(interventions.length > 0
+      ? { interventions: interventions.map((one) => ownOfKind(one, Intervention)) }
+      : {}),
     ...(sweep === undefined ? {} : { sweep }),
   };
 }

@@ -5,7 +5,7 @@
 import { agentId } from '../../engine/protocol/signing.js';
 import { behaviour } from '../agents/behaviour.js';
 import { createAgents } from '../agents/create.js';
-import type { ScriptedAgent } from '../agents/port/agent.js';
+import type { ScriptedAgent, Strategy } from '../agents/port/agent.js';
 import type { World } from '../agents/port/world.js';
 import type { Scripts } from '../agents/script/index.js';
 import type { MeasuredAgent } from '../measure/index.js';
@@ -20,6 +20,7 @@ import { Links } from '../world/links/links.js';
 import type { Observer } from '../world/observer.js';
 import type { SocietyOptions } from '../world/society/options.js';
 import { scheduleFirst } from './first-events.js';
+import { Interventions } from './interventions/interventions.js';
 
 export interface AssemblyOptions<W extends World, O extends Observer> {
   scenario: Scenario;
@@ -49,6 +50,8 @@ export interface Assembly<W extends World, O extends Observer> {
   neighbours: Neighbours;
   /** sha256 of each data file, by its path in the scenario. */
   files: Record<string, string>;
+  /** What is made to be otherwise; null where nothing is. */
+  interventions: Interventions | null;
 }
 
 /** @throws {ScenarioError} when a script or a data file cannot be loaded. */
@@ -56,10 +59,10 @@ export async function assemble<W extends World, O extends Observer>(
   options: AssemblyOptions<W, O>,
 ): Promise<Assembly<W, O>> {
   const { scenario, seed } = options;
-  const { agents, scripts } = await createAgents(scenario, options);
+  const { agents, scripts, changed } = await createAgents(scenario, options);
   try {
     drawAnew(agents, seed, options.seq);
-    return { ...put(agents, scripts, options), agents, scripts };
+    return { ...put(agents, changed, scripts, options), agents, scripts };
   } catch (error) {
     scripts?.close();
     throw error;
@@ -68,6 +71,7 @@ export async function assemble<W extends World, O extends Observer>(
 
 function put<W extends World, O extends Observer>(
   agents: ScriptedAgent[],
+  strategies: ReadonlyMap<number, Strategy>,
   scripts: Scripts | null,
   options: AssemblyOptions<W, O>,
 ): Omit<Assembly<W, O>, 'agents' | 'scripts'> {
@@ -78,7 +82,12 @@ function put<W extends World, O extends Observer>(
   const neighbours = graphOf(scenario, streams.of('world', 'graph'), data.edges);
   const seedNumber = mix(streams.of('world', 'latency').int(2 ** 31));
   const faults = new Faults(scenario, seed, startMs);
+  const links = new Links(scenario, data, faults);
   const observer = options.observerOf(measured(agents), startMs);
+  const interventions =
+    scenario.interventions.length === 0
+      ? null
+      : new Interventions({ scenario, seed, startMs, agents, strategies, faults, links });
   const world = options.worldOf({
     scenario,
     networkId,
@@ -87,7 +96,8 @@ function put<W extends World, O extends Observer>(
     ...(scripts ? { callLoop: scripts.callLoop } : {}),
     neighbours,
     faults,
-    links: new Links(scenario, data, faults),
+    links,
+    ...(interventions ? { intervening: interventions } : {}),
     seedNumber,
     startMs,
     observer,
@@ -99,6 +109,7 @@ function put<W extends World, O extends Observer>(
     settledAt: settledAt(scenario, faults, startMs),
     neighbours,
     files: data.files,
+    interventions,
   };
 }
 

@@ -24,6 +24,20 @@ export type EndedBy =
   | 'nothing_due'
   | 'safety';
 
+/** What became of an intervention. */
+export interface Acted {
+  /** What it is about and does, in words. */
+  what: string;
+  /** When it was to act, in words. */
+  when: string;
+  /** Time of the run at which it acted; null when the run ended before. */
+  at_ms: number | null;
+  /** The last entry of the log before it acted; null likewise. */
+  entry: number | null;
+  /** How much was otherwise: agents, memes, requests or values, by its kind. */
+  did: number;
+}
+
 /** summary.json of a kept run. */
 export interface SimResult extends Partial<Provenance> {
   seed: string;
@@ -43,6 +57,8 @@ export interface SimResult extends Partial<Provenance> {
   /** What the end cut short, in sentences: measures leave it out, or count it up to the end. */
   censored: string[];
   broken: RuleViolation | null;
+  /** What became of each intervention of the scenario; absent where it has none. */
+  interventions?: Acted[];
   /** Both are '' for a run on a server: its log is there, and others write to it too. */
   digest: string;
   log_digest: string;

@@ -204,12 +204,14 @@ async function runAssembled(
     scripts,
     files,
     neighbours,
+    interventions,
   }: Assembly<LocalWorld, Collector>,
   keeper: Keeper,
 ): Promise<SimResult> {
   const { scenario, hooks } = running;
   const ending = new Ending(scenario, collector, settledAt, START_MS);
-  const ended_by = await runToEnd(network, hooks, world, ending);
+  interventions?.begin(world, collector, () => network.applied);
+  const ended_by = await runToEnd(network, hooks, { world, ending, interventions });
   await network.durable;
   world.finish();
   const finished = collector.finish(network.read, world.now);
@@ -218,6 +220,7 @@ async function runAssembled(
     scenario,
     modules: scripts?.modules ?? {},
     files,
+    acted: interventions?.acted ?? null,
     verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
     ended_by,
     broken: world.broken,
@@ -234,11 +237,14 @@ async function runAssembled(
   return result;
 }
 
+interface Going extends Pick<Assembly<LocalWorld, Collector>, 'world' | 'interventions'> {
+  ending: Ending;
+}
+
 async function runToEnd(
   network: Network,
   hooks: SimHooks,
-  world: LocalWorld,
-  ending: Ending,
+  { world, ending, interventions }: Going,
 ): Promise<EndedBy> {
   for (;;) {
     if (world.broken) return 'safety';
@@ -248,6 +254,7 @@ async function runToEnd(
       await network.durable;
       throw new Interrupted(network.read.position.seq);
     }
+    interventions?.actAfterWindow();
     const goes = await world.step(ending.horizon);
     if (!goes && !world.broken) return 'nothing_due';
     if (hooks.onProgress) ending.report(world.now, network.read.position, hooks.onProgress);

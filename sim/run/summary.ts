@@ -2,7 +2,7 @@
 import type { Provenance } from '../../report/provenance.js';
 import type { Finished } from '../measure/index.js';
 import { censored } from './ending/censored.js';
-import type { SimResult } from './result.js';
+import type { Acted, SimResult } from './result.js';
 
 /** What is known of any run at its end. */
 export interface RunEnd
@@ -10,6 +10,8 @@ export interface RunEnd
     SimResult,
     'seed' | 'scenario' | 'modules' | 'files' | 'verdict' | 'ended_by' | 'broken' | 'reported'
   > {
+  /** What became of the scenario's interventions; null where it has none. */
+  acted: Acted[] | null;
   /** Requests that were not done, by reason. */
   refusals: ReadonlyMap<string, number>;
   finished: Finished;
@@ -43,6 +45,7 @@ export function resultOf(end: RunEnd, network: NetworkFigures): SimResult {
     verdict,
     ended_by,
     censored: censored(end),
+    ...(end.acted === null ? {} : { interventions: end.acted }),
     broken,
     refused: Object.fromEntries([...end.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
     measures,

@@ -1,5 +1,6 @@
 /** The conditions that end a run, however the scenario writes them; and each in words. */
-import type { ConditionMeasure } from './schema/length.js';
+import type { Static } from '../../engine/internal.js';
+import type { ConditionMeasure, Condition as Given } from './schema/length.js';
 import type { Scenario } from './schema/scenario.js';
 
 /** Either `at_least` or `at_most` is there. */
@@ -12,15 +13,20 @@ export interface Condition {
   held_blocks: number;
 }
 
-/** All of them; `reaches` is the short form of `at_least`. */
+/** The conditions that end a run. */
 export function conditionsOf({ until = [] }: Scenario['length']): Condition[] {
-  const list = Array.isArray(until) ? until : [until];
-  return list.map(({ reaches, held_ms = 0, held_blocks = 0, ...rest }) => ({
+  return (Array.isArray(until) ? until : [until]).map(conditionOf);
+}
+
+/** With what it may leave out; `reaches` is the short form of `at_least`. */
+export function conditionOf(given: Static<typeof Given>): Condition {
+  const { reaches, held_ms = 0, held_blocks = 0, ...rest } = given;
+  return {
     ...rest,
     ...(reaches === undefined ? {} : { at_least: reaches }),
     held_ms,
     held_blocks,
-  }));
+  };
 }
 
 /** As `reputation_mean of town at_most 40 for 60000 ms`. */

@@ -38,3 +38,7 @@ the functions that [scripts.md](scripts.md) lists, each called with what the age
 random stream; what it returns, one command or a list, the agent does. What it leaves out follows
 the personality. 'sim/scenarios/scripts/grudge.ts' is one.
 `);
+
+export const interventionsText = code(`A list: what is made to be otherwise, from when on; see
+[what-if.md](what-if.md). Each has a kind, and one of these to say when it acts:
+`);

@@ -1,8 +1,9 @@
 /** docs/scenarios.md: every key of a scenario, out of the schema. */
 import type { TSchema } from '../../engine/internal.js';
-import { introduction, scriptsText } from './reference-text.js';
+import { interventionsText, introduction, scriptsText } from './reference-text.js';
 import { allowed } from './schema/describe.js';
 import { Fault, Selector } from './schema/faults.js';
+import { Intervention, moments, Whom } from './schema/interventions/interventions.js';
 import { Condition } from './schema/length.js';
 import { Scenario } from './schema/scenario.js';
 import { Strategy } from './schema/strategies.js';
@@ -25,7 +26,7 @@ const root = asMember(Scenario);
 const group = root.properties!.agents!.items!;
 
 /** Sections with a table of their own. */
-const apart = new Set(['agents', 'faults', 'sweep']);
+const apart = new Set(['agents', 'faults', 'interventions', 'sweep']);
 
 /** The reference of scenario files, Markdown: docs/scenarios.md. */
 export function scenarioReference(): string {
@@ -60,6 +61,12 @@ export function scenarioReference(): string {
     'Each member of `whom` selects some agents; together they are all that are hit:\n',
     table(rowsOf(asMember(Selector), '')),
     variants(asMember(Fault), 'fault', new Set(Object.keys(faultBase.properties!))),
+    '## interventions\n',
+    interventionsText,
+    table(rowsOf({ ...vote, properties: pick(vote.properties!, [...moments]) }, '')),
+    'Each member of `whom` names one agent, or selects some:\n',
+    table(rowsOf(asMember(Whom), '')),
+    variants(asMember(Intervention), 'intervention', new Set(['kind', ...moments])),
     '## sweep\n',
     `${sentence(sweep!.description ?? '')}\n`,
     table(rowsOf({ ...sweep!, properties: without(sweep!.properties!, 'factors') }, 'sweep.')),
@@ -75,6 +82,9 @@ const conditionsText =
 const faultBase = asMember(Fault).anyOf!.reduce((least, one) =>
   Object.keys(one.properties!).length < Object.keys(least.properties!).length ? one : least,
 );
+
+/** Any of them: all have the members that say when. */
+const vote = asMember(Intervention).anyOf!.find((one) => one.properties!.kind!.const === 'vote')!;
 
 type Row = [key: string, allowed: string, standard: string, what: string];
 

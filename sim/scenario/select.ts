@@ -1,6 +1,6 @@
-/** Whom a fault hits: the agents that its selectors name, drawn by the seed where they draw. */
+/** Agents that a scenario names: whom a fault hits, drawn by the seed where they are drawn. */
 
-import { Streams, sampled } from '../rng.js';
+import { type Stream, Streams, sampled } from '../rng.js';
 import { groupSizes } from './population.js';
 import type { Selector } from './schema/faults.js';
 import type { Scenario } from './schema/scenario.js';
@@ -15,13 +15,18 @@ export function selected(
   const streams = new Streams(seed);
   const hit = new Set<number>();
   for (const [place, selector] of whom.entries()) {
-    const pool = membersOf(scenario, selector.group);
-    const { count, share } = selector;
-    const wanted = count ?? Math.floor(pool.length * (share ?? 1) + 1e-9);
     const stream = streams.of('world', `fault/${fault}/${place}`);
-    for (const member of sampled(pool, wanted, stream)) hit.add(member);
+    for (const member of drawnOf(scenario, selector, stream)) hit.add(member);
   }
   return [...hit].sort((a, b) => a - b);
+}
+
+/** Whom one selector names. */
+export function drawnOf(scenario: Scenario, selector: Selector, stream: Stream): number[] {
+  const { group, count, share } = selector;
+  const pool = membersOf(scenario, group);
+  const wanted = count ?? Math.floor(pool.length * (share ?? 1) + 1e-9);
+  return sampled(pool, wanted, stream);
 }
 
 /** Ordinals of a group, or of all. */

@@ -50,6 +50,7 @@ export function scenarioOf(groups: readonly string[], changes: Partial<Scenario>
       loss: 0,
       duplication: 0,
     },
+    interventions: [],
     faults: [
       {
         kind: 'churn',

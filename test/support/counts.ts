@@ -34,6 +34,8 @@ export const counts = {
   }),
   /** Random scenarios that are completed, and written and read in two languages. */
   randomScenarios: pick({ quick: 60, full: 2_000 }),
+  /** Random interventions in a run that is held against the run without. */
+  randomInterventions: pick({ quick: 40, full: 1_000 }),
   /** Runs that are killed with SIGKILL: at each named point, and at random. */
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),

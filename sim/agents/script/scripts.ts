@@ -42,18 +42,19 @@ export class Scripts {
   }
 
   /**
-   * The strategy of a group that follows a script.
+   * The strategy of those that follow a script: a group, or, without measures of their own, others.
    * @throws {ScenarioError} when its module cannot be loaded.
    */
   async strategyOf(
-    { group, strategy }: { group: string; strategy: StrategyOf<'script'> },
+    { group, strategy }: { group: string | null; strategy: StrategyOf<'script'> },
     folder: string,
   ): Promise<Strategy> {
     const { module: path, parameters } = strategy;
     const { functions, sha256 } = await loadModule(path, folder, this.#limitMs);
     this.modules[path] = sha256;
     const notes = new Notes(deepFrozen(structuredClone(parameters)));
-    if (functions.report) this.#reporters.push({ path, group, notes, report: functions.report });
+    const { report } = functions;
+    if (report && group !== null) this.#reporters.push({ path, group, notes, report });
     return strategyFrom((name, agent, world, occasion) =>
       this.#ask({ path, functions, notes }, name, agent, world, occasion),
     );

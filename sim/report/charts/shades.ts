@@ -11,15 +11,22 @@ export interface Shade {
   toMs: number;
 }
 
-type Shaded = Pick<SimResult, 'scenario' | 'virtual_ms' | 'measured_from_ms'>;
+type Shaded = Pick<SimResult, 'scenario' | 'virtual_ms' | 'measured_from_ms' | 'interventions'>;
 
-/** The warm-up, faults, and groups that come late or leave; what was after the end is left out. */
-export function shadesOf({ scenario, virtual_ms, measured_from_ms = 0 }: Shaded): Shade[] {
+/**
+ * The warm-up, faults, interventions (from when they act to the end), and groups that come late or
+ * leave; what was after the end is left out.
+ */
+export function shadesOf(of: Shaded): Shade[] {
+  const { scenario, virtual_ms, measured_from_ms = 0, interventions = [] } = of;
   const { faults, agents } = scenario;
   const warmup = { label: 'warm-up', fromMs: 0, toMs: measured_from_ms ?? virtual_ms };
   const wrong = faults.map(({ kind, start_ms, length_ms }) => {
     return { label: kind.replace('_', ' '), fromMs: start_ms, toMs: start_ms + length_ms };
   });
+  const changed = interventions.flatMap(({ what, at_ms }) =>
+    at_ms === null ? [] : [{ label: what, fromMs: at_ms, toMs: virtual_ms }],
+  );
   const stays = agents.flatMap((group): Shade[] => {
     const { group: name, join, leave } = group;
     const toMs = leftByMs(group) ?? 0;
@@ -28,7 +35,7 @@ export function shadesOf({ scenario, virtual_ms, measured_from_ms = 0 }: Shaded)
       ...(leave ? [{ label: `${name} leave`, fromMs: leave.at_ms, toMs }] : []),
     ];
   });
-  return [...(warmup.toMs > 0 ? [warmup] : []), ...wrong, ...stays]
+  return [...(warmup.toMs > 0 ? [warmup] : []), ...wrong, ...changed, ...stays]
     .filter(({ fromMs }) => fromMs < virtual_ms)
     .map((shade) => ({ ...shade, toMs: Math.min(shade.toMs, virtual_ms) }))
     .sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);

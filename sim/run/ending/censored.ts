@@ -2,11 +2,12 @@
 import type { Measures } from '../../measure/dictionary.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { joinedByMs, leftByMs } from '../../scenario/staying.js';
-import type { EndedBy } from '../result.js';
+import type { Acted, EndedBy } from '../result.js';
 
 export interface Ended {
   scenario: Scenario;
   ended_by: EndedBy;
+  acted: readonly Pick<Acted, 'what' | 'when' | 'at_ms'>[] | null;
   finished: { measures: Measures; measuredFromMs: number | null };
   startMs: number;
   endMs: number;
@@ -33,6 +34,7 @@ export function censored(ended: Ended): string[] {
     ),
     ...comersBeyond(ended.scenario, lasted),
     ...faultsBeyond(ended.scenario, lasted),
+    ...neverActed(ended.acted ?? []),
   ];
 }
 
@@ -68,6 +70,12 @@ function comersBeyond({ agents }: Scenario, lastedMs: number): string[] {
 function beyond(what: string, start: number | undefined, over: number, lastedMs: number): string[] {
   if (start === undefined || over <= lastedMs) return [];
   return [start >= lastedMs ? `${what} after the end` : `${what} in part after the end`];
+}
+
+function neverActed(acted: NonNullable<Ended['acted']>): string[] {
+  return acted.flatMap(({ what, when, at_ms }, index) =>
+    at_ms === null ? [`interventions.${index} (${what}) never acted: ${when}`] : [],
+  );
 }
 
 /** Times of faults are counted from the start of the run. */

@@ -1,7 +1,6 @@
-/** The conditions of `length.until`: whether one of them has held for as long as it should. */
+/** Conditions, as of `length.until`: whether one of them has held for as long as it should. */
 import type { Collector } from '../../measure/index.js';
-import { type Condition, conditionsOf, conditionText } from '../../scenario/conditions.js';
-import type { Scenario } from '../../scenario/schema/scenario.js';
+import { type Condition, conditionText } from '../../scenario/conditions.js';
 
 interface Watched {
   condition: Condition;
@@ -13,9 +12,9 @@ export class Conditions {
   readonly #collector: Collector;
   readonly #watched: readonly Watched[];
 
-  constructor(length: Scenario['length'], collector: Collector) {
+  constructor(conditions: readonly Condition[], collector: Collector) {
     this.#collector = collector;
-    this.#watched = conditionsOf(length).map((condition) => ({ condition, since: null }));
+    this.#watched = conditions.map((condition) => ({ condition, since: null }));
   }
 
   /** The first that is met now, in words; null when none is. To be asked after each step. */

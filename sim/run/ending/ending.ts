@@ -1,5 +1,6 @@
 /** When a run is over, by which rule, and what its verdict is. */
 import type { Collector } from '../../measure/index.js';
+import { conditionsOf } from '../../scenario/conditions.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { EndedBy, Verdict } from '../result.js';
 import { Conditions } from './conditions.js';
@@ -36,7 +37,7 @@ export class Ending {
     this.#settledAt = settledAt;
     this.#endAt = startMs + (scenario.length.virtual_ms ?? Number.POSITIVE_INFINITY);
     this.#patienceMs = scenario.patience_periods * scenario.consensus.voting_period_ms;
-    this.#conditions = new Conditions(scenario.length, collector);
+    this.#conditions = new Conditions(conditionsOf(scenario.length), collector);
   }
 
   /** By what the run is over now; null while it goes on. To be asked after each step. */

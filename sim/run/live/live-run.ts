@@ -1,5 +1,6 @@
 /** Scripted agents on a live network, in wall time. */
 import type { MeasuredAgent, Observer } from '../../measure/index.js';
+import { ScenarioError } from '../../scenario/problem.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Gateway } from '../../world/gateway/gateway.js';
 import { LiveWorld } from '../../world/live.js';
@@ -17,13 +18,21 @@ export interface LiveOptions {
   scriptMs?: number;
 }
 
-/** @throws {ScenarioError} when a script cannot be loaded. */
-export function assembleLive<O extends Observer>(
+/** @throws {ScenarioError} for what can be in virtual time only. */
+export function checkLive({ interventions }: Scenario): void {
+  if (interventions.length === 0) return;
+  const why = 'others live there, and no two runs are the same';
+  throw new ScenarioError(`interventions cannot be on a server: ${why}; expected none`);
+}
+
+/** @throws {ScenarioError} when a script cannot be loaded, or the scenario has interventions. */
+export async function assembleLive<O extends Observer>(
   gateway: Gateway,
   scenario: Scenario,
   { seed = scenario.seed, speed = 1, folder, scriptMs }: LiveOptions,
   observerOf: (agents: readonly MeasuredAgent[], startMs: number) => O,
 ): Promise<Assembly<LiveWorld, O>> {
+  checkLive(scenario);
   return assemble({
     scenario,
     seed,

@@ -14,7 +14,7 @@ import { reportedOf } from '../reported.js';
 import type { EndedBy, SimResult } from '../result.js';
 import { Interrupted, type SimHooks } from '../simulate.js';
 import { resultOf } from '../summary.js';
-import { assembleLive, type LiveOptions } from './live-run.js';
+import { assembleLive, checkLive, type LiveOptions } from './live-run.js';
 import { knownBefore, withdraw } from './participants.js';
 import { readsOf } from './reads.js';
 
@@ -52,6 +52,7 @@ export async function simulateRemote(
     const how = `the scenario says signatures: ${scenario.signatures}`;
     throw new ScenarioError(`${how}; a server takes only what is signed: expected verified`);
   }
+  checkLive(scenario);
   await prepare(out);
   const keysOf = (agent: number) => keysFromSeed(secretOf(seed, agent));
   const gateway = await RemoteGateway.open({ url, keysOf });
@@ -150,7 +151,7 @@ async function runToEnd(
   const reported = reportedOf(scripts, world, finished);
   const about = { seed, scenario, modules, files, ...ended, refusals, finished, reported };
   const result = resultOf(
-    { ...about, startMs, endMs, wallMs, made: hooks.made },
+    { ...about, acted: null, startMs, endMs, wallMs, made: hooks.made },
     figuresOf(gateway, run, meta),
   );
   await keeper.keep(result, finished, neighbours);

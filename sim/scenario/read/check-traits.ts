@@ -4,7 +4,11 @@ import type { Scenario } from '../schema/scenario.js';
 import { boundsOf, type Drawn, parametersOf, type Traits } from '../schema/traits.js';
 
 /** The first problem, or null. */
-export function traitsProblem({ agents }: Pick<Scenario, 'agents'>): Problem | null {
+export function traitsProblem({
+  agents,
+}: {
+  agents: readonly Pick<Scenario['agents'][number], 'traits'>[];
+}): Problem | null {
   for (const [index, { traits = {} }] of agents.entries()) {
     for (const [name, trait] of Object.entries(traits)) {
       if (typeof trait === 'number') continue;

@@ -5,6 +5,8 @@ import type { Problem } from '../problem.js';
 import type { Scenario } from '../schema/scenario.js';
 import { selected } from '../select.js';
 import { joinedByMs } from '../staying.js';
+import { conditionProblem } from './check-conditions.js';
+import { interventionsProblem } from './check-interventions.js';
 import { linksProblem } from './check-links.js';
 import { traitsProblem } from './check-traits.js';
 
@@ -87,25 +89,14 @@ const stays: Check = ({ agents }) => {
   return null;
 };
 
-/** Each bound may be there once; whose reputation it is, only where it is one. */
 const conditions: Check = ({ length, agents }) => {
   const { until = [] } = length;
   const list = Array.isArray(until) ? until : [until];
-  for (const [index, { measure, group, reaches, at_least, at_most }] of list.entries()) {
+  const named = agents.map(({ group }) => group);
+  for (const [index, condition] of list.entries()) {
     const path = Array.isArray(until) ? `length.until.${index}` : 'length.until';
-    const bounds = [reaches, at_least, at_most].filter((bound) => bound !== undefined);
-    if (bounds.length !== 1) {
-      const found = bounds.length === 0 ? 'has no bound' : `has ${bounds.length} bounds`;
-      return problem(path, `${found}; expected one of reaches, at_least, at_most`);
-    }
-    if (group === undefined) continue;
-    if (measure !== 'reputation_mean') {
-      return problem(`${path}.group`, `is for reputation_mean; ${measure} is of the network`);
-    }
-    const named = agents.map((one) => one.group);
-    if (!named.includes(group)) {
-      return problem(`${path}.group`, `is ${group}; expected one of ${named.join(', ')}`);
-    }
+    const found = conditionProblem(condition, path, named);
+    if (found) return found;
   }
   return null;
 };
@@ -172,4 +163,5 @@ const checks = [
   strategies,
   traitsProblem,
   linksProblem,
+  interventionsProblem,
 ];

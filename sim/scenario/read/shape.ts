@@ -4,6 +4,7 @@ import { type TSchema, Value } from '../../../engine/internal.js';
 import type { Problem } from '../problem.js';
 import { allowed, schemaAt } from '../schema/describe.js';
 import { Fault } from '../schema/faults.js';
+import { Intervention } from '../schema/interventions/interventions.js';
 import { Condition } from '../schema/length.js';
 import { Scenario } from '../schema/scenario.js';
 import { Strategy } from '../schema/strategies.js';
@@ -55,7 +56,7 @@ export function fillVariants(value: unknown): void {
 }
 
 function variantsIn(value: unknown) {
-  const { agents, faults } = (value ?? {}) as Record<string, unknown>;
+  const { agents, faults, interventions } = (value ?? {}) as Record<string, unknown>;
   const strategies = list(agents).map((group, index) => ({
     union: Strategy as Union,
     value: (group as Record<string, unknown> | null)?.strategy,
@@ -66,7 +67,14 @@ function variantsIn(value: unknown) {
     value: fault,
     path: ['faults', String(index)],
   }));
-  return [...strategies, ...wrongs];
+  const changes = list(interventions).flatMap((one, index) => {
+    const path = ['interventions', String(index)];
+    const { kind, strategy } = (one ?? {}) as Record<string, unknown>;
+    const inner = { union: Strategy as Union, value: strategy, path: [...path, 'strategy'] };
+    const outer = { union: Intervention as Union, value: one, path };
+    return kind === 'strategy' ? [inner, outer] : [outer];
+  });
+  return [...strategies, ...wrongs, ...changes];
 }
 
 interface Union extends TSchema {

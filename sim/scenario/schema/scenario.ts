@@ -4,6 +4,7 @@
  */
 import { Policy, type Static, Type, Weights } from '../../../engine/internal.js';
 import { Fault } from './faults.js';
+import { Intervention } from './interventions/interventions.js';
 import { Length, Measure } from './length.js';
 import { Links } from './links.js';
 import { personalityNames } from './personalities.js';
@@ -182,6 +183,11 @@ export const Scenario = Type.Object(
       maxItems: 100,
       default: [],
       ...about('what goes wrong, and when'),
+    }),
+    interventions: Type.Array(Intervention, {
+      maxItems: 1_000,
+      default: [],
+      ...about('what is made to be otherwise, from when on'),
     }),
     consensus: Consensus,
     length: Length,

@@ -24,6 +24,9 @@ export class Faults {
   readonly #skewed: Strike<'clock_skew'>[];
   readonly #crashes: Strike<'crash'>[];
   readonly #downs: Down[];
+  /** By agent: from when on it sends nothing; null where all do. */
+  #silentFrom: Float64Array | null = null;
+  readonly #population: number;
 
   constructor(scenario: Scenario, seed: string, startMs: number) {
     this.strikes = scenario.faults.map((fault, index) => {
@@ -33,6 +36,7 @@ export class Faults {
       const start = startMs + fault.start_ms;
       return { ...fault, start, end: start + fault.length_ms, members, hits };
     });
+    this.#population = scenario.population;
     this.#cuts = this.of('partition');
     this.#slow = this.of('slow_link');
     this.#skewed = this.of('clock_skew');
@@ -49,14 +53,22 @@ export class Faults {
     return this.strikes.length === 0 ? null : Math.max(...this.strikes.map(({ end }) => end));
   }
 
-  /** Whether any partition is there. */
+  /** From `at` on nothing that it sends arrives anywhere. */
+  silence(agent: number, at: number): void {
+    this.#silentFrom ??= new Float64Array(this.#population).fill(Number.POSITIVE_INFINITY);
+    this.#silentFrom[agent] = Math.min(this.#silentFrom[agent]!, at);
+  }
+
+  /** Whether any partition is there, or anybody is silenced. */
   partitioned(at: number): boolean {
+    if (this.#silentFrom !== null) return true;
     for (const cut of this.#cuts) if (during(cut, at)) return true;
     return false;
   }
 
-  /** Whether a partition keeps a message that is sent at `at` from its way. */
+  /** Whether a message that is sent at `at` is kept from its way, or its sender is silenced. */
   cuts(from: number, to: number, at: number): boolean {
+    if (this.#silentFrom !== null && at >= this.#silentFrom[from]!) return true;
     for (const cut of this.#cuts) {
       if (!during(cut, at)) continue;
       const inside = cut.hits[from] === 1;

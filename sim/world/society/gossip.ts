@@ -7,14 +7,22 @@ import type { ReceivedMeme, ReceivedRemark, ReceivedVote } from '../../agents/po
 import type { Links } from '../links/links.js';
 import type { MessageKind } from '../messages.js';
 import type { Observer } from '../observer.js';
+import type { Mutes } from './intervening.js';
 import type { PostedMeme, Talk, ToldRemark } from './talk.js';
 
 export class Gossip {
   readonly #links: Links;
   readonly #neighbours: readonly (readonly number[])[];
   readonly #observer: Observer;
+  readonly #mutes: Mutes;
 
-  constructor(links: Links, neighbours: readonly (readonly number[])[], observer: Observer) {
+  constructor(
+    links: Links,
+    neighbours: readonly (readonly number[])[],
+    observer: Observer,
+    mutes: Mutes,
+  ) {
+    this.#mutes = mutes;
     this.#links = links;
     this.#neighbours = neighbours;
     this.#observer = observer;
@@ -38,7 +46,9 @@ export class Gossip {
     if (posted) posted.push(meme);
     else talk.posted.set(agent, [meme]);
     talk.memes[agent] = 1;
-    this.say('gossip.meme', agent, meme.at, meme.name, meme.bytes);
+    if (this.#untilMuted(meme.id, meme.at) >= meme.at) {
+      this.say('gossip.meme', agent, meme.at, meme.name, meme.bytes);
+    }
   }
 
   remark(talk: Talk, agent: number, remark: ToldRemark): void {
@@ -108,11 +118,17 @@ export class Gossip {
     for (const other of this.#neighbours[agent]!) {
       if (memes[other] === 0) continue;
       for (const { id, at, name } of posted.get(other) ?? []) {
-        if (this.#heard(name, other, agent, at, now)) take(id);
+        if (this.#heard(name, other, agent, at, this.#untilMuted(id, now))) take(id);
       }
       const passed = references.get(other);
-      if (!passed || !this.#heard(voteNames[other]!, other, agent, votedAt[other]!, now)) continue;
-      for (const id of passed) take(id);
+      if (!passed) continue;
+      const heardBy = (until: number) =>
+        this.#heard(voteNames[other]!, other, agent, votedAt[other]!, until);
+      if (!heardBy(now)) continue;
+      for (const id of passed) {
+        const until = this.#untilMuted(id, now);
+        if (until === now || heardBy(until)) take(id);
+      }
     }
     return [...received.values()];
   }
@@ -127,6 +143,12 @@ export class Gossip {
       }
     }
     return received;
+  }
+
+  /** By when somebody must have heard of a meme to know of it now. */
+  #untilMuted(meme: string, now: number): number {
+    const from = this.#mutes.size === 0 ? undefined : this.#mutes.get(meme);
+    return from === undefined ? now : Math.min(now, from - 1);
   }
 
   /** Whether a message has arrived by now. */

@@ -17,6 +17,7 @@ import { type MessageKind, messageName, OwnNumbers, strangerPlace } from '../mes
 import type { Cause, Observer } from '../observer.js';
 import { Alliances } from './alliances.js';
 import { Gossip } from './gossip.js';
+import type { Mutes } from './intervening.js';
 import type { Talk } from './talk.js';
 
 /** How long after its end a block is still talked about. */
@@ -33,6 +34,7 @@ export interface KnowledgeOptions {
   /** The head of the network when the run begins. */
   head: string;
   observer: Observer;
+  mutes: Mutes;
 }
 
 export class Knowledge {
@@ -51,13 +53,14 @@ export class Knowledge {
   /** `closing` names the event that told of it. */
   #heads: { hash: string; closing: number; at: number }[];
 
-  constructor({ links, seedNumber, neighbours, ordinals, head, observer }: KnowledgeOptions) {
+  constructor(options: KnowledgeOptions) {
+    const { links, seedNumber, neighbours, ordinals, head, observer, mutes } = options;
     this.#links = links;
     this.#seed = seedNumber;
     this.#size = neighbours.length;
     this.#numbers = new OwnNumbers(neighbours.length);
     this.#ordinals = ordinals;
-    this.#gossip = new Gossip(links, neighbours, observer);
+    this.#gossip = new Gossip(links, neighbours, observer, mutes);
     this.#heads = [{ hash: head, closing: 0, at: 0 }];
   }
 

@@ -67,7 +67,7 @@ export class News {
     const { links, observer } = this.#options;
     const audience = this.#audience(at);
     let losses = 0;
-    if (links.lossy) for (const { ordinal } of audience) losses += links.losses(name, ordinal);
+    if (links.lossy) for (const { ordinal } of audience) losses += links.losses(name, ordinal, at);
     observer.traffic(kind, 'sent', audience.length + losses, bytes);
     if (losses > 0) observer.traffic(kind, 'lost', losses, bytes);
   }
@@ -105,7 +105,7 @@ export class News {
     for (const { id, role } of members) {
       const agent = this.#knowledge.ordinalOf(id);
       if (role !== 'invited' || agent < 0) continue;
-      const losses = links.losses(name, agent);
+      const losses = links.losses(name, agent, at);
       observer.traffic('event.invitation', 'sent', 1 + losses, bytes);
       if (losses > 0) observer.traffic('event.invitation', 'lost', losses, bytes);
       const hears = this.#availableAt(agent, links.delivery(name, agent, at));

@@ -6,6 +6,7 @@ import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Faults } from '../links/faults.js';
 import type { Links } from '../links/links.js';
 import type { Observer } from '../observer.js';
+import type { Intervening } from './intervening.js';
 
 export interface SocietyOptions {
   scenario: Scenario;
@@ -21,6 +22,8 @@ export interface SocietyOptions {
   seedNumber: number;
   startMs: number;
   observer: Observer;
+  /** What is made to be otherwise; left out, nothing. */
+  intervening?: Intervening;
   /** The block that the first ones are built on; left out, genesis. */
   head?: string;
   /** Sees each request on its way, and may change it: faults for tests. */

@@ -14,11 +14,14 @@ import {
 } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import type { ContentNote, DecisionNote } from '../../agents/port/notes.js';
-import type { Said, ScheduledEvent, World } from '../../agents/port/world.js';
+import type { Said, ScheduledEvent } from '../../agents/port/world.js';
+import { withValues } from '../../scenario/read/paths.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
 import { NETWORK } from '../links/links.js';
 import { requestBytes, requestKinds } from '../messages.js';
 import type { Cause, RefusedWhy } from '../observer.js';
 import { type Due, DueQueue } from './due.js';
+import type { Changeable } from './intervening.js';
 import { Knowledge } from './knowledge.js';
 import { News } from './news.js';
 import type { SocietyOptions } from './options.js';
@@ -44,8 +47,9 @@ export interface Sent extends Due {
   note: DecisionNote | null;
 }
 
-export class Society implements World {
+export class Society implements Changeable {
   readonly #options: SocietyOptions;
+  #scenario: Scenario;
   readonly #news: News;
   protected readonly knowledge: Knowledge;
   readonly #ids: string[];
@@ -62,19 +66,28 @@ export class Society implements World {
   constructor(options: SocietyOptions) {
     this.#options = options;
     const { agents, neighbours, links, seedNumber, startMs, observer } = options;
-    const { head = GENESIS_HASH } = options;
+    const { head = GENESIS_HASH, intervening } = options;
+    this.#scenario = options.scenario;
     this.#scheduled = new Uint32Array(agents.length);
     this.#requests = new Uint32Array(agents.length);
     this.now = startMs;
     this.#ids = agents.map(({ by }) => agentId(by.publicKey));
     this.producers = agents.filter(({ producer }) => producer).map(({ ordinal }) => ordinal);
     const ordinals = new Map(this.#ids.map((id, ordinal) => [id, ordinal]));
-    this.knowledge = new Knowledge({ links, seedNumber, neighbours, ordinals, head, observer });
+    const mutes = intervening?.mutes ?? new Map<string, number>();
+    const told = { links, seedNumber, neighbours, ordinals, head, observer, mutes };
+    this.knowledge = new Knowledge(told);
     this.#news = new News(this, this.knowledge, options);
   }
 
   get scenario() {
-    return this.#options.scenario;
+    return this.#scenario;
+  }
+  change(path: string, value: unknown): void {
+    this.#scenario = withValues(this.#scenario, [[path, value]]) as Scenario;
+    const { links } = this.#options;
+    if (path === 'links.loss') links.setLoss(Number(value), this.now);
+    if (path === 'links.duplication') links.setDuplication(Number(value));
   }
   get networkId() {
     return this.#options.networkId;
@@ -96,13 +109,15 @@ export class Society implements World {
   }
 
   send(from: number, request: SignedRequest, note: DecisionNote | null = null): void {
-    const { inTransit, links, observer } = this.#options;
+    const { inTransit, links, observer, intervening } = this.#options;
     const kind = requestKinds[request.kind];
     const name = this.knowledge.nextName(kind, from);
-    const sent = inTransit ? inTransit(request) : request;
-    const own = sent === request || Buffer.compare(sent.body, request.body) === 0;
+    const wanted = intervening ? intervening.sending(from, { request, note }) : { request, note };
+    if (!wanted) return;
+    const sent = inTransit ? inTransit(wanted.request) : wanted.request;
+    const own = sent === wanted.request || Buffer.compare(sent.body, wanted.request.body) === 0;
     const bytes = requestBytes(sent);
-    const kept = own ? note : null;
+    const kept = own ? wanted.note : null;
     observer.traffic(kind, 'sent', 1, bytes);
     if (!this.#underway(name, from, sent, bytes, kept)) observer.traffic(kind, 'lost', 1, bytes);
     const copy = links.copyOf(name);
@@ -129,6 +144,7 @@ export class Society implements World {
   schedule(agent: number, at: number, event: ScheduledEvent): void {
     const number = this.#scheduled[agent]!++;
     this.#calls.push({ at, from: agent, number, since: this.now, event });
+    this.#options.intervening?.scheduled(agent, event);
   }
 
   tell(from: number, to: readonly number[], { content, bytes }: Said): void {
@@ -186,14 +202,20 @@ export class Society implements World {
   }
 
   #call(call: Call): void {
-    const { agents, behaviour, faults } = this.#options;
+    const { agents, behaviour, faults, intervening } = this.#options;
     const { at, since, from: agent, event } = call;
     const down = faults.down(agent, at);
     // Who stands still goes on later; who has crashed forgets.
-    if (down?.kind === 'pause') this.#calls.push({ ...call, at: down.end });
-    if (down || (plans.has(event.type) && faults.crashedBetween(agent, since, at))) return;
-    this.now = Math.max(this.now, at);
-    behaviour.handle(agents[agent]!, this, event);
+    if (down?.kind === 'pause') {
+      this.#calls.push({ ...call, at: down.end });
+      return;
+    }
+    const forgets = plans.has(event.type) && faults.crashedBetween(agent, since, at);
+    if (!down && !forgets) {
+      this.now = Math.max(this.now, at);
+      behaviour.handle(agents[agent]!, this, event);
+    }
+    intervening?.called(agent, event);
   }
 
   protected arrivesBefore(end: number): boolean {
@@ -211,9 +233,15 @@ export class Society implements World {
 
   /** Spreads what happened at an instant: who will hear of it, and when. */
   protected publish(event: Event, at: number, cause: Cause | null): void {
+    this.#options.intervening?.happened(event);
     this.knowledge.learn(event, at, cause);
     this.#options.observer.event(event, at, cause);
     this.#news.spread(event, at);
+  }
+
+  /** Counts a request that does not arrive after all. */
+  protected lost(kind: CommandKind, bytes: number): void {
+    this.#options.observer.traffic(requestKinds[kind], 'lost', 1, bytes);
   }
 
   /** Notes a request that was not done. */
@@ -224,8 +252,9 @@ export class Society implements World {
 
   /** Calls a producer for which there was no room when there is again, if it is to insist. */
   protected tryAgain(from: number, kind: CommandKind, refusal: Refusal, at = this.now): void {
-    const { scenario, agents } = this.#options;
-    if (kind !== 'propose' || !scenario.producers.insist || !noRoom.has(refusal.reason)) return;
+    const { agents } = this.#options;
+    if (kind !== 'propose' || !this.scenario.producers.insist || !noRoom.has(refusal.reason))
+      return;
     const waitMs = 1_000 * Number(refusal.details?.retry_after_s ?? 1);
     this.schedule(from, at + waitMs, { type: 'produce', turn: agents[from]!.turn });
   }

@@ -22,6 +22,7 @@ import {
 } from '../../../engine/internal.js';
 import { memeText } from '../messages.js';
 import type { Cause } from '../observer.js';
+import type { Intervening } from '../society/intervening.js';
 import type { SocietyOptions } from '../society/options.js';
 import { type Sent, Society } from '../society/society.js';
 import type { Charged, Quotas } from './quotas.js';
@@ -49,6 +50,7 @@ export class LocalWorld extends Society {
   /** What was charged for requests that the network has yet to take. */
   readonly #charged = new Map<Admitted, Charged>();
   readonly #windowMs: number;
+  readonly #intervening: Intervening | null;
   #steps = 0;
   /** The first rule that the network broke: the run ends there. */
   broken: RuleViolation | null = null;
@@ -60,6 +62,7 @@ export class LocalWorld extends Society {
     this.#watch = options.watch;
     this.#quotas = options.quotas;
     this.#windowMs = options.links.windowMs;
+    this.#intervening = options.intervening ?? null;
   }
 
   /**
@@ -68,8 +71,7 @@ export class LocalWorld extends Society {
    */
   async step(horizon = Number.POSITIVE_INFINITY): Promise<boolean> {
     const network = this.#network;
-    const due = network.nextDeadline();
-    const next = Math.min(this.nextDue(), due === null ? Number.POSITIVE_INFINITY : due + 1);
+    const next = this.#nextWithin(horizon);
     if (next === Number.POSITIVE_INFINITY || this.broken) return false;
     if (next >= horizon) {
       this.now = Math.max(this.now, horizon);
@@ -85,6 +87,19 @@ export class LocalWorld extends Society {
     if (network.backlog > BACKLOG) await network.durable;
     else if (this.#steps % STEPS_A_TURN === 0) await nextTurn();
     return true;
+  }
+
+  /** When something happens next; what is made to be otherwise before that window acts first. */
+  #nextWithin(horizon: number): number {
+    for (;;) {
+      const due = this.#network.nextDeadline();
+      const next = Math.min(this.nextDue(), due === null ? Number.POSITIVE_INFINITY : due + 1);
+      const begins = next === Number.POSITIVE_INFINITY ? next : next - (next % this.#windowMs);
+      const { nextAt = Number.POSITIVE_INFINITY } = this.#intervening ?? {};
+      if (nextAt > begins || nextAt >= horizon) return next;
+      this.now = Math.max(this.now, nextAt);
+      this.#intervening!.actAt(this.now);
+    }
   }
 
   /** To be called once all is durable. */
@@ -107,6 +122,10 @@ export class LocalWorld extends Society {
     if (!network.verification.enabled) return this.#takeEach(arrivals);
     while (arrivals.length > 0 && !this.broken) {
       this.#advance(arrivals[0]!.at);
+      if (this.#keptOut(arrivals[0]!)) {
+        arrivals = arrivals.slice(1);
+        continue;
+      }
       const length = roundLength(arrivals, {
         nextDeadline: network.nextDeadline(),
         votesUntilClose: (block) => network.votesUntilClose(block),
@@ -123,6 +142,7 @@ export class LocalWorld extends Society {
       if (this.broken) return;
       if (this.#quotas) this.#advance(arrival.at);
       else this.#clock.set(arrival.at);
+      if (this.#keptOut(arrival)) continue;
       const ended = this.#quotas && this.#precheck(arrival);
       if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
       else this.#take(arrival, network.verification.skip(arrival.admitted));
@@ -157,6 +177,18 @@ export class LocalWorld extends Society {
       else this.#take(arrival, one);
       if (network.backlog > BACKLOG) await network.durable;
     }
+  }
+
+  /** Whether a request that is there is made never to arrive. */
+  #keptOut({ at, bytes, admitted }: Arrival): boolean {
+    if (!this.#intervening) return false;
+    const { command } = admitted;
+    const kept = this.#intervening.keepsOut(command, () => {
+      this.#advance(at);
+      return this.#network.precheck(admitted) === null;
+    });
+    if (kept) this.lost(command.kind, bytes);
+    return kept;
   }
 
   /** Applies a request at its instant, and spreads what came of it. */

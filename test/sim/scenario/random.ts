@@ -69,14 +69,16 @@ function consistent(raw: Raw): Raw {
     ...(index === 0 ? { producers: 1, capabilities: ['validator'] } : {}),
     ...strategyOf(group.strategy as Raw | undefined),
   }));
-  const { population: _, topology, links, producers, consensus, faults, ...others } = raw;
-  const { length, measure, sweep, ...rest } = others;
+  const { population: _, topology, links, producers, consensus, faults, ...rest } = raw;
+  const { interventions, ...others } = rest;
+  const { length, measure, sweep, ...kept } = others;
   const hits = (faults as Raw[] | undefined)?.map((fault) => ({
     ...fault,
     whom: [{ group: 'g0' }],
   }));
+  const changes = (interventions as Raw[] | undefined)?.flatMap(changed);
   return {
-    ...rest,
+    ...kept,
     agents,
     ...(length ? { length: without(length as Raw, 'until') } : {}),
     ...(sweep ? { sweep: without(sweep as Raw, 'until') } : {}),
@@ -86,7 +88,15 @@ function consistent(raw: Raw): Raw {
     ...(producers ? { producers: ordered(producers as Raw) } : {}),
     ...(consensus ? { consensus: { ...consensus, min_validators: 1 } } : {}),
     ...(hits ? { faults: hits } : {}),
+    ...(changes ? { interventions: changes } : {}),
   };
+}
+
+/** Each at an entry of its own, so that none contradicts another; about somebody who is there. */
+function changed({ kind, alliance }: Raw, at: number): Raw[] {
+  if (kind === 'dissolve') return [{ kind, alliance, at_entry: at }];
+  if (kind !== 'silence' && kind !== 'remove') return [];
+  return [{ kind, whom: [{ group: 'g0' }], at_entry: at }];
 }
 
 function strategyOf(strategy: Raw | undefined): Raw {

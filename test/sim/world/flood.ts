@@ -38,6 +38,7 @@ export function flooded(neighbours: number[][], on: On): number[] {
     ordinals: new Map(ids.map((id, agent) => [id, agent])),
     head: '',
     observer,
+    mutes: new Map(),
   });
   const caused = { note: null, memes: [MEME], bytes: 1 };
   const learn = (event: Omit<Event, 'seq'>, at: number, from = 0) =>

@@ -1,0 +1,192 @@
+/** The interventions of a run: when each acts, and what the world asks of them. */
+import type { Command, Event } from '../../../engine/internal.js';
+import type { ScriptedAgent, Strategy } from '../../agents/port/agent.js';
+import type { ScheduledEvent } from '../../agents/port/world.js';
+import type { Collector } from '../../measure/index.js';
+import { conditionOf } from '../../scenario/conditions.js';
+import { interventionText, momentText, Names, selectedBy } from '../../scenario/interventions.js';
+import type {
+  Intervention,
+  InterventionOf,
+  Named,
+  Whom,
+} from '../../scenario/schema/interventions/interventions.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
+import type { Faults } from '../../world/links/faults.js';
+import type { Links } from '../../world/links/links.js';
+import type { Changeable, Intervening, Outgoing } from '../../world/society/intervening.js';
+import { Conditions } from '../ending/conditions.js';
+import type { Acted } from '../result.js';
+import { type Acting, acts } from './acts.js';
+import { Drops } from './drops.js';
+import { Mutes } from './mutes.js';
+import { Numbers } from './numbers.js';
+import { type Order, Votes } from './votes.js';
+
+export interface InterventionsOptions {
+  scenario: Scenario;
+  seed: string;
+  startMs: number;
+  agents: readonly ScriptedAgent[];
+  /** By the intervention's place: those that change it. */
+  strategies: ReadonlyMap<number, Strategy>;
+  faults: Faults;
+  links: Links;
+}
+
+/** One of the list. */
+interface Pending {
+  place: number;
+  intervention: Intervention;
+  order: Order | undefined;
+  /** When it acts, milliseconds since 1970; infinite where that is not an instant. */
+  at: number;
+  conditions: Conditions | null;
+}
+
+interface Past {
+  at: number;
+  entry: number;
+  did: () => number;
+}
+
+export class Interventions implements Intervening {
+  readonly #options: InterventionsOptions;
+  readonly #names: Names;
+  readonly #numbers = new Numbers();
+  readonly #mutes = new Mutes(this.#numbers);
+  readonly #drops = new Drops(this.#numbers);
+  readonly #votes: Votes;
+  /** In the order of the list. */
+  #pending: Pending[];
+  readonly #past = new Map<number, Past>();
+  #world: Changeable | null = null;
+  #entryNow: () => number = () => 0;
+
+  constructor(options: InterventionsOptions) {
+    this.#options = options;
+    const { scenario, startMs, links, agents } = options;
+    this.#names = new Names(scenario);
+    this.#pending = scenario.interventions.map((intervention, place) => ({
+      place,
+      intervention,
+      order: intervention.kind === 'vote' ? this.#orderOf(intervention, agents) : undefined,
+      at: actsAt(startMs, intervention, links.windowMs),
+      conditions: null,
+    }));
+    const orders = this.#pending.flatMap(({ order }) => order ?? []);
+    this.#votes = new Votes(orders, this.#numbers, () => this.#there);
+  }
+
+  /** To be called before anything happens. `entryNow`: the last entry that is applied. */
+  begin(world: Changeable, collector: Collector, entryNow: () => number): void {
+    this.#world = world;
+    this.#entryNow = entryNow;
+    for (const one of this.#pending) {
+      const { at_condition } = one.intervention;
+      if (!at_condition) continue;
+      one.conditions = new Conditions([conditionOf(at_condition)], collector);
+    }
+  }
+
+  get mutes() {
+    return this.#mutes.memes;
+  }
+
+  get nextAt(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { at } of this.#pending) next = Math.min(next, at);
+    return next;
+  }
+
+  actAt(now: number): void {
+    this.#act(({ at }) => at <= now);
+  }
+
+  /** Those that wait for an entry, a height or a condition act, if it is there after a window. */
+  actAfterWindow(): void {
+    if (this.#pending.length === 0) return;
+    const [seq, { height }, { now }] = [this.#entryNow(), this.#numbers, this.#there];
+    this.#act(({ intervention: { at_entry, at_height }, conditions }) => {
+      if (at_entry !== undefined) return seq >= at_entry;
+      if (at_height !== undefined) return height >= at_height;
+      return conditions !== null && conditions.met(now) !== null;
+    });
+  }
+
+  scheduled = (agent: number, event: ScheduledEvent): void => this.#votes.scheduled(agent, event);
+  called = (agent: number, event: ScheduledEvent): void => this.#votes.called(agent, event);
+  sending = (from: number, outgoing: Outgoing): Outgoing | null =>
+    this.#votes.sending(from, outgoing);
+  keepsOut = (command: Command, accepted: () => boolean): boolean =>
+    this.#drops.keepsOut(command, accepted);
+
+  happened(event: Event): void {
+    this.#numbers.happened(event);
+    if (event.type !== 'meme_posted') return;
+    const { meme_id, creator } = event.data;
+    this.#mutes.posted(meme_id, creator.id);
+  }
+
+  /** What became of each, in the order of the scenario. */
+  get acted(): Acted[] {
+    const { scenario, startMs } = this.#options;
+    return scenario.interventions.map((intervention, place) => {
+      const past = this.#past.get(place);
+      return {
+        what: interventionText(intervention),
+        when: momentText(intervention),
+        at_ms: past ? past.at - startMs : null,
+        entry: past ? past.entry : null,
+        did: past ? past.did() : 0,
+      };
+    });
+  }
+
+  get #there(): Changeable {
+    return this.#world!;
+  }
+
+  #act(due: (one: Pending) => boolean): void {
+    const those = this.#pending.filter(due);
+    if (those.length === 0) return;
+    this.#pending = this.#pending.filter((one) => !those.includes(one));
+    const [at, entry] = [this.#there.now, this.#entryNow()];
+    for (const { place, intervention, order } of those) {
+      const act = acts[intervention.kind] as (one: Intervention, acting: Acting) => () => number;
+      const did = act(intervention, this.#acting(place, order));
+      this.#past.set(place, { at, entry, did });
+    }
+  }
+
+  #acting(place: number, order: Order | undefined): Acting {
+    const { scenario, seed, agents, faults, links, strategies } = this.#options;
+    const membersOf = (alliance: Named) => {
+      const id = this.#numbers.alliance(alliance);
+      return id === undefined ? [] : this.#there.membersOf(id);
+    };
+    const chosen = (whom: readonly Whom[]) =>
+      selectedBy(scenario, this.#names, whom, { place, seed, membersOf }).map(
+        (ordinal) => agents[ordinal]!,
+      );
+    return {
+      ...{ place, world: this.#there, names: this.#names, numbers: this.#numbers, agents },
+      ...{ mutes: this.#mutes, drops: this.#drops, votes: this.#votes, faults, links, order },
+      ...{ strategy: strategies.get(place), chosen, membersOf },
+    };
+  }
+
+  #orderOf(
+    { agent, block, decision }: InterventionOf<'vote'>,
+    agents: readonly ScriptedAgent[],
+  ): Order {
+    const voter = agents[this.#names.ordinalOf(agent)]!;
+    return { agent: voter, block, decision, acts: false, pending: 0, sent: false, did: 0 };
+  }
+}
+
+/** Before the first window that begins then; windows begin at multiples of their length. */
+function actsAt(startMs: number, { at_ms }: Intervention, windowMs: number): number {
+  if (at_ms === undefined) return Number.POSITIVE_INFINITY;
+  return Math.ceil((startMs + at_ms) / windowMs) * windowMs;
+}

@@ -1,0 +1,177 @@
+/** What the interventions of a scenario can have wrong beyond their shape. */
+import { limits, Value } from '../../../engine/internal.js';
+import { fileInside } from '../files/inside.js';
+import { Names, NETWORK_END, selectedBy } from '../interventions.js';
+import type { Problem } from '../problem.js';
+import { allowed } from '../schema/describe.js';
+import {
+  type Intervention,
+  type InterventionKind,
+  type InterventionOf,
+  moments,
+  type Named,
+  type Whom,
+} from '../schema/interventions/interventions.js';
+import type { Scenario } from '../schema/scenario.js';
+import { settable, settablePaths } from '../settable.js';
+import { conditionProblem } from './check-conditions.js';
+import { traitsProblem } from './check-traits.js';
+import { contradiction } from './contradictions.js';
+
+interface Looking {
+  scenario: Scenario;
+  names: Names;
+  folder: string | undefined;
+  /** The intervention's place in the list. */
+  place: number;
+}
+
+/** A member of the intervention, as `whom.0.group`; '' for the whole. */
+type Wrong = readonly [member: string, text: string] | null;
+
+/** The first problem, or null. */
+export function interventionsProblem(
+  scenario: Scenario,
+  folder: string | undefined,
+): Problem | null {
+  const { interventions } = scenario;
+  if (interventions.length === 0) return null;
+  const names = new Names(scenario);
+  for (const [place, one] of interventions.entries()) {
+    const looking = { scenario, names, folder, place };
+    const check = checks[one.kind] as (intervention: Intervention, looking: Looking) => Wrong;
+    const found = momentProblem(one, looking) ?? check(one, looking);
+    if (!found) continue;
+    const [member, text] = found;
+    const inside = member === '' ? [] : member.split('.');
+    return { path: ['interventions', String(place), ...inside], text };
+  }
+  return contradiction(scenario, names);
+}
+
+function momentProblem(one: Intervention, { scenario }: Looking): Wrong {
+  const given = moments.filter((moment) => one[moment] !== undefined);
+  if (given.length !== 1) {
+    const found = given.length === 0 ? 'does not say when' : `has ${given.join(' and ')}`;
+    return ['', `${found}; expected one of ${moments.join(', ')}`];
+  }
+  const { virtual_ms = Number.POSITIVE_INFINITY, blocks } = scenario.length;
+  if (one.at_ms !== undefined && one.at_ms >= virtual_ms) {
+    const end = `the run ends at length.virtual_ms, ${virtual_ms}`;
+    return ['at_ms', `is ${one.at_ms}; expected less, for ${end}`];
+  }
+  if (one.at_height !== undefined && blocks !== undefined && one.at_height >= blocks) {
+    const end = `the run ends with length.blocks, ${blocks}`;
+    return ['at_height', `is ${one.at_height}; expected less, for ${end}`];
+  }
+  if (one.at_condition === undefined) return null;
+  const groups = scenario.agents.map(({ group }) => group);
+  const found = conditionProblem(one.at_condition, 'at_condition', groups);
+  return found && [found.path.join('.'), found.text];
+}
+
+type Checks = { [K in InterventionKind]: (one: InterventionOf<K>, looking: Looking) => Wrong };
+
+const checks: Checks = {
+  mute: ({ meme, whom }, looking) =>
+    oneOf({ meme, whom }) ?? (whom === undefined ? null : whomProblem(whom, looking)),
+  silence: ({ whom }, looking) => whomProblem(whom, looking),
+  remove: ({ whom }, looking) => whomProblem(whom, looking),
+  dissolve: () => null,
+  drop: ({ block, alliance }, looking) =>
+    oneOf({ block, alliance }) ?? (block === undefined ? null : blockProblem(block, looking)),
+  vote({ agent, block }, looking) {
+    const { names } = looking;
+    const found = agentProblem(agent, 'agent', names) ?? blockProblem(block, looking);
+    if (found) return found;
+    const { name, capabilities } = names.all[names.ordinalOf(agent)]!;
+    if (capabilities.includes('validator')) return null;
+    return ['agent', `is ${name}, who is no validator: only validators vote`];
+  },
+  strategy({ whom, strategy }, looking) {
+    const found = whomProblem(whom, looking);
+    if (found) return found;
+    const groups = looking.scenario.agents.map(({ group }) => group);
+    if (strategy.kind === 'censor' && !groups.includes(strategy.against)) {
+      return ['strategy.against', `is ${strategy.against}; expected one of ${groups.join(', ')}`];
+    }
+    if (strategy.kind !== 'script' || looking.folder === undefined) return null;
+    const script = fileInside(strategy.module, looking.folder, 'a module');
+    return 'why' in script ? ['strategy.module', script.why] : null;
+  },
+  traits({ whom, traits }, looking) {
+    if (Object.keys(traits).length === 0) return ['traits', 'are none; expected one or more'];
+    const found = traitsProblem({ agents: [{ traits }] });
+    return found ? [found.path.slice(2).join('.'), found.text] : whomProblem(whom, looking);
+  },
+  set({ path, value }) {
+    const schema = settable(path);
+    if (!schema) return ['path', `is ${path}; expected one of ${settablePaths().join(', ')}`];
+    if (!Value.Check(schema, value)) {
+      return ['value', `is ${JSON.stringify(value)}; expected ${allowed(schema)}`];
+    }
+    const { least = 0, most = 0 } = value as { least?: number; most?: number };
+    return least <= most ? null : ['value.least', `is ${least}; expected at most ${most}`];
+  },
+  link({ between, loss, factor }, { names }) {
+    for (const [index, end] of between.entries()) {
+      const found = end === NETWORK_END ? null : agentProblem(end, `between.${index}`, names);
+      if (found) return found;
+    }
+    const [a, b] = between.map((end) => names.ordinalOf(end));
+    if (a === b) return ['between', 'are one and the same; expected two'];
+    if (loss !== undefined || factor !== undefined) return null;
+    return ['', 'changes nothing; expected loss, factor or both'];
+  },
+};
+
+function oneOf(members: Record<string, unknown>): Wrong {
+  const names = Object.keys(members);
+  const given = names.filter((name) => members[name] !== undefined);
+  if (given.length === 1) return null;
+  return ['', `has ${given.join(' and ') || 'neither'}; expected one of ${names.join(', ')}`];
+}
+
+function whomProblem(whom: readonly Whom[], { scenario, names, place }: Looking): Wrong {
+  const groups = scenario.agents.map(({ group }) => group);
+  for (const [index, selector] of whom.entries()) {
+    const at = `whom.${index}`;
+    const { agent, group, alliance, count, share } = selector;
+    const ways = { agent, group, alliance };
+    const given = (Object.keys(ways) as (keyof typeof ways)[]).filter(
+      (way) => ways[way] !== undefined,
+    );
+    if (given.length > 1) return [at, `has ${given.join(' and ')}; expected one of them`];
+    const drawn = count !== undefined || share !== undefined;
+    if (drawn && (agent !== undefined || alliance !== undefined)) {
+      return [at, `has count or share with ${given[0]}; they are for a group, or for all`];
+    }
+    if (count !== undefined && share !== undefined) {
+      return [at, 'has count and share; expected one of them'];
+    }
+    if (group !== undefined && !groups.includes(group)) {
+      return [`${at}.group`, `is ${group}; expected one of ${groups.join(', ')}`];
+    }
+    const found = agent === undefined ? null : agentProblem(agent, `${at}.agent`, names);
+    if (found) return found;
+  }
+  if (whom.some(({ alliance }) => alliance !== undefined)) return null;
+  const options = { place, seed: scenario.seed, membersOf: () => [] };
+  if (selectedBy(scenario, names, whom, options).length > 0) return null;
+  return ['whom', 'names no one: it would be about nobody'];
+}
+
+function agentProblem(agent: Named, member: string, names: Names): Wrong {
+  if (names.ordinalOf(agent) >= 0) return null;
+  const last = names.all.at(-1)!;
+  const known = `an ordinal up to ${last.ordinal}, or a name as ${names.all[0]!.name}`;
+  return [member, `is ${agent}; expected ${known} or ${last.name}`];
+}
+
+/** So many are proposed at most when the run is over: those that have closed, and open ones. */
+function blockProblem(block: Named, { scenario: { length } }: Looking): Wrong {
+  const most = (length.blocks ?? Number.POSITIVE_INFINITY) + limits.openBlocks;
+  if (typeof block === 'string' || block < most) return null;
+  const end = `the run ends with length.blocks, ${length.blocks}`;
+  return ['block', `is ${block}; expected less than ${most}, for ${end}`];
+}

@@ -1,0 +1,74 @@
+/** A lively town to intervene in, and where the log of a run parts from that of another. */
+import { join } from 'node:path';
+import { openLmdbStore, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
+import {
+  completeScenario,
+  firstDivergence,
+  type LogDifference,
+  type SimResult,
+  simulate,
+} from 'folkmoot/sim';
+import { suiteFolder } from '../../support/runs.js';
+import type { Raw } from '../fixture.js';
+
+export const lively = (sections: Raw = {}): Raw => ({
+  title: 'A lively town',
+  signatures: 'none',
+  seed: '11',
+  agents: [
+    { group: 'town', count: 20, producers: 3 },
+    { group: 'hill', count: 8, strategy: { kind: 'follower' } },
+    { group: 'mute', count: 2, strategy: { kind: 'silent' } },
+  ],
+  social: {
+    memes: { rate: 15 },
+    discussion: { rate: 5 },
+    alliances: { rate: 10 },
+    occasion_ms: 4_000,
+  },
+  links: { loss: 0.02 },
+  consensus: { voting_period_ms: 15_000 },
+  length: { blocks: 8 },
+  ...sections,
+});
+
+export interface Kept {
+  folder: string;
+  result: SimResult;
+}
+
+const folders = suiteFolder();
+let kept = 0;
+
+/** Runs it with some interventions, and keeps it. */
+export async function run(raw: Raw, interventions: readonly Raw[] = []): Promise<Kept> {
+  const scenario = completeScenario({ ...raw, interventions });
+  kept += 1;
+  const folder = join(folders, `${kept}`);
+  return { folder, result: await simulate(scenario, { out: folder, verifier: 'inline' }) };
+}
+
+const storeOf = ({ folder }: Kept) =>
+  openLmdbStore({
+    path: join(folder, 'network'),
+    tables,
+    schemaVersion: SCHEMA_VERSION,
+    readOnly: true,
+  });
+
+/** Where two runs part; null where their logs are the same. */
+export async function parting(a: Kept, b: Kept): Promise<LogDifference | null> {
+  const stores = [storeOf(a), storeOf(b)] as const;
+  try {
+    const [one, other] = stores.map((store) => storedLines(store, 0, store.meta()!.seq));
+    return firstDivergence(one!, other!);
+  } finally {
+    for (const store of stores) await store.close();
+  }
+}
+
+/** What must be the same when nothing is otherwise. */
+export function outcomeOf({ result }: Kept) {
+  const { digest, log_digest, measures, messages, virtual_ms, refused, ended_by } = result;
+  return { digest, log_digest, measures, messages, virtual_ms, refused, ended_by };
+}
