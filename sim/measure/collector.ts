@@ -134,6 +134,10 @@ export class Collector implements Observer {
     if (!this.#warmup.lasts) this.#messages.add(kind, what, count, bytes);
   }
 
+  waited(count: number, ms: number): void {
+    if (!this.#warmup.lasts) this.#messages.wait(count, ms);
+  }
+
   /**
    * The end of the run. Rows are read as they are taken, so the network must stay open until then.
    * @param reads `network.read`, after everything is durable.

@@ -58,10 +58,15 @@ export const measures = {
     'messages that agents and the network sent, whoever looks at them: requests, events to each ' +
     'agent, votes and memes to each neighbour; an event that was lost is sent again',
   messages_delivered: 'messages that arrive, copies included, if need be after the end of the run',
-  messages_lost: 'messages that do not arrive, by loss or a partition; copies included',
+  messages_lost:
+    'messages that do not arrive, by loss, a partition or a crash before they left an uplink ' +
+    'with a limit; copies included',
   messages_duplicated: 'copies of requests that were made on their way',
   message_bytes: 'bytes of all messages sent, and of the copies',
   messages_per_block: 'messages sent for each closed block',
+  uplink_wait_mean_ms:
+    'mean time that a message waits before it begins to leave, of those that leave an uplink ' +
+    'with a limit; empty without any',
 } as const satisfies Dictionary;
 
 /**

@@ -58,4 +58,5 @@ export const measureKinds = {
   messages_duplicated: 'count',
   message_bytes: 'count',
   messages_per_block: 'mean',
+  uplink_wait_mean_ms: 'mean',
 } as const satisfies Record<MeasureName, MeasureKind>;

@@ -17,6 +17,7 @@ import { Faults } from '../world/links/faults.js';
 import { graphOf } from '../world/links/graph/graph.js';
 import type { Neighbours } from '../world/links/graph/linked.js';
 import { Links } from '../world/links/links.js';
+import { uplinksOf } from '../world/links/uplinks.js';
 import type { Observer } from '../world/observer.js';
 import type { SocietyOptions } from '../world/society/options.js';
 import { scheduleFirst } from './first-events.js';
@@ -97,6 +98,7 @@ function put<W extends World, O extends Observer>(
     neighbours,
     faults,
     links,
+    uplinks: uplinksOf(scenario, faults),
     ...(interventions ? { intervening: interventions } : {}),
     seedNumber,
     startMs,

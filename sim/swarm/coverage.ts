@@ -34,6 +34,7 @@ export function emptyCoverage(): Coverage {
     signatures: zeros(['verified', 'unverified', 'none']),
     limits: zeros(['off', 'spec']),
     stay: zeros(['throughout', 'join', 'leave']),
+    uplink: zeros(['no limit', 'of all', 'of a group']),
   };
 }
 
@@ -53,6 +54,10 @@ export function cover(coverage: Coverage, scenario: Scenario): void {
       const kinds = [...(join ? ['join'] : []), ...(leave ? ['leave'] : [])];
       return kinds.length === 0 ? ['throughout'] : kinds;
     }),
+    uplink: [
+      ...(links.uplink_kbps === undefined ? ['no limit'] : ['of all']),
+      ...agents.flatMap(({ uplink_kbps }) => (uplink_kbps === undefined ? [] : ['of a group'])),
+    ],
   };
   for (const [what, kinds] of Object.entries(drawn)) {
     const counts = coverage[what]!;

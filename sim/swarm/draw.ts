@@ -23,7 +23,8 @@ export function draw(number: number): Drawn {
   // Half of them are calm: there, a network that makes no progress has failed.
   const calm = rng('temper').chance(0.5);
   const drawn = drawGroups(rng('agents'), calm);
-  const groups = calm ? drawn : withStays(rng('stays'), drawn);
+  const staying = calm ? drawn : withStays(rng('stays'), drawn);
+  const { links: uplink, groups } = drawUplinks(rng('uplinks'), staying);
   const period = rng('period').pick([500, 1_000, 3_000, 10_000]) * (calm ? 4 : 1);
   const raw: Raw = {
     title: `swarm ${number}`,
@@ -34,7 +35,7 @@ export function draw(number: number): Drawn {
     producers: drawProducing(rng('producers'), calm),
     social: drawSocial(rng('social')),
     topology: drawTopology(rng('topology')),
-    links: drawLinks(rng('links'), groups, calm),
+    links: { ...drawLinks(rng('links'), groups, calm), ...uplink },
     consensus: drawConsensus(rng('consensus'), groups, period, calm),
     length: { ...drawEnd(rng('length'), calm), virtual_ms: 80 * period },
     patience_periods: between(rng('patience'), 10, calm ? 40 : 20),
@@ -104,6 +105,19 @@ function drawLinks(rng: Stream, groups: readonly Raw[], calm: boolean): Raw {
     loss: sometimes(rng, 0.5, () => between(rng, 0, calm ? 30 : 400) / 1_000) ?? 0,
     duplication: sometimes(rng, 0.5, () => share(rng)) ?? 0,
   };
+}
+
+/** Kilobits a second: from a message in some seconds to a message in no time. */
+const uplinks = [1, 8, 64, 1_000, 200_000, 10_000_000];
+
+/** The uplinks of all, and of some groups; most have no limit. */
+function drawUplinks(rng: Stream, groups: readonly Raw[]): { links: Raw; groups: Raw[] } {
+  const drawn = (probability: number): Raw => {
+    const uplink_kbps = sometimes(rng, probability, () => rng.pick(uplinks));
+    return uplink_kbps === undefined ? {} : { uplink_kbps };
+  };
+  const own = rng.chance(0.2) ? 0.5 : 0;
+  return { links: drawn(0.15), groups: groups.map((group) => ({ ...group, ...drawn(own) })) };
 }
 
 function drawBetween(rng: Stream, groups: readonly Raw[], calm: boolean): Raw[] {

@@ -12,6 +12,8 @@ const LEAST_PLAIN = 0.8;
 /** What `majority` may ask for: less than the plain ones alone give. */
 const LARGEST_TURNOUT = 0.6;
 const LARGEST_LOSS = 0.03;
+/** What sixty agents tell each other about a block leaves in some milliseconds. */
+const LEAST_UPLINK_KBPS = 100_000;
 /** What a block needs at the least to be heard of, voted on, and counted, in mean latencies. */
 const LATENCIES_A_PERIOD = 10;
 /** No personality thinks longer. */
@@ -50,6 +52,8 @@ function plainOnes({ population, agents, consensus, producers, limits }: Scenari
 
 function goodLinks({ links, agents, consensus }: Scenario): boolean {
   const { mean_ms, spread_ms } = links.latency;
+  const uplinks = [links, ...agents].map(({ uplink_kbps = LEAST_UPLINK_KBPS }) => uplink_kbps);
+  if (Math.min(...uplinks) < LEAST_UPLINK_KBPS) return false;
   const plain = agents.filter(isPlain);
   const thinking = Math.max(...plain.map(({ traits }) => thinkMs(traits)));
   const needed = LATENCIES_A_PERIOD * (mean_ms + spread_ms) + thinking;

@@ -79,7 +79,7 @@ const sections = [
 const fewerSettings: Reducer = (raw) => [
   ...sections.flatMap((name) => settingsWithout(raw, name)),
   ...groupsOf(raw).flatMap((group, index) => {
-    return ['traits', 'personality', 'capabilities', 'producers', 'join', 'leave']
+    return ['traits', 'personality', 'capabilities', 'producers', 'uplink_kbps', 'join', 'leave']
       .flatMap((name) => settingsWithout(group, name))
       .map((plainer) => ({ ...raw, agents: groupsOf(raw).with(index, plainer) }));
   }),

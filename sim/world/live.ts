@@ -76,6 +76,7 @@ export class LiveWorld extends Society {
     for (let due = this.nextDue(); due <= now; due = this.nextDue()) {
       const end = Math.min(due + windowMs, now + 1);
       this.callAgents(end);
+      this.sendOff();
       for (const sent of this.arrived(end)) this.#deliver(sent);
     }
     this.now = Math.max(this.now, now);
@@ -148,6 +149,7 @@ export class LiveWorld extends Society {
   #hear(event: Event): void {
     this.now = Math.max(this.now, this.#worldTime(this.#gateway.now()));
     this.publish(event, this.#worldTime(Date.parse(event.data.timestamp)), this.#causeOf(event));
+    this.sendOff();
     if (this.nextDue() < this.#pausedUntil) this.#endPause();
   }
 

@@ -31,4 +31,6 @@ export interface Observer {
   published(note: ContentNote): void;
   /** So many messages of a kind, of so many bytes each. */
   traffic(kind: MessageKind, what: Traffic, count: number, bytes: number): void;
+  /** So many messages waited in all so many milliseconds before they began to leave an uplink. */
+  waited(count: number, ms: number): void;
 }

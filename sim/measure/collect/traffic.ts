@@ -24,11 +24,20 @@ export class Messages {
     messageKinds.map((kind) => [kind, { sent: 0, lost: 0, duplicated: 0, bytes: 0 }]),
   ) as Record<MessageKind, Counts>;
 
+  #waits = 0;
+  #waitedMs = 0;
+
   /** So many messages of so many bytes each. */
   add(kind: MessageKind, what: Traffic, count: number, bytes: number): void {
     const counts = this.#counts[kind];
     counts[what] += count;
     if (what !== 'lost') counts.bytes += count * bytes;
+  }
+
+  /** So many messages waited for their uplink, in all so many milliseconds. */
+  wait(count: number, ms: number): void {
+    this.#waits += count;
+    this.#waitedMs += ms;
   }
 
   measures(closedBlocks: number) {
@@ -42,6 +51,7 @@ export class Messages {
       messages_duplicated: duplicated,
       message_bytes: total('bytes'),
       messages_per_block: share(sent, closedBlocks),
+      uplink_wait_mean_ms: share(this.#waitedMs, this.#waits),
     };
   }
 

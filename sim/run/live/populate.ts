@@ -30,6 +30,7 @@ const nobody: Observer = {
   refused() {},
   published() {},
   traffic() {},
+  waited() {},
 };
 
 /**

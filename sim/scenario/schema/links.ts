@@ -1,6 +1,6 @@
 /** The links of a scenario: how long messages need, and what becomes of some of them. */
 import { type Static, Type } from '../../../engine/internal.js';
-import { GroupName, Share, whole } from './terms.js';
+import { GroupName, Share, UplinkKbps, whole } from './terms.js';
 
 export const Latency = Type.Object(
   {
@@ -60,6 +60,7 @@ export const Links = Type.Object(
     ),
     loss: Share('of messages that are lost; the feed of events sends again', 0),
     duplication: Share('of requests that arrive twice', 0),
+    uplink_kbps: Type.Optional(UplinkKbps('of each agent; left out: no limit')),
   },
   {
     additionalProperties: false,

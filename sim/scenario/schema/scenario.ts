@@ -18,6 +18,7 @@ import {
   Share,
   section,
   strictly,
+  UplinkKbps,
   whole,
 } from './terms.js';
 import { Topology } from './topology.js';
@@ -59,6 +60,7 @@ export const Group = Type.Object(
       ...about('of all its agents'),
     }),
     producers: whole(0, MOST_AGENTS, 'how many of them are producers too', 0),
+    uplink_kbps: Type.Optional(UplinkKbps('of each; left out: as links.uplink_kbps')),
     join: Type.Optional(Join),
     leave: Type.Optional(Leave),
     traits: Type.Optional(Traits),

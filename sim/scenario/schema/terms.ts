@@ -28,5 +28,9 @@ export const whole = (minimum: number, maximum: number, description: string, sta
     ...(standard === undefined ? {} : { default: standard }),
   });
 
+/** A kilobit a second is a bit a millisecond. */
+export const UplinkKbps = (description: string) =>
+  whole(1, 10_000_000, `kilobits a second that leave an uplink, ${description}`);
+
 export const GroupName = (description: string) =>
   Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$', description });

@@ -113,6 +113,15 @@ export class Faults {
     );
   }
 
+  /** When an agent crashes next after an instant; infinite when it never does. */
+  nextCrash(agent: number, after: number): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { hits, start } of this.#crashes) {
+      if (hits[agent] === 1 && start > after) next = Math.min(next, start);
+    }
+    return next;
+  }
+
   /** The crash or pause that an agent is in. */
   down(agent: number, at: number): Down | null {
     return this.#downs.find((one) => one.hits[agent] === 1 && during(one, at)) ?? null;

@@ -5,25 +5,35 @@
 import type { Decision } from '../../../engine/internal.js';
 import type { ReceivedMeme, ReceivedRemark, ReceivedVote } from '../../agents/port/known.js';
 import type { Links } from '../links/links.js';
+import { type Departure, leftAt } from '../links/uplinks.js';
 import type { MessageKind } from '../messages.js';
 import type { Observer } from '../observer.js';
 import type { Mutes } from './intervening.js';
-import type { PostedMeme, Talk, ToldRemark } from './talk.js';
+import type { Outbox } from './outbox.js';
+import type { PostedMeme, Talk, Told, ToldRemark } from './talk.js';
+
+/** What gossip goes over. */
+export interface GossipOptions {
+  links: Links;
+  /** Null where nobody's uplink has a limit. */
+  outbox: Outbox | null;
+  /** Of each agent, ascending. */
+  neighbours: readonly (readonly number[])[];
+  observer: Observer;
+  mutes: Mutes;
+}
 
 export class Gossip {
   readonly #links: Links;
+  readonly #outbox: Outbox | null;
   readonly #neighbours: readonly (readonly number[])[];
   readonly #observer: Observer;
   readonly #mutes: Mutes;
 
-  constructor(
-    links: Links,
-    neighbours: readonly (readonly number[])[],
-    observer: Observer,
-    mutes: Mutes,
-  ) {
+  constructor({ links, outbox, neighbours, observer, mutes }: GossipOptions) {
     this.#mutes = mutes;
     this.#links = links;
+    this.#outbox = outbox;
     this.#neighbours = neighbours;
     this.#observer = observer;
   }
@@ -35,8 +45,14 @@ export class Gossip {
       talk.references.set(agent, vote.memes);
       talk.memes[agent] = 1;
     }
-    const at = talk.votedAt[agent]!;
-    this.say('gossip.vote', agent, at, talk.voteNames[agent]!, talk.voteBytes[agent]!);
+    const told = {
+      at: talk.votedAt[agent]!,
+      name: talk.voteNames[agent]!,
+      bytes: talk.voteBytes[agent]!,
+    };
+    this.#say('gossip.vote', agent, told, (arrivals) => {
+      talk.voteArrivals.set(agent, arrivals);
+    });
   }
 
   meme(talk: Talk, agent: number, stance: Decision, meme: PostedMeme): void {
@@ -46,9 +62,10 @@ export class Gossip {
     if (posted) posted.push(meme);
     else talk.posted.set(agent, [meme]);
     talk.memes[agent] = 1;
-    if (this.#untilMuted(meme.id, meme.at) >= meme.at) {
-      this.say('gossip.meme', agent, meme.at, meme.name, meme.bytes);
-    }
+    if (this.#untilMuted(meme.id, meme.at) < meme.at) return;
+    this.#say('gossip.meme', agent, meme, (arrivals) => {
+      meme.arrivals = arrivals;
+    });
   }
 
   remark(talk: Talk, agent: number, remark: ToldRemark): void {
@@ -56,17 +73,38 @@ export class Gossip {
     const told = talk.remarks.get(agent);
     if (told) told.push(remark);
     else talk.remarks.set(agent, [remark]);
-    this.say('gossip.remark', agent, remark.at, remark.name, remark.bytes);
+    this.#say('gossip.remark', agent, remark, (arrivals) => {
+      remark.arrivals = arrivals;
+    });
   }
 
-  /** Counts a message to each neighbour; one by one only where some of them may be lost. */
-  say(kind: MessageKind, from: number, at: number, name: number, bytes: number): void {
+  /**
+   * Counts a message to each neighbour; one by one only where some of them may be lost.
+   * `settled`: told when each copy arrives, where the uplink has a limit.
+   */
+  #say(
+    kind: MessageKind,
+    from: number,
+    { at, name, bytes }: Told,
+    settled: (arrivals: Float64Array) => void,
+  ): void {
     const neighbours = this.#neighbours[from]!;
     this.#observer.traffic(kind, 'sent', neighbours.length, bytes);
-    if (this.#links.sure(at)) return;
     let lost = 0;
-    for (const to of neighbours) if (this.#links.fails(name, from, to, at)) lost += 1;
-    if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
+    if (this.#outbox?.takes(from)) {
+      const leaves = (departure: Departure) => {
+        const arrivals = Float64Array.from(neighbours, (to, copy) =>
+          this.#links.arrival(name, from, to, leftAt(departure, copy)),
+        );
+        settled(arrivals);
+        for (const one of arrivals) if (one === Number.POSITIVE_INFINITY) lost += 1;
+        if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
+      };
+      this.#outbox.put({ from, at, bytes, copies: neighbours.length, leaves });
+    } else if (!this.#links.sure(at)) {
+      for (const to of neighbours) if (this.#links.fails(name, from, to, at)) lost += 1;
+      if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
+    }
   }
 
   receivedVotes(
@@ -75,11 +113,10 @@ export class Gossip {
     allies: ReadonlySet<number> | undefined,
     now: number,
   ): ReceivedVote[] {
-    const { votedAt, voteNames, decisions } = talk;
+    const { votedAt, decisions } = talk;
     const received: ReceivedVote[] = [];
     for (const other of this.#neighbours[agent]!) {
-      const at = votedAt[other]!;
-      if (at === 0 || !this.#heard(voteNames[other]!, other, agent, at, now)) continue;
+      if (votedAt[other] === 0 || !this.#voteHeard(talk, other, agent, now)) continue;
       const decision: Decision = decisions[other] === 1 ? 'approve' : 'reject';
       received.push({ agent: other, decision, ally: allies?.has(other) === true });
     }
@@ -93,12 +130,11 @@ export class Gossip {
     allies: ReadonlySet<number> | undefined,
     now: number,
   ): number | null {
-    const { votedAt, voteNames, decisions } = talk;
+    const { votedAt, decisions } = talk;
     let approving = 0;
     let all = 0;
     for (const other of this.#neighbours[agent]!) {
-      const at = votedAt[other]!;
-      if (at === 0 || !this.#heard(voteNames[other]!, other, agent, at, now)) continue;
+      if (votedAt[other] === 0 || !this.#voteHeard(talk, other, agent, now)) continue;
       const weight = allies?.has(other) === true ? 2 : 1;
       all += weight;
       if (decisions[other] === 1) approving += weight;
@@ -108,7 +144,7 @@ export class Gossip {
 
   /** Each once, in the order of the neighbours. */
   receivedMemes(agent: number, talk: Talk, now: number): ReceivedMeme[] {
-    const { stances, texts, memes, posted, references, votedAt, voteNames } = talk;
+    const { stances, texts, memes, posted, references } = talk;
     if (stances.size === 0) return [];
     const received = new Map<string, ReceivedMeme>();
     const take = (id: string) => {
@@ -117,17 +153,14 @@ export class Gossip {
     };
     for (const other of this.#neighbours[agent]!) {
       if (memes[other] === 0) continue;
-      for (const { id, at, name } of posted.get(other) ?? []) {
-        if (this.#heard(name, other, agent, at, this.#untilMuted(id, now))) take(id);
+      for (const meme of posted.get(other) ?? []) {
+        if (this.#heard(meme, other, agent, this.#untilMuted(meme.id, now))) take(meme.id);
       }
       const passed = references.get(other);
-      if (!passed) continue;
-      const heardBy = (until: number) =>
-        this.#heard(voteNames[other]!, other, agent, votedAt[other]!, until);
-      if (!heardBy(now)) continue;
+      if (!passed || !this.#voteHeard(talk, other, agent, now)) continue;
       for (const id of passed) {
         const until = this.#untilMuted(id, now);
-        if (until === now || heardBy(until)) take(id);
+        if (until === now || this.#voteHeard(talk, other, agent, until)) take(id);
       }
     }
     return [...received.values()];
@@ -137,8 +170,9 @@ export class Gossip {
     const received: ReceivedRemark[] = [];
     if (talk.remarks.size === 0) return received;
     for (const other of this.#neighbours[agent]!) {
-      for (const { message, stance, at, name } of talk.remarks.get(other) ?? []) {
-        if (!this.#heard(name, other, agent, at, now)) continue;
+      for (const remark of talk.remarks.get(other) ?? []) {
+        if (!this.#heard(remark, other, agent, now)) continue;
+        const { message, stance } = remark;
         received.push({ agent: other, stance, message });
       }
     }
@@ -151,8 +185,34 @@ export class Gossip {
     return from === undefined ? now : Math.min(now, from - 1);
   }
 
-  /** Whether a message has arrived by now. */
-  #heard(name: number, from: number, to: number, at: number, now: number): boolean {
-    return at < now && this.#links.arrival(name, from, to, at) <= now;
+  #voteHeard(talk: Talk, from: number, to: number, now: number): boolean {
+    const at = talk.votedAt[from]!;
+    if (at >= now) return false;
+    if (this.#outbox?.takes(from)) return this.#arrived(talk.voteArrivals.get(from), from, to, now);
+    return this.#links.arrival(talk.voteNames[from]!, from, to, at) <= now;
   }
+
+  /** Whether a message has arrived by now. */
+  #heard({ at, name, arrivals }: Told, from: number, to: number, now: number): boolean {
+    if (at >= now) return false;
+    if (this.#outbox?.takes(from)) return this.#arrived(arrivals, from, to, now);
+    return this.#links.arrival(name, from, to, at) <= now;
+  }
+
+  /** The same of a message that leaves an uplink with a limit. */
+  #arrived(arrivals: Float64Array | undefined, from: number, to: number, now: number): boolean {
+    return arrivals !== undefined && arrivals[placeOf(to, this.#neighbours[from]!)]! <= now;
+  }
+}
+
+/** By bisection: the place of what is in an ascending list. */
+function placeOf(wanted: number, list: readonly number[]): number {
+  let low = 0;
+  let high = list.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -18,6 +18,7 @@ import type { Cause, Observer } from '../observer.js';
 import { Alliances } from './alliances.js';
 import { Gossip } from './gossip.js';
 import type { Mutes } from './intervening.js';
+import type { Outbox } from './outbox.js';
 import type { Talk } from './talk.js';
 
 /** How long after its end a block is still talked about. */
@@ -28,6 +29,7 @@ const CONTENTS = 1_024;
 
 export interface KnowledgeOptions {
   links: Links;
+  outbox: Outbox | null;
   seedNumber: number;
   neighbours: readonly (readonly number[])[];
   ordinals: ReadonlyMap<string, number>;
@@ -54,13 +56,13 @@ export class Knowledge {
   #heads: { hash: string; closing: number; at: number }[];
 
   constructor(options: KnowledgeOptions) {
-    const { links, seedNumber, neighbours, ordinals, head, observer, mutes } = options;
+    const { links, seedNumber, neighbours, ordinals, head } = options;
     this.#links = links;
     this.#seed = seedNumber;
     this.#size = neighbours.length;
     this.#numbers = new OwnNumbers(neighbours.length);
     this.#ordinals = ordinals;
-    this.#gossip = new Gossip(links, neighbours, observer, mutes);
+    this.#gossip = new Gossip(options);
     this.#heads = [{ hash: head, closing: 0, at: 0 }];
   }
 
@@ -255,6 +257,7 @@ const untold = (size: number) => ({
   decisions: new Uint8Array(size),
   voteNames: new Uint32Array(size),
   voteBytes: new Uint32Array(size),
+  voteArrivals: new Map(),
   memes: new Uint8Array(size),
   stances: new Map(),
   texts: new Map(),

@@ -5,6 +5,7 @@ import type { Behaviour, CallLoop } from '../../agents/port/behaviour.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Faults } from '../links/faults.js';
 import type { Links } from '../links/links.js';
+import type { Uplinks } from '../links/uplinks.js';
 import type { Observer } from '../observer.js';
 import type { Intervening } from './intervening.js';
 
@@ -19,6 +20,8 @@ export interface SocietyOptions {
   neighbours: number[][];
   faults: Faults;
   links: Links;
+  /** Null where none has a limit. */
+  uplinks: Uplinks | null;
   seedNumber: number;
   startMs: number;
   observer: Observer;

@@ -18,13 +18,15 @@ import type { Said, ScheduledEvent } from '../../agents/port/world.js';
 import { withValues } from '../../scenario/read/paths.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { NETWORK } from '../links/links.js';
-import { requestBytes, requestKinds } from '../messages.js';
+import { type Departure, leftAt } from '../links/uplinks.js';
+import { type MessageKind, requestBytes, requestKinds } from '../messages.js';
 import type { Cause, RefusedWhy } from '../observer.js';
 import { type Due, DueQueue } from './due.js';
 import type { Changeable } from './intervening.js';
 import { Knowledge } from './knowledge.js';
 import { News } from './news.js';
 import type { SocietyOptions } from './options.js';
+import { Outbox } from './outbox.js';
 
 /** An agent is to be called. */
 interface Call extends Due {
@@ -55,6 +57,8 @@ export class Society implements Changeable {
   readonly #ids: string[];
   readonly #calls = new DueQueue<Call>();
   readonly #sent = new DueQueue<Sent>();
+  /** Null where nobody's uplink has a limit. */
+  readonly #outbox: Outbox | null;
   readonly producers: readonly number[];
   now: number;
   /** Requests that were not done, by reason. */
@@ -65,9 +69,11 @@ export class Society implements Changeable {
 
   constructor(options: SocietyOptions) {
     this.#options = options;
-    const { agents, neighbours, links, seedNumber, startMs, observer } = options;
+    const { agents, neighbours, links, uplinks, seedNumber, startMs, observer } = options;
     const { head = GENESIS_HASH, intervening } = options;
     this.#scenario = options.scenario;
+    const outbox = uplinks && new Outbox(uplinks, observer);
+    this.#outbox = outbox;
     this.#scheduled = new Uint32Array(agents.length);
     this.#requests = new Uint32Array(agents.length);
     this.now = startMs;
@@ -75,8 +81,8 @@ export class Society implements Changeable {
     this.producers = agents.filter(({ producer }) => producer).map(({ ordinal }) => ordinal);
     const ordinals = new Map(this.#ids.map((id, ordinal) => [id, ordinal]));
     const mutes = intervening?.mutes ?? new Map<string, number>();
-    const told = { links, seedNumber, neighbours, ordinals, head, observer, mutes };
-    this.knowledge = new Knowledge(told);
+    const around = { links, outbox, neighbours, observer };
+    this.knowledge = new Knowledge({ ...around, seedNumber, ordinals, head, mutes });
     this.#news = new News(this, this.knowledge, options);
   }
 
@@ -119,26 +125,33 @@ export class Society implements Changeable {
     const bytes = requestBytes(sent);
     const kept = own ? wanted.note : null;
     observer.traffic(kind, 'sent', 1, bytes);
-    if (!this.#underway(name, from, sent, bytes, kept)) observer.traffic(kind, 'lost', 1, bytes);
+    this.#depart(kind, name, this.#sending(from, sent, bytes, kept));
     const copy = links.copyOf(name);
     if (copy === null) return;
     observer.traffic(kind, 'duplicated', 1, bytes);
-    if (!this.#underway(copy, from, sent, bytes, kept)) observer.traffic(kind, 'lost', 1, bytes);
+    this.#depart(kind, copy, this.#sending(from, sent, bytes, kept));
   }
 
-  /** Whether it will arrive. */
-  #underway(
-    name: number,
-    from: number,
-    request: SignedRequest,
-    bytes: number,
-    note: DecisionNote | null,
-  ): boolean {
-    const number = this.#requests[from]!++;
-    const at = this.#options.links.arrival(name, from, NETWORK, this.now);
-    if (at === Number.POSITIVE_INFINITY) return false;
-    this.#sent.push({ at, from, number, request, bytes, note });
-    return true;
+  #sending(from: number, request: SignedRequest, bytes: number, note: DecisionNote | null): Sent {
+    return { at: this.now, from, number: this.#requests[from]!++, request, bytes, note };
+  }
+
+  #depart(kind: MessageKind, name: number, sent: Sent): void {
+    const { at, from, bytes } = sent;
+    if (!this.#outbox?.takes(from)) this.#underway(kind, name, sent, at);
+    else {
+      const leaves = (departure: Departure) =>
+        this.#underway(kind, name, sent, leftAt(departure, 0));
+      this.#outbox.put({ from, at, bytes, copies: 1, leaves });
+    }
+  }
+
+  /** It has left its sender, and will arrive or not. */
+  #underway(kind: MessageKind, name: number, sent: Sent, left: number): void {
+    const { links, observer } = this.#options;
+    sent.at = links.arrival(name, sent.from, NETWORK, left);
+    if (sent.at === Number.POSITIVE_INFINITY) observer.traffic(kind, 'lost', 1, sent.bytes);
+    else this.#sent.push(sent);
   }
 
   schedule(agent: number, at: number, event: ScheduledEvent): void {
@@ -152,10 +165,18 @@ export class Society implements Changeable {
     const name = this.knowledge.nextName('talk', from);
     const message = { from, content };
     observer.traffic('talk', 'sent', to.length, bytes);
-    for (const other of to) {
-      const at = links.arrival(name, from, other, this.now);
+    const underway = (other: number, left: number) => {
+      const at = links.arrival(name, from, other, left);
       if (at === Number.POSITIVE_INFINITY) observer.traffic('talk', 'lost', 1, bytes);
       else this.schedule(other, at, { type: 'receive', message });
+    };
+    if (!this.#outbox?.takes(from)) for (const other of to) underway(other, this.now);
+    else {
+      const all = [...to];
+      const leaves = (departure: Departure) => {
+        for (const [copy, other] of all.entries()) underway(other, leftAt(departure, copy));
+      };
+      this.#outbox.put({ from, at: this.now, bytes, copies: all.length, leaves });
     }
   }
 
@@ -216,6 +237,11 @@ export class Society implements Changeable {
       behaviour.handle(agents[agent]!, this, event);
     }
     intervening?.called(agent, event);
+  }
+
+  /** To be called when nothing more is sent before what has been sent: it goes on its way. */
+  protected sendOff(): void {
+    this.#outbox?.empty();
   }
 
   protected arrivesBefore(end: number): boolean {

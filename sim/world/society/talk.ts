@@ -2,23 +2,25 @@
 import type { Decision } from '../../../engine/internal.js';
 import type { BlockTalk } from '../../agents/port/known.js';
 
-/** A meme as its author tells of it. */
-export interface PostedMeme {
-  id: string;
+/** What is told to neighbours. */
+export interface Told {
   at: number;
   /** The message's name, and its size. */
   name: number;
   bytes: number;
+  /** When it arrives at each neighbour, once settled, where its sender's uplink has a limit. */
+  arrivals?: Float64Array;
+}
+
+/** A meme as its author tells of it. */
+export interface PostedMeme extends Told {
+  id: string;
 }
 
 /** A remark as its author tells of it. */
-export interface ToldRemark {
+export interface ToldRemark extends Told {
   message: string;
   stance: Decision | null;
-  at: number;
-  /** The message's name, and its size. */
-  name: number;
-  bytes: number;
 }
 
 export interface Talk extends BlockTalk {
@@ -35,6 +37,8 @@ export interface Talk extends BlockTalk {
   readonly decisions: Uint8Array;
   readonly voteNames: Uint32Array;
   readonly voteBytes: Uint32Array;
+  /** By agent: when its vote arrives at each neighbour, as in what is told. */
+  readonly voteArrivals: Map<number, Float64Array>;
   /** By meme: what it speaks for, and what it says. */
   readonly stances: Map<string, Decision>;
   readonly texts: Map<string, string>;

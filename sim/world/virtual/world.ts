@@ -81,6 +81,7 @@ export class LocalWorld extends Society {
     this.callAgents(end);
     if (this.arrivesBefore(end)) await this.#deliver(end);
     this.#advance(end);
+    this.sendOff();
     this.now = Math.max(this.now, end);
     // The disk gets its turn; the world waits only when it is far ahead of it.
     this.#steps += 1;

@@ -23,6 +23,18 @@ export const wrong: [what: string, text: string | Buffer, line: number, message:
   ['no title', town.slice(9), 1, /^title is missing; expected a text of 1 to 100 characters/],
   ['another type', `${town}population: many\n`, 6, /^population is "many"; .*1 to 200000/],
   ['a number too large', `${town}links: { loss: 1.5 }\n`, 6, /^links.loss is 1.5; .*0 to 1/],
+  [
+    'an uplink that takes nothing',
+    `${town}links: { uplink_kbps: 0 }\n`,
+    6,
+    /^links.uplink_kbps is 0; .*1 to 10000000/,
+  ],
+  [
+    'an uplink in parts of a kilobit',
+    `${town}    uplink_kbps: 0.5\n`,
+    6,
+    /uplink_kbps is 0.5; expected a whole number from 1 to/,
+  ],
   ['no number', `${town}links: { loss: .nan }\n`, 6, /^links.loss is NaN; expected a number/],
   [
     'a negative latency',

@@ -58,6 +58,7 @@ test(`swarm: ${counts.swarmSeeds} scenarios without a failure, and what they cov
       'signatures',
       'limits',
       'stay',
+      'uplink',
     ],
   ]);
   const policies = Object.values<number>(coverage.policy);

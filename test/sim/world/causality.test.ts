@@ -23,14 +23,18 @@ function script(folder: string): string {
   return 'ring.mjs';
 }
 
-test('memes: in a ring where all vote at one instant, two hear', async () => {
+test.each([
+  {},
+  { uplink_kbps: 10_000_000 },
+  { uplink_kbps: 500 },
+])('memes: in a ring where all vote at one instant, two hear: %j', async (uplink) => {
   const folder = temporaryFolder();
   const strategy = { kind: 'script', module: script(folder) };
   const { votes } = await live(
     [{ group: 'ring', count: 41, producers: 1, strategy }],
     {
       topology: { kind: 'ring', degree: 2 },
-      links: { latency: { distribution: 'constant', mean_ms: 1_000, spread_ms: 0 } },
+      links: { latency: { distribution: 'constant', mean_ms: 1_000, spread_ms: 0 }, ...uplink },
       consensus: { ...allVote, voting_period_ms: 20_000 },
       length: { blocks: 1 },
     },

@@ -1,0 +1,142 @@
+/** First in, first out, whatever the windows: held against a plain model, event by event. */
+import fc from 'fast-check';
+import type { Scenario } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { Faults } from '../../../dist/sim/world/links/faults.js';
+import { leftAt, Uplinks, waitMs } from '../../../dist/sim/world/links/uplinks.js';
+import { Outbox } from '../../../dist/sim/world/society/outbox.js';
+
+const AGENTS = 3;
+
+interface Message {
+  from: number;
+  at: number;
+  bytes: number;
+  copies: number;
+}
+
+const messages = fc.array(
+  fc.record({
+    from: fc.nat(AGENTS - 1),
+    at: fc.nat(400),
+    bytes: fc.oneof(fc.nat(40), fc.nat(2_000)),
+    copies: fc.nat(5),
+  }),
+  { maxLength: 60 },
+);
+const rates = fc.array(fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant(10_000_000)), {
+  minLength: AGENTS,
+  maxLength: AGENTS,
+});
+const crashes = fc.array(fc.record({ from: fc.nat(AGENTS - 1), at: fc.nat(400) }), {
+  maxLength: 3,
+});
+type Crash = { from: number; at: number };
+
+function faultsOf(struck: readonly Crash[]): Faults {
+  const agents = Array.from({ length: AGENTS }, (_, at) => ({ group: `g${at}`, count: 1 }));
+  const faults = struck.map(({ from, at }) => {
+    const whom = [{ group: `g${from}` }];
+    return { kind: 'crash', start_ms: at, length_ms: 1, whom };
+  });
+  return new Faults({ faults, agents, population: AGENTS } as unknown as Scenario, '1', 0);
+}
+
+/** When each copy has left, by fractions of a millisecond: an uplink's next is its whole past. */
+function plain(sent: readonly Message[], kbps: readonly number[], struck: readonly Crash[]) {
+  return kbps.flatMap((rate, agent) => {
+    const per = BigInt(rate);
+    const crashed = struck.filter(({ from }) => from === agent).map(({ at }) => at);
+    let free = 0n;
+    let before = 0;
+    return sent
+      .filter(({ from }) => from === agent)
+      .map(({ at, bytes, copies }) => {
+        const instant = BigInt(at) * per;
+        // Whatever was under way when it crashed is gone.
+        const emptied = crashed.some((one) => before < one && one <= at);
+        if (emptied || free < instant) free = instant;
+        before = at;
+        return Array.from({ length: copies }, () => {
+          free += 8n * BigInt(bytes);
+          const left = (free + per - 1n) / per;
+          const lost = crashed.some((one) => at < one && BigInt(one) < left);
+          return lost ? Number.POSITIVE_INFINITY : Number(left);
+        });
+      });
+  });
+}
+
+/** The same by an outbox that is emptied at the end of each window. */
+function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], windowMs: number) {
+  const left = new Map<Message, number[]>();
+  const waited: number[] = [];
+  const observer = {
+    ...{ event() {}, refused() {}, published() {}, traffic() {} },
+    waited: (count: number, ms: number) => waited.push(count, ms),
+  };
+  const outbox = new Outbox(new Uplinks(Uint32Array.from(kbps), faultsOf(struck)), observer);
+  for (let end = windowMs; end <= 400 + windowMs; end += windowMs) {
+    const now = sent.filter(({ at }) => end - windowMs <= at && at < end);
+    // As in a world: first what is sent in calls, then what arrivals have others tell.
+    const late = now.filter((_, index) => index % 2 === 1);
+    for (const one of [...now.filter((each) => !late.includes(each)), ...late]) {
+      outbox.put({
+        ...one,
+        leaves: (departure) => {
+          const copies = Array.from({ length: one.copies }, (_, copy) => copy);
+          left.set(
+            one,
+            copies.map((copy) => leftAt(departure, copy)),
+          );
+          for (const copy of copies) expect(waitMs(departure, copy)).toBeGreaterThanOrEqual(0);
+        },
+      });
+    }
+    outbox.empty();
+  }
+  const copies = sent.flatMap((one) => left.get(one)!);
+  const lost = copies.filter((at) => at === Number.POSITIVE_INFINITY).length;
+  const counted = waited.filter((_, index) => index % 2 === 0).reduce((sum, one) => sum + one, 0);
+  expect(counted).toBe(copies.length - lost);
+  return kbps.flatMap((_, agent) =>
+    sent.filter(({ from }) => from === agent).map((one) => left.get(one)!),
+  );
+}
+
+test('uplinks: each message leaves when all before it have, whatever the windows', () => {
+  const property = fc.property(
+    messages,
+    rates,
+    crashes,
+    fc.integer({ min: 1, max: 60 }),
+    (...drawn) => {
+      const [unordered, kbps, struck, windowMs] = drawn;
+      // At one instant, calls come before what is told: no two messages of one sender share it.
+      const taken = new Set<string>();
+      const sent = unordered
+        .filter(({ from, at }) => !taken.has(`${from} ${at}`) && taken.add(`${from} ${at}`))
+        .sort((a, b) => a.at - b.at);
+      expect(windowed(sent, kbps, struck, windowMs)).toEqual(plain(sent, kbps, struck));
+    },
+  );
+  fc.assert(property, { numRuns: 500 });
+});
+
+test('uplinks: messages of one instant leave in the order in which they were sent', () => {
+  const sent = Array.from({ length: 5 }, (_, at) => ({ from: 0, at: 7, bytes: at, copies: 2 }));
+  const found = windowedInOrder(sent);
+  expect(found).toEqual([...found].sort((a, b) => a - b));
+  expect(found.at(-1)).toBe(7 + Math.ceil((2 * 8 * 10) / 3));
+});
+
+function windowedInOrder(sent: readonly Message[]): number[] {
+  const observer = { event() {}, refused() {}, published() {}, traffic() {}, waited() {} };
+  const outbox = new Outbox(new Uplinks(Uint32Array.of(3), faultsOf([])), observer);
+  const left: number[] = [];
+  const leaves = (departure: Parameters<typeof leftAt>[0]) =>
+    left.push(leftAt(departure, 0), leftAt(departure, 1));
+  for (const one of sent) outbox.put({ ...one, leaves });
+  outbox.empty();
+  return left;
+}

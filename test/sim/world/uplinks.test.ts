@@ -1,0 +1,199 @@
+/** Uplinks: messages leave one after the other, and arrive when arithmetic says. */
+import { completeScenario } from 'folkmoot/sim';
+import { checkDeterminism } from 'folkmoot/testing';
+import { describe, expect, test } from 'vitest';
+import { allVote, live, nearby, type Raw } from '../fixture.js';
+import { scripted } from '../scripts/fixture.js';
+
+/** Agents 4 and 5 of six send so much at 4 s, and once more at 10 s after a crash. */
+const sending = (messages: number, others = 0) => `
+  const count = { 5: ${messages}, 4: ${others} };
+  export const start = ({ me, nowMs }) =>
+    me.ordinal in count && nowMs < 9_000
+      ? { do: 'wake', ms: (nowMs < 4_000 ? 4_000 : 10_000) - nowMs }
+      : null;
+  export const wake = ({ me, nowMs }) => Array.from({ length: count[me.ordinal] }, (_, nth) =>
+    ({ do: 'send', content: 'x'.repeat(91) + String(1000 * nowMs + nth).padStart(8, '0') }));
+  export const hear = () => null;
+  export const receive = ({ memory, message, nowMs }) => {
+    if (message.from === 5) (memory.heard ??= []).push([message.content.slice(91), nowMs]);
+  };
+  export const report = ({ groups: [own], group }) =>
+    group === null ? null : Object.fromEntries(Object.entries(own.memories).flatMap(
+      ([agent, { heard = [] }]) => heard.map(([nth, at]) => ['to_' + agent + '_' + nth, at])));`;
+
+/** Of a text of 99 characters with a quote on either side: no rate divides it evenly. */
+const BITS = 8 * 101;
+
+async function told(text: string, sections: Raw = {}, own: Raw = {}) {
+  const { folder, group } = scripted(text);
+  const agents = [
+    { ...group, ...own, count: 4, producers: 1 },
+    { ...group, ...own, group: 'other', count: 1 },
+    { ...group, ...own, group: 'sender', count: 1 },
+  ];
+  const { result } = await live(agents, { length: { virtual_ms: 60_000 }, ...sections }, folder);
+  const { own: heard, other } = result.reported.groups;
+  return { ...result, heard: { ...heard, ...other } as Record<string, number> };
+}
+
+/** To the five others in their order: the copies of one message, then of the next. */
+function expected(messages: number, kbps: number, begins = 4_000, latency = 20) {
+  const copies = Array.from({ length: 5 * messages }, (_, copy) => {
+    const nth = 1000 * begins + Math.floor(copy / 5);
+    const at = begins + Math.ceil(((copy + 1) * BITS) / kbps) + latency;
+    return [`to_${copy % 5}_${String(nth).padStart(8, '0')}`, at] as const;
+  });
+  return Object.fromEntries(copies);
+}
+
+/** Of these, the ones whose instant is as it should be. */
+const those = (all: Record<string, number>, is: (at: number, name: string) => boolean) =>
+  Object.fromEntries(Object.entries(all).filter(([name, at]) => is(at, name)));
+
+describe('uplinks: a known answer', () => {
+  test.each([1, 3, 7, 101, 808, 809, 10_000_000])('at %d kbit/s', async (uplink_kbps) => {
+    const { heard, measures } = await told(sending(20), { links: { ...nearby, uplink_kbps } });
+    expect(heard).toEqual(those(expected(20, uplink_kbps), (at) => at < 60_000));
+    expect(Object.keys(heard).length).toBeGreaterThan(60);
+    expect(measures.uplink_wait_mean_ms).toBeGreaterThan(0);
+  });
+
+  test('without a limit, all at once', async () => {
+    const { heard, measures } = await told(sending(20));
+    expect(heard).toEqual(expected(20, Number.POSITIVE_INFINITY));
+    expect(measures.uplink_wait_mean_ms).toBe(null);
+  });
+
+  test('of a group, in place of what the links say', async () => {
+    const links = { ...nearby, uplink_kbps: 1 };
+    const { heard } = await told(sending(20), { links }, { uplink_kbps: 50 });
+    expect(heard).toEqual(expected(20, 50));
+  });
+
+  test('the wait is that before the first bit leaves', async () => {
+    // Each has registered before, and then there are these hundred copies.
+    const links = { ...nearby, uplink_kbps: 101 };
+    const { measures, messages } = await told(sending(20), {
+      links,
+      length: { virtual_ms: 4_990 },
+    });
+    expect(messages['request.register']).toMatchObject({ sent: 6, lost: 0 });
+    expect(measures.uplink_wait_mean_ms).toBeCloseTo((((99 * 100) / 2) * 8) / 106, 6);
+  });
+});
+
+describe('uplinks: what else happens', () => {
+  const links = { ...nearby, uplink_kbps: 8 };
+  const whom = [{ group: 'sender' }];
+
+  test("another's sending and its crash change nothing", async () => {
+    const alone = expected(20, 8);
+    expect((await told(sending(20, 30), { links })).heard).toEqual(alone);
+    const crash = { kind: 'crash', start_ms: 4_100, length_ms: 5_000, whom: [{ group: 'other' }] };
+    const { heard } = await told(sending(20, 30), { links, faults: [crash] });
+    const others = (all: typeof heard) => those(all, (_, name) => !name.startsWith('to_4'));
+    expect(others(heard)).toEqual(others(alone));
+  });
+
+  test('lost copies take their time all the same', async () => {
+    const { heard } = await told(sending(40), { links: { ...links, loss: 0.2 } });
+    expect(expected(40, 8)).toMatchObject(heard);
+    expect(Object.keys(heard).length).toBeLessThan(190);
+    // Some have lost what should have registered them, and come later.
+    expect(Object.keys(heard).length).toBeGreaterThan(60);
+  });
+
+  test('a crash loses what has not left, and what is sent after it does not wait', async () => {
+    // Ten copies leave in a second and a hundredth: the tenth just when the sender crashes.
+    const crash = { kind: 'crash', start_ms: 5_010, length_ms: 3_000, whom };
+    const { heard, messages } = await told(sending(20), { links, faults: [crash] });
+    const left = those(expected(20, 8), (at) => at <= 5_030);
+    expect(Object.keys(left)).toHaveLength(10);
+    expect(heard).toEqual({ ...left, ...expected(20, 8, 10_000) });
+    expect(messages.talk).toMatchObject({ sent: 200, lost: 90, delivered: 110 });
+  });
+
+  test('a partition cuts off what leaves while it is there', async () => {
+    const cut = { kind: 'partition', start_ms: 4_500, length_ms: 1_000, whom };
+    const { heard, messages } = await told(sending(20), { links, faults: [cut] });
+    const through = those(expected(20, 8), (at) => at < 4_520 || at >= 5_520);
+    expect(heard).toEqual(through);
+    expect(messages.talk).toMatchObject({ sent: 100, lost: 100 - Object.keys(through).length });
+  });
+
+  test('a slow link multiplies the latency of what leaves while it is slow', async () => {
+    const slow = { kind: 'slow_link', start_ms: 4_500, length_ms: 1_000, factor: 9, whom };
+    const { heard } = await told(sending(20), { links, faults: [slow] });
+    const late = (at: number) => (at < 4_520 || at >= 5_520 ? at : at + 160);
+    const all = Object.entries(expected(20, 8)).map(([name, at]) => [name, late(at)]);
+    expect(heard).toEqual(Object.fromEntries(all));
+  });
+
+  test('the same again', async () => {
+    const scenario = completeScenario({
+      title: 'uplinks',
+      agents: [
+        { group: 'town', count: 12, producers: 2 },
+        { group: 'poor', count: 6, uplink_kbps: 4 },
+      ],
+      links: { uplink_kbps: 64, loss: 0.05, duplication: 0.1 },
+      faults: [{ kind: 'crash', start_ms: 9_000, length_ms: 4_000, whom: [{ group: 'poor' }] }],
+      length: { blocks: 4 },
+    });
+    expect(await checkDeterminism(scenario)).toMatchObject({ same: true, difference: null });
+  });
+});
+
+describe('uplinks: requests', () => {
+  const voters = { group: 'voters', count: 5, strategy: { kind: 'honest' } };
+  const producer = {
+    group: 'p',
+    count: 1,
+    capabilities: ['producer'],
+    strategy: { kind: 'honest' },
+  };
+  const town = (limits: Raw = {}) => [
+    { ...producer, ...limits },
+    { ...voters, traits: { think_ms: 400 } },
+  ];
+
+  test('a proposal is final later by its bits over the uplink, rounded up', async () => {
+    const world = { consensus: { ...allVote }, length: { blocks: 5 } };
+    const free = await live(town(), world);
+    const slow = await live(town({ uplink_kbps: 7 }), world);
+    const proposals = slow.sent.filter(({ kind }) => kind === 'propose');
+    expect(slow.blocks).toHaveLength(5);
+    for (const [index, block] of slow.blocks.entries()) {
+      // As docs/model.md says: what is said, and what signs it.
+      const bytes = JSON.stringify(proposals[index]!.body).length + 64;
+      const later = Math.ceil((8 * bytes) / 7);
+      const before = free.blocks[index]!;
+      expect(Number(block.proposed_ms)).toBe(Number(before.proposed_ms) + later);
+      expect(block.finality_ms).toBe(before.finality_ms);
+      expect(block.status).toBe('finalized');
+    }
+  });
+
+  test('an uplink of almost no limit: each message one millisecond later', async () => {
+    const free = await live(town());
+    const wide = await live(town(), { links: { ...nearby, uplink_kbps: 10_000_000 } });
+    const proposed = (lived: typeof free) => lived.blocks.map((row) => Number(row.proposed_ms));
+    expect(proposed(wide)).toEqual(proposed(free).map((at) => at + 1));
+    // The vote's own millisecond.
+    const late = (lived: typeof free) => lived.votes.map((row) => Number(row.after_ms));
+    expect(late(wide)).toEqual(late(free).map((ms) => ms + 1));
+    expect(wide.result.verdict).toBe('pass');
+  });
+
+  test('copies of requests take their time too', async () => {
+    const world = { consensus: allVote, length: { blocks: 3 } };
+    const run = (duplication: number) =>
+      live(town(), { ...world, links: { ...nearby, duplication, uplink_kbps: 8 } });
+    const { messages, measures } = (await run(1)).result;
+    const { sent, duplicated, delivered } = messages['request.vote'];
+    expect([duplicated, delivered]).toEqual([sent, 2 * sent]);
+    const once = (await run(0)).result.measures;
+    expect(measures.uplink_wait_mean_ms).toBeGreaterThan(once.uplink_wait_mean_ms!);
+  });
+});
