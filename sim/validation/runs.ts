@@ -1,8 +1,9 @@
 /** Runs of scenarios for validation: without signatures and auditor, and the blocks of each. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
+import type { Measures } from '../measure/index.js';
 import { simulate } from '../run/simulate.js';
 import { completeScenario } from '../scenario/read/complete.js';
 
@@ -71,13 +72,32 @@ export async function votesOf(raw: object, seed = '1'): Promise<VoteRow[]> {
   });
 }
 
-async function tableOf(raw: object, seed: string, table: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'folkmoot-validate-'));
-  try {
+/** The measures of a run whose scripts lie beside it: `files` has their texts by name. */
+export async function measuresOf(
+  raw: object,
+  files: Readonly<Record<string, string>>,
+  seed: string,
+): Promise<Measures> {
+  return inFolder(async (folder) => {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+    const scenario = completeScenario({ title: 'Validation', ...plain, ...raw }, folder);
+    const options = { seed, folder, store: 'memory', verifier: 'off', audit: false } as const;
+    return (await simulate(scenario, options)).measures;
+  });
+}
+
+const tableOf = (raw: object, seed: string, table: string) =>
+  inFolder(async (folder) => {
     const scenario = completeScenario({ title: 'Validation', ...plain, ...raw });
     await simulate(scenario, { seed, out: folder, verifier: 'off', audit: false });
     const text = await readFile(join(folder, table));
     return parse(text, { columns: true }) as Record<string, string>[];
+  });
+
+async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'folkmoot-validate-'));
+  try {
+    return await use(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -10,6 +10,7 @@ import { latency } from './latency.js';
 import { partitions } from './partitions.js';
 import { smallWorld } from './small-world.js';
 import { thresholds } from './thresholds.js';
+import { uplinks } from './uplinks.js';
 
 export const cases: readonly ValidationCase[] = [
   thresholds,
@@ -22,4 +23,5 @@ export const cases: readonly ValidationCase[] = [
   gossip,
   cascades,
   complexity,
+  uplinks,
 ];
