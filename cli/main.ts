@@ -7,6 +7,8 @@
 import { Command } from 'commander';
 import { agentCommand } from './commands/agent.js';
 import { archiveCommand } from './commands/archive.js';
+import { certifyCommand } from './commands/certificate/certify.js';
+import { checkCertificateCommand } from './commands/certificate/check.js';
 import { checkCommand } from './commands/check.js';
 import { conformanceCommand } from './commands/conformance.js';
 import { eventsCommand } from './commands/events/events.js';
@@ -44,8 +46,8 @@ Examples:
 
 Exit codes: 0 done, 1 a server refused, is gone or cannot listen, 2 usage (an option, or a file or
 folder that is not there or none of its kind), 10 no progress, 11 broken rule, 12 replay or a
-second run differs, 13 crash, or data that is damaged, in use or cannot be written, 14 a load run
-whose figures cannot be trusted, 15 what --fail-on names.`,
+second run differs, or a certificate is refused, 13 crash, or data that is damaged, in use or
+cannot be written, 14 a load run whose figures cannot be trusted, 15 what --fail-on names.`,
   );
 
 for (const command of [
@@ -64,6 +66,8 @@ for (const command of [
   eventsCommand,
   archiveCommand,
   checkCommand,
+  certifyCommand,
+  checkCertificateCommand,
   verifyCommand,
   keygenCommand,
 ]) {

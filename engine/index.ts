@@ -4,6 +4,17 @@
  */
 export type { Admitted } from './admit/index.js';
 export type { Verified } from './admit/verify.js';
+export { type CertifyOptions, certify } from './certificate/certify.js';
+export {
+  type CertificateHolds,
+  type CertificateRefused,
+  type CertifiedVote,
+  type CheckCertificateOptions,
+  checkCertificate,
+} from './certificate/check.js';
+export type { CertificateClaim, ChainDigests } from './certificate/format.js';
+export type { CertifiedGenesis, CertifiedProposal } from './certificate/requests.js';
+export type { SpanDigests, TrustedDigest } from './certificate/statement.js';
 export type { Outcome } from './core/index.js';
 export {
   createVerifier,

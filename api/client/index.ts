@@ -3,6 +3,16 @@
  * here or below may import what a browser cannot run.
  */
 export {
+  type CertificateHolds,
+  type CertificateRefused,
+  type CertifiedVote,
+  type CheckCertificateOptions,
+  checkCertificate,
+} from '../../engine/certificate/check.js';
+export type { CertificateClaim, ChainDigests } from '../../engine/certificate/format.js';
+export type { CertifiedGenesis, CertifiedProposal } from '../../engine/certificate/requests.js';
+export type { SpanDigests, TrustedDigest } from '../../engine/certificate/statement.js';
+export {
   type AgentKeys,
   generateKeys,
   keysFromSeed,

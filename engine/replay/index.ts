@@ -49,7 +49,7 @@ export interface ReplayOptions {
 }
 
 /** What one entry did, as it was recomputed. */
-export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes'> {
+export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes' | 'results'> {
   entry: Entry;
   digest: string;
   log_digest: string;
@@ -278,7 +278,9 @@ class Replay {
     if (line.digest !== undefined && line.digest !== digest) {
       return { seq, kind, what: 'digest', expected: digest, found: line.digest };
     }
-    this.#options.onStep?.({ entry: line.entry, events, changes, digest, log_digest: logDigest });
+    this.#options.onStep?.({
+      ...{ entry: line.entry, events, changes, results, digest, log_digest: logDigest },
+    });
     this.#entries += 1;
     this.#lastKind = kind;
     this.#computed.write(seq, changes);

@@ -1,32 +1,9 @@
 /** The client in a browser: what is bundled, and that it registers, proposes, votes and listens. */
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
+import { bundle, executablePath, origin } from './bundle.js';
 import { live } from './helpers.js';
-
-const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-const page = '<!doctype html><title>folkmoot</title><script src="/client.js"></script>';
-
-async function bundle(): Promise<{ text: string; inputs: string[] }> {
-  const { outputFiles, metafile } = await build({
-    stdin: {
-      contents: "export * from 'folkmoot/client';",
-      resolveDir: fileURLToPath(new URL('../..', import.meta.url)),
-    },
-    bundle: true,
-    platform: 'browser',
-    format: 'iife',
-    globalName: 'folkmoot',
-    write: false,
-    metafile: true,
-    logLevel: 'silent',
-  });
-  return { text: outputFiles[0]!.text, inputs: Object.keys(metafile.inputs) };
-}
 
 test('bundle: holds nothing of Node, nothing native, and no server', async () => {
   const { text, inputs } = await bundle();
@@ -38,19 +15,6 @@ test('bundle: holds nothing of Node, nothing native, and no server', async () =>
   );
   expect(inputs).toContain('dist/engine/protocol/hash/portable.js');
 });
-
-/** Serves the page at an origin of its own. */
-async function origin(script: string): Promise<string> {
-  const server = createServer((request, response) => {
-    const isScript = request.url === '/client.js';
-    response.setHeader('Content-Type', isScript ? 'text/javascript' : 'text/html');
-    response.end(isScript ? script : page);
-  });
-  server.listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** What the page runs, in its own words: it sees the bundle only. */
 const inPage = async (url: string) => {

@@ -18,6 +18,9 @@ export const counts = {
   canonicalValues: pick({ quick: 2_000, full: 100_000 }),
   /** Lives whose hex is in random case, over the wire and in process. */
   casedLives: pick({ quick: 4, full: 200 }),
+  /** Certificates in which a bit, or a member, was changed. */
+  forgedBytes: pick({ quick: 1_500, full: 100_000 }),
+  forgedMembers: pick({ quick: 400, full: 20_000 }),
   /** Texts that are nearly durations, timestamps or tags. */
   texts: pick({ quick: 1_000, full: 100_000 }),
   /** Random command sequences, and how long each is. */

@@ -1,0 +1,144 @@
+/**
+ * The log's two digest chains, recomputed over the spans of a certificate, and the records that its
+ * links hold. Written apart from `protocol/log.ts`, which needs Node.
+ */
+import { sha256 } from '#sha256';
+import { canonical } from '../protocol/canonical.js';
+import { type CertificateSpan, type CertifiedEntry, type ChainDigests, Refused } from './format.js';
+
+/** A link with its place in the log, its digests recomputed. */
+export interface Entry extends ChainDigests {
+  seq: number;
+  /** Which span holds it, and where it stands in the certificate. */
+  span: number;
+  where: string;
+  request: CertifiedEntry | undefined;
+  results: readonly string[];
+}
+
+const encoder = new TextEncoder();
+const ZEROS = '00'.repeat(32);
+
+/**
+ * All entries, ascending.
+ * @throws {Refused} where a digest does not follow.
+ */
+export function entriesOf(spans: readonly CertificateSpan[]): Entry[] {
+  const entries: Entry[] = [];
+  let next = 0;
+  for (const [index, span] of spans.entries()) {
+    const where = `/spans/${index}`;
+    if (index === 0 && (span.first !== 0 || !isStart(span.before))) {
+      throw new Refused(
+        where,
+        'the first span does not begin with entry 0 and two digests of zeros',
+      );
+    }
+    // Side by side they would be one: the same certificate could be written in two ways.
+    if (index > 0 && span.first <= next) {
+      throw new Refused(`${where}/first`, `is ${span.first}; expected more than ${next}`);
+    }
+    entries.push(...spanEntries(span, index, where));
+    next = span.first + span.links.length;
+  }
+  return entries;
+}
+
+const isStart = ({ digest, log_digest }: ChainDigests) => digest === ZEROS && log_digest === ZEROS;
+
+function spanEntries(span: CertificateSpan, index: number, inside: string): Entry[] {
+  let { digest, log_digest } = span.before;
+  if (span.links[0]!.entry === undefined) {
+    // It alone says which number the entries have.
+    throw new Refused(`${inside}/links/0`, 'does not begin with an entry and its request');
+  }
+  const entries = span.links.map(({ entry: request, log_digest: claimed, results }, place) => {
+    const seq = span.first + place;
+    const where = `${inside}/links/${place}`;
+    if (request)
+      log_digest = hexOf(sha256(joined(bytesOf(log_digest), framed(partsOf(seq, request)))));
+    else log_digest = claimed;
+    if (log_digest !== claimed) {
+      throw new Refused(`${where}/log_digest`, `entry ${seq} gives ${log_digest}, not ${claimed}`);
+    }
+    digest = hexOf(sha256(joined(bytesOf(digest), bytesOf(log_digest), framed(results))));
+    return { seq, span: index, where, request, results, digest, log_digest };
+  });
+  for (const [name, found] of Object.entries({ digest, log_digest })) {
+    const claimed = span.after[name as keyof ChainDigests];
+    if (found === claimed) continue;
+    const last = entries.at(-1)!.seq;
+    throw new Refused(
+      `${inside}/after/${name}`,
+      `after entry ${last} it is ${found}, not ${claimed}`,
+    );
+  }
+  return entries;
+}
+
+const partsOf = (seq: number, entry: CertifiedEntry): string[] => {
+  const { at, kind, public_key, target, timestamp, signature, body } = entry;
+  return [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
+};
+
+/** Each part preceded by its length in bytes as eight bytes, big-endian. */
+function framed(parts: readonly string[]): Uint8Array {
+  return joined(
+    ...parts.flatMap((part) => {
+      const bytes = encoder.encode(part);
+      const length = new Uint8Array(8);
+      new DataView(length.buffer).setUint32(4, bytes.length);
+      return [length, bytes];
+    }),
+  );
+}
+
+function joined(...pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const piece of pieces) {
+    whole.set(piece, end);
+    end += piece.length;
+  }
+  return whole;
+}
+
+const bytesOf = (hex: string): Uint8Array =>
+  Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
+    Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16),
+  );
+
+const hexOf = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** A changed record: its key and value, by the beginning of its text; undefined without one. */
+export function recordIn(
+  { results, where }: Entry,
+  beginning: string,
+): { key: unknown; value: unknown } | undefined {
+  const text = results.find((result) => result.startsWith(beginning));
+  if (text === undefined) return undefined;
+  const [, key, value] = parsed(text, where) as unknown[];
+  return { key, value };
+}
+
+/** The beginning of a record's text: `["table",key,`, or less of it. */
+export const recordText = (table: string, key: unknown): string =>
+  `[${canonical(table)},${canonical(key)},`;
+
+/** An event of an entry, by its type: canonical JSON ends with it. */
+export function eventIn({ results, where }: Entry, type: string): unknown {
+  const text = results.find(
+    (result) => result.startsWith('{') && result.endsWith(`"type":"${type}"}`),
+  );
+  return text === undefined ? undefined : (parsed(text, where) as { data: unknown }).data;
+}
+
+/** @throws {Refused} */
+export function parsed(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refused(where, 'holds a text that is not JSON');
+  }
+}

@@ -1,0 +1,165 @@
+/** Gathers, while a log is replayed, what the certificate of one block is made of. */
+import type { Entry, RecordOf } from '../protocol/schema/index.js';
+import type { ReplayedStep } from '../replay/index.js';
+import type { RecordChange } from '../store/index.js';
+import {
+  CERTIFICATE_FORMAT,
+  type Certificate,
+  type CertificateLink,
+  type CertificateSpan,
+  type ChainDigests,
+} from './format.js';
+
+/** One entry as a link, with what it would take to begin a span with it. */
+interface Kept {
+  entry: Entry;
+  seq: number;
+  before: ChainDigests;
+  after: ChainDigests;
+  link: CertificateLink;
+  bytes: number;
+}
+
+const ZEROS = '00'.repeat(32);
+
+/** What a block's record said when it closed. */
+type Closed = RecordOf['blocks'];
+
+export class Collector {
+  readonly #block: string;
+  readonly #through: number;
+  readonly #bridgeBytes: number;
+  /** What the certificate cannot do without, by number of the entry. */
+  readonly #kept = new Map<number, Kept>();
+  /** The latest entries, without a gap: as many as there is room for beside what is kept. */
+  #window: Kept[] = [];
+  #windowFrom = 0;
+  #windowBytes = 0;
+  /** By ordinal; only where personalities decide. */
+  readonly #registered = new Map<number, Kept>();
+  #asksPersonality = false;
+  #networkId = '';
+  #before: ChainDigests = { digest: ZEROS, log_digest: ZEROS };
+  #electorate: { kept: Kept; agents: readonly number[] } | null = null;
+  #opened: { ordinal: number; electors: readonly number[] } | null = null;
+  readonly #voters = new Set<number>();
+  #closed: { seq: number; record: Closed } | null = null;
+  #last = -1;
+
+  constructor(options: { block: string; through?: number | undefined; bridgeBytes: number }) {
+    this.#block = options.block;
+    this.#through = options.through ?? 0;
+    this.#bridgeBytes = options.bridgeBytes;
+  }
+
+  /** Whether nothing that comes later matters. */
+  get done(): boolean {
+    return this.#closed !== null && this.#last >= this.#through;
+  }
+
+  /** What became of the block so far; null where it was not proposed. */
+  get status(): string | null {
+    return this.#closed?.record.state ?? (this.#opened ? 'voting' : null);
+  }
+
+  take(step: ReplayedStep): void {
+    if (this.done) return;
+    const { entry, results, digest, log_digest } = step;
+    const after = { digest, log_digest };
+    const bytes = results.reduce((sum, text) => sum + text.length, 0) + 2 * ZEROS.length;
+    const link = { log_digest, results: [...results] };
+    const kept: Kept = { entry, seq: entry.seq, before: this.#before, after, link, bytes };
+    this.#before = after;
+    this.#last = entry.seq;
+    this.#windowed(kept);
+    if (entry.kind === 'genesis') {
+      const genesis = JSON.parse(Buffer.from(entry.body).toString()) as Record<string, unknown>;
+      this.#asksPersonality = genesis.policy === 'veto';
+      this.#networkId = String(genesis.network_id);
+      this.#keep(kept);
+    }
+    for (const change of step.changes) this.#look(change, kept);
+  }
+
+  #look({ table, key, json }: RecordChange, kept: Kept): void {
+    if (table === 'electorates' && !this.#opened) {
+      const { agents } = JSON.parse(json!) as RecordOf['electorates'];
+      this.#electorate = { kept, agents };
+    } else if (table === 'agents' && this.#asksPersonality && !this.#opened) {
+      this.#registered.set((JSON.parse(json!) as RecordOf['agents']).ordinal, kept);
+    } else if (table === 'votes' && this.#opened && !this.#closed) {
+      const [block, agent] = key as readonly [number, number];
+      if (block !== this.#opened.ordinal) return;
+      this.#voters.add(agent);
+      this.#keep(kept);
+    } else if (table === 'blocks' && key === this.#block) this.#own(json!, kept);
+  }
+
+  /** The block's own record: at its proposal, and at its end. */
+  #own(json: string, kept: Kept): void {
+    const record = JSON.parse(json) as Closed;
+    if (record.state === 'voting') {
+      this.#opened = { ordinal: record.context.ordinal, electors: this.#electorate!.agents };
+      this.#keep(this.#electorate!.kept);
+      this.#keep(kept);
+      return;
+    }
+    this.#closed = { seq: kept.seq, record };
+    this.#keep(kept);
+    for (const [ordinal, registered] of this.#registered) {
+      const isElector = this.#opened?.electors.includes(ordinal);
+      if (isElector && !this.#voters.has(ordinal)) this.#keep(registered);
+    }
+  }
+
+  #keep(kept: Kept): void {
+    const { at, kind, public_key, target, timestamp, signature, body } = kept.entry;
+    const text = Buffer.from(body).toString();
+    const entry = { at, kind, public_key, target, timestamp, signature, body: text };
+    this.#kept.set(kept.seq, { ...kept, link: { entry, ...kept.link } });
+  }
+
+  /** Into the window, out of which falls what there is no room for. */
+  #windowed(kept: Kept): void {
+    this.#window.push(kept);
+    this.#windowBytes += kept.bytes;
+    while (this.#windowBytes > this.#bridgeBytes) {
+      this.#windowBytes -= this.#window[this.#windowFrom]!.bytes;
+      this.#windowFrom += 1;
+    }
+    if (this.#windowFrom < 1_024 || 2 * this.#windowFrom < this.#window.length) return;
+    this.#window = this.#window.slice(this.#windowFrom);
+    this.#windowFrom = 0;
+  }
+
+  /** The certificate; the block was finalized or rejected. */
+  certificate(): Certificate {
+    const { context, state } = this.#closed!.record;
+    const window = this.#window.slice(this.#windowFrom);
+    const first = window.findIndex(({ seq }) => this.#kept.has(seq));
+    const links = new Map(this.#kept);
+    for (const kept of first < 0 ? [] : window.slice(first)) {
+      if (!links.has(kept.seq)) links.set(kept.seq, kept);
+    }
+    const { height, approve, reject, total } = context;
+    const status = state as 'finalized' | 'rejected';
+    const claim = { network_id: this.#networkId, block_hash: this.#block, height, status };
+    return {
+      format: CERTIFICATE_FORMAT,
+      claim: { ...claim, approve, reject, total },
+      spans: spansOf([...links.values()].sort((a, b) => a.seq - b.seq)),
+    };
+  }
+}
+
+function spansOf(kept: readonly Kept[]): CertificateSpan[] {
+  const spans: CertificateSpan[] = [];
+  for (const { seq, before, after, link } of kept) {
+    const open = spans.at(-1);
+    if (open && open.first + open.links.length === seq) {
+      open.links.push(link);
+      open.after = after;
+    } else spans.push({ first: seq, before, links: [link], after });
+  }
+  return spans;
+}

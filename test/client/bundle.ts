@@ -1,0 +1,41 @@
+/** The client's bundle for browsers, and a server for its page. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { onTestFinished } from 'vitest';
+
+export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+const page = '<!doctype html><title>folkmoot</title><script src="/client.js"></script>';
+
+/** The client as a browser gets it, and what it is made of. */
+export async function bundle(): Promise<{ text: string; inputs: string[] }> {
+  const { outputFiles, metafile } = await build({
+    stdin: {
+      contents: "export * from 'folkmoot/client';",
+      resolveDir: fileURLToPath(new URL('../..', import.meta.url)),
+    },
+    bundle: true,
+    platform: 'browser',
+    format: 'iife',
+    globalName: 'folkmoot',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  });
+  return { text: outputFiles[0]!.text, inputs: Object.keys(metafile.inputs) };
+}
+
+/** Serves the page at an origin of its own, with a content security policy if there is one. */
+export async function origin(script: string, policy?: string): Promise<string> {
+  const server = createServer((request, response) => {
+    const isScript = request.url === '/client.js';
+    if (policy !== undefined) response.setHeader('Content-Security-Policy', policy);
+    response.setHeader('Content-Type', isScript ? 'text/javascript' : 'text/html');
+    response.end(isScript ? script : page);
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

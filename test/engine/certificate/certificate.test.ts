@@ -1,0 +1,124 @@
+/** Certificates of every policy and weighting hold, and are bound to a log by its digest. */
+import {
+  type CertificateHolds,
+  type CheckCertificateOptions,
+  certify,
+  checkCertificate,
+  openLmdbStore,
+  policies,
+  SCHEMA_VERSION,
+  storedLines,
+  tables,
+  weightings,
+} from 'folkmoot';
+import { expect, test } from 'vitest';
+import { newPopulation } from '../helpers.js';
+import { certificateOf, type Town, town } from './town.js';
+
+function holding(text: string, options?: CheckCertificateOptions): CertificateHolds {
+  const checked = checkCertificate(text, options);
+  if (!checked.holds) throw new Error(`${checked.where}: ${checked.problem}`);
+  return checked;
+}
+
+/** The log's digest after each entry. */
+async function digestsOf({ path }: Town): Promise<string[]> {
+  const folder = { path, tables, schemaVersion: SCHEMA_VERSION };
+  const store = openLmdbStore({ ...folder, readOnly: true });
+  const lines = [...storedLines(store, 0, store.meta()!.seq)];
+  await store.close();
+  return lines.map(({ digest }) => digest!);
+}
+
+const cases = policies.flatMap((policy) => weightings.map((weights) => [policy, weights] as const));
+
+test.each(cases)('certificate: of %s and %s, finalized and rejected, holds', async (...of) => {
+  const [policy, weights] = of;
+  const decided = await town(policy, weights);
+  const digests = await digestsOf(decided);
+  for (const [status, block] of Object.entries(decided.blocks)) {
+    // With all entries of so small a log, and with those alone that it cannot do without.
+    for (const bridgeBytes of [undefined, 0]) {
+      const how = bridgeBytes === undefined ? {} : { bridgeBytes };
+      const text = await certificateOf(decided, block, how);
+      const { claim, genesis, votes, spans, proposal } = holding(text);
+      expect(claim).toMatchObject({ network_id: 'devnet', block_hash: block, status });
+      expect(genesis).toMatchObject({ policy, weights });
+      const weightOf = (side: string) =>
+        votes.filter(({ decision }) => decision === side).reduce((sum, one) => sum + one.weight, 0);
+      expect([claim.approve, claim.reject]).toEqual([weightOf('approve'), weightOf('reject')]);
+      for (const { last, digest } of spans) expect(digest).toBe(digests[last]);
+      expect(spans.length > 1).toBe(bridgeBytes === 0);
+      if (status === 'finalized') expect(proposal.body.state_diff).toBeDefined();
+    }
+  }
+});
+
+test('certificate: one trusted digest binds all of it, where no entry is left out', async () => {
+  const decided = await town('bft', 'reputation');
+  const digests = await digestsOf(decided);
+  const text = await certificateOf(decided, decided.blocks.rejected);
+  const alone = holding(text);
+  expect(alone.trusts).toHaveLength(1);
+  expect(alone.trusts[0]).toContain(`digest ${alone.spans[0]!.digest} after entry`);
+  const { last } = alone.spans[0]!;
+  const trusted = [{ seq: last, digest: digests[last]! }];
+  const bound = holding(text, { trusted });
+  expect(bound.trusts).toEqual([expect.stringContaining(`the digest you gave for entry ${last}`)]);
+  expect(bound.spans[0]!.trusted_to).toBe(last);
+  // A digest before the end leaves open what came after it.
+  const early = holding(text, { trusted: [{ seq: 3, digest: digests[3]! }] });
+  expect(early.trusts.join()).toContain('that the block ended so');
+  expect(early.trusts.join()).not.toContain('parameters');
+});
+
+test('certificate: carried on to a later entry, whose digest is known', async () => {
+  const decided = await town('veto', 'alliance_bonus');
+  const { end, blocks } = decided;
+  const digests = await digestsOf(decided);
+  const text = await certificateOf(decided, blocks.finalized, { through: end });
+  const { spans } = holding(text, { trusted: [{ seq: end, digest: digests[end]! }] });
+  expect(spans.at(-1)!.last).toBe(end);
+  const beyond = certificateOf(decided, blocks.finalized, { through: end + 1 });
+  await expect(beyond).rejects.toThrow(`the log ends at entry ${end}`);
+  const apart = { through: end, bridgeBytes: 0 };
+  await expect(certificateOf(decided, blocks.finalized, apart)).rejects.toThrow('lie between');
+});
+
+test('certificate: a trusted digest of another log, or of no entry in it, is refused', async () => {
+  const decided = await town('majority', 'equal');
+  const text = await certificateOf(decided, decided.blocks.finalized);
+  const of = (seq: number, digest: string) =>
+    checkCertificate(text, { trusted: [{ seq, digest }] });
+  expect(of(2, 'ab'.repeat(32))).toMatchObject({
+    holds: false,
+    problem: expect.stringContaining('it is of another log'),
+  });
+  expect(of(9_999, 'ab'.repeat(32))).toMatchObject({
+    holds: false,
+    problem: expect.stringContaining('entry 9999 is not in it'),
+  });
+});
+
+test('certify: what was not decided, or is not there, is named', async () => {
+  const decided = await town('bft', 'equal');
+  const unknown = 'f'.repeat(64);
+  await expect(certificateOf(decided, unknown)).rejects.toThrow(`no block ${unknown}`);
+  await expect(certificateOf(decided, 'f')).rejects.toThrow('is no block hash');
+  const people = await newPopulation({ path: `${decided.path}/other`, verifier: 'inline' });
+  const [ada] = await people.joinMany(1, ['validator', 'producer']);
+  const open = await people.open(ada!);
+  const other = { path: `${decided.path}/other` };
+  await expect(certificateOf(other, open)).rejects.toThrow(`block ${open} is voting`);
+  await people.wait(60_000);
+  await expect(certificateOf(other, open)).rejects.toThrow(`block ${open} is expired`);
+});
+
+test('certify: stops when it is told to', async () => {
+  const { path, blocks } = await town('bft', 'equal');
+  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const lines = storedLines(store, 0, store.meta()!.seq);
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(certify({ lines, block: blocks.finalized, signal })).rejects.toThrow('enough');
+  await store.close();
+});

@@ -1,0 +1,99 @@
+/** Networks whose blocks were decided in every way, with real keys, and their certificates. */
+import {
+  certify,
+  openLmdbStore,
+  type Policy,
+  SCHEMA_VERSION,
+  storedLines,
+  tables,
+  type Weights,
+} from 'folkmoot';
+import { temporaryFolder } from '../../support/fixture.js';
+import { answerOf, newPopulation, type Population } from '../helpers.js';
+
+export interface Town {
+  path: string;
+  /** Blocks by how they were decided. */
+  blocks: Record<'finalized' | 'rejected', string>;
+  /** Entry of the end of the log. */
+  end: number;
+}
+
+/** Ten validators of two personalities, three of them allied, and what they decided. */
+export async function town(policy: Policy, weights: Weights): Promise<Town> {
+  const path = temporaryFolder();
+  const genesis = { policy, weights, voting_period_ms: 1_000, dormant_after: 0 };
+  const people = await newPopulation({ path, genesis, verifier: 'inline' });
+  const roles = ['validator', 'producer'] as const;
+  const lawful = await people.joinMany(3, [...roles], { personality: 'lawful' });
+  const greedy = await people.joinMany(7, [...roles], { personality: 'greedy' });
+  await people.allied(lawful[0]!, [greedy[0]!, greedy[1]!]);
+  const transactions = [people.transaction(lawful[1]!, 'é "1"', true)];
+  const state_diff = { additions: { rate: 1.5e-7, less: 0.00001, text: '\u2028' }, deletions: {} };
+  const first = await people.open(lawful[0]!, { transactions, state_diff });
+  const meme = await people.meme(greedy[1]!, 'ha');
+  await people.vote(greedy[0]!, first, 'reject');
+  // Evidence, which is no vote that counts.
+  await people.vote(greedy[0]!, first, 'approve');
+  await people.vote(lawful[0]!, first, 'approve', { reason: 'yes', meme_references: [meme] });
+  await people.votes([...lawful.slice(1), ...greedy.slice(1, 6)], first, 'approve');
+  await people.wait(2_000);
+  const second = await people.open(greedy[4]!);
+  await rejected(people, second);
+  const end = people.network.read.position.seq;
+  return { path, blocks: { finalized: first, rejected: second }, end };
+
+  /** By all of one personality, a third, or a majority. */
+  async function rejected({ network }: Population, hash: string): Promise<void> {
+    const { policy } = network.genesis;
+    if (policy === 'majority') {
+      await people.votes(greedy, hash, 'reject');
+      await people.votes(lawful.slice(1), hash, 'approve');
+    } else await people.votes(lawful, hash, 'reject');
+    if (policy === 'bft') await people.votes(greedy.slice(1, 3), hash, 'reject');
+    await people.wait(2_000);
+    answerOf(await people.status(greedy[3]!, 'inactive'));
+  }
+}
+
+/** The certificate of a block, as text. */
+export async function certificateOf(
+  { path }: Pick<Town, 'path'>,
+  block: string,
+  options: { bridgeBytes?: number; through?: number } = {},
+): Promise<string> {
+  const folder = { path, tables, schemaVersion: SCHEMA_VERSION };
+  const store = openLmdbStore({ ...folder, readOnly: true });
+  try {
+    const lines = storedLines(store, 0, store.meta()!.seq);
+    return await certify({ lines, block, ...options });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Three that hold: by reputation, by a veto, and that one with most entries left out. */
+export interface Three {
+  text: string;
+  vetoed: string;
+  apart: string;
+}
+
+let made: Promise<Three> | null = null;
+
+/** Made once for all tests of a file. */
+export function three(): Promise<Three> {
+  made ??= makeThree();
+  return made;
+}
+
+async function makeThree(): Promise<Three> {
+  const first = await town('bft', 'reputation');
+  const second = await town('veto', 'equal');
+  const { rejected } = second.blocks;
+  return {
+    text: await certificateOf(first, first.blocks.finalized),
+    vetoed: await certificateOf(second, rejected),
+    apart: await certificateOf(second, rejected, { bridgeBytes: 0 }),
+  };
+}
