@@ -2,6 +2,7 @@
 // With --print it writes to standard output instead.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { DecisionLine } from '../dist/sim/measure/decisions/schema.js';
 import { measures, sweepTables, tables } from '../dist/sim/measure/dictionary.js';
 import { measureKinds } from '../dist/sim/measure/kinds.js';
 
@@ -10,7 +11,8 @@ const introduction = `# Measures
 What \`folkmoot sim FILE --out DIR\` and \`folkmoot sweep\` measure, and the columns of every table
 that they write. A run leaves \`summary.json\`, in which the measures are, and the tables
 \`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`series.csv\`, if the scenario has
-\`measure.votes: true\` \`votes.csv\`, and if scripts have measures of their own \`reported.csv\`;
+\`measure.votes: true\` \`votes.csv\`, with \`measure.decisions: true\`
+\`decisions.ndjson\`, and if scripts have measures of their own \`reported.csv\`;
 \`report.html\` draws them. A sweep leaves \`runs.csv\`, \`run_groups.csv\`,
 \`summary.csv\`, and by its design \`differences.csv\` or \`indices.csv\`. The same scenario
 and seed give the same bytes in every table, on every machine.
@@ -75,10 +77,23 @@ function tableSection([name, columns]) {
   return parts.join('\n\n');
 }
 
+/** What each member of a line is. */
+const decisionMembers = Object.fromEntries(
+  Object.entries(DecisionLine.properties).map(([name, { description }]) => [name, description]),
+);
+
+const decisions = `## decisions.ndjson: a JSON object for each vote that counted, in order
+
+[attribution.md](attribution.md) explains them. Members that are no judgement's are \`null\`.
+
+${dictionaryTable('member', decisionMembers)}`;
+
 const document = [
   introduction.trimEnd(),
   `## Measures of a run\n\n${dictionaryTable('measure', measures, measureKinds)}`,
-  ...Object.entries({ ...tables, ...sweepTables }).map(tableSection),
+  ...Object.entries(tables).map(tableSection),
+  decisions,
+  ...Object.entries(sweepTables).map(tableSection),
 ].join('\n\n');
 
 if (process.argv.includes('--print')) process.stdout.write(`${document}\n`);

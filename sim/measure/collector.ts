@@ -20,6 +20,8 @@ import { Series } from './collect/series.js';
 import { Messages } from './collect/traffic.js';
 import { Waits } from './collect/waits.js';
 import { type Counts, closedOf, noCounts, type RunReads } from './collected.js';
+import { decisionLine } from './decisions/line.js';
+import type { DecisionLine } from './decisions/schema.js';
 import type { Row } from './dictionary.js';
 import { type Finished, finish } from './finish.js';
 import { presentValues } from './present.js';
@@ -35,6 +37,7 @@ export class Collector implements Observer {
   readonly #warmup: Warmup;
   readonly #startMs: number;
   readonly #onRow: ((row: Row<'votes.csv'>) => void) | undefined;
+  readonly #onDecision: ((line: DecisionLine) => void) | undefined;
   readonly #population: Population;
   readonly #blocks: Blocks;
   readonly #activity: Activity;
@@ -56,17 +59,20 @@ export class Collector implements Observer {
    * @param agents all agents of the scenario, in the order of their ordinals, from 0.
    * @param startMs when the run begins, milliseconds since 1970.
    * @param onRow takes each row of votes.csv, in the order of votes; left out, none are made.
+   * @param onDecision takes each line of decisions.ndjson likewise.
    */
   constructor(
     scenario: Pick<Scenario, 'agents' | 'measure'>,
     agents: readonly MeasuredAgent[],
     startMs: number,
     onRow?: (row: Row<'votes.csv'>) => void,
+    onDecision?: (line: DecisionLine) => void,
   ) {
     const groups = scenario.agents.map(({ group }) => group);
     this.#startMs = startMs;
     this.#at = startMs;
     this.#onRow = onRow;
+    this.#onDecision = onDecision;
     this.#population = new Population(groups, agents);
     this.#blocks = new Blocks(this.#population);
     this.#activity = new Activity(this.#population);
@@ -218,9 +224,21 @@ export class Collector implements Observer {
     const group = this.#population.groupOf(agent);
     countVote(block, group, decision);
     if (cause && measured) this.#memes.add(group, decision, cause);
-    if (!this.#onRow) return;
+    if (!this.#onRow && !this.#onDecision) return;
     const voter = { agent, group, personality: validator.personality };
-    this.#onRow(this.#voteRow(block, voter, decision, at, cause));
+    this.#onRow?.(this.#voteRow(block, voter, decision, at, cause));
+    if (!this.#onDecision) return;
+    const { number, warmup } = block.figure;
+    const voted = { block: number, ...this.#known(agent, group), decision, warmup };
+    this.#onDecision(decisionLine({ ...voted, voted_ms: at - this.#startMs }, cause));
+  }
+
+  /** Null is whoever is not of the scenario. */
+  #known(agent: number, group: number) {
+    return {
+      agent: agent === NOBODY ? null : agent,
+      group: group === NOBODY ? null : this.#population.groups[group]!,
+    };
   }
 
   #voteRow(
@@ -234,8 +252,7 @@ export class Collector implements Observer {
     const note = cause?.note;
     return {
       block: figure.number,
-      agent: agent === NOBODY ? null : agent,
-      group: group === NOBODY ? null : this.#population.groups[group]!,
+      ...this.#known(agent, group),
       personality,
       decision,
       voted_ms: at - this.#startMs,

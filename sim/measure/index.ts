@@ -7,5 +7,6 @@ export type { MeasuredAgent } from './collect/population.js';
 export type { MessageFigures } from './collect/traffic.js';
 export type { Counts, RunReads } from './collected.js';
 export { Collector } from './collector.js';
+export { DecisionLine } from './decisions/schema.js';
 export * from './dictionary.js';
 export type { Finished, TableRows } from './finish.js';

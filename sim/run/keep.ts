@@ -1,5 +1,5 @@
 /** What a run keeps in its folder, if it has one; what writes it is loaded only then. */
-import type { Finished, Row } from '../measure/index.js';
+import type { DecisionLine, Finished, Row } from '../measure/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Neighbours } from '../world/links/graph/linked.js';
 import type { SimResult } from './result.js';
@@ -7,6 +7,8 @@ import type { SimResult } from './result.js';
 export interface Keeper {
   /** Takes the rows of votes.csv; absent when nobody asks for them. */
   onRow?: (row: Row<'votes.csv'>) => void;
+  /** Takes the lines of decisions.ndjson likewise. */
+  onDecision?: (line: DecisionLine) => void;
   /** To be called at the end. The network must be open: rows are read as they are written. */
   keep(result: SimResult, finished: Finished, neighbours: Neighbours): Promise<void>;
 }
@@ -27,17 +29,17 @@ export async function keeping<T>(
 ): Promise<T> {
   if (folder === undefined) return run({ keep: async () => {} });
   const { openTables, writeResult } = await output();
-  const tables = openTables(folder, scenario);
+  const { finish, abandon, ...takers } = openTables(folder, scenario);
   try {
     return await run({
-      ...(tables.onRow ? { onRow: tables.onRow } : {}),
+      ...takers,
       async keep(result, finished, neighbours) {
-        tables.finish();
+        finish();
         await writeResult(folder, result, finished, neighbours);
       },
     });
   } catch (error) {
-    tables.abandon();
+    abandon();
     throw error;
   }
 }

@@ -5,7 +5,9 @@
 import { crashPoint } from '../../engine/internal.js';
 import { CsvFile } from '../../report/csv-file.js';
 import { prepareFolder } from '../../report/folder.js';
+import { NdjsonFile } from '../../report/ndjson-file.js';
 import { writeWhole } from '../../report/whole-file.js';
+import type { DecisionLine } from '../measure/decisions/schema.js';
 import { type Row, sweepTables, type TableName, tables } from '../measure/dictionary.js';
 import type { Finished } from '../measure/finish.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -19,14 +21,17 @@ const kept = [
   'summary.json',
   'report.html',
   'sweep.json',
+  'decisions.ndjson',
   ...Object.keys(sweepTables),
   ...Object.keys(tables),
 ];
 
-/** The table that is written while the run goes. */
+/** What is written while the run goes. */
 export interface Tables {
   /** Takes the rows of votes.csv; absent when the scenario does not ask for them. */
   onRow?: (row: Row<'votes.csv'>) => void;
+  /** Takes the lines of decisions.ndjson likewise. */
+  onDecision?: (line: DecisionLine) => void;
   /** To be called at the end of the run, before `writeResult`. */
   finish(): void;
   /** To be called when the run failed: no half file stays. What is finished stays. */
@@ -39,14 +44,21 @@ export interface Tables {
  */
 export const prepareOutput = (folder: string): Promise<void> => prepareFolder(folder, kept);
 
-/** @throws {StoreError} `UNREADABLE`, as its functions, when votes.csv cannot be written. */
-export function openTables(folder: string, scenario: Pick<Scenario, 'measure'>): Tables {
-  if (!scenario.measure.votes) return { finish: () => {}, abandon: () => {} };
-  const file = open(folder, 'votes.csv');
+/** @throws {StoreError} `UNREADABLE`, as its functions, when they cannot be written. */
+export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'>): Tables {
+  const votes = measure.votes ? open(folder, 'votes.csv') : null;
+  const decisions = measure.decisions ? new NdjsonFile(folder, 'decisions.ndjson') : null;
   return {
-    onRow: (row) => file.add(row),
-    finish: () => file.finish(),
-    abandon: () => file.abandon(),
+    ...(votes ? { onRow: (row) => votes.add(row) } : {}),
+    ...(decisions ? { onDecision: (line) => decisions.add(line) } : {}),
+    finish() {
+      votes?.finish();
+      decisions?.finish();
+    },
+    abandon() {
+      votes?.abandon();
+      decisions?.abandon();
+    },
   };
 }
 

@@ -261,7 +261,7 @@ async function runToEnd(
   }
 }
 
-function assembleOn(network: Network, running: Running, { onRow }: Keeper) {
+function assembleOn(network: Network, running: Running, { onRow, onDecision }: Keeper) {
   const { scenario, options, hooks, clock, seed } = running;
   const { genesis } = network;
   return assemble({
@@ -272,7 +272,7 @@ function assembleOn(network: Network, running: Running, { onRow }: Keeper) {
     networkId: genesis.network_id,
     seq: 0,
     startMs: () => START_MS,
-    observerOf: (agents, startMs) => new Collector(scenario, agents, startMs, onRow),
+    observerOf: (agents, startMs) => new Collector(scenario, agents, startMs, onRow, onDecision),
     worldOf: (society) =>
       new LocalWorld({
         ...society,

@@ -74,7 +74,7 @@ export function scenarioOf(groups: readonly string[], changes: Partial<Scenario>
     },
     length: { blocks: 60 },
     patience_periods: 20,
-    measure: { every_ms: 5_000, votes: true },
+    measure: { every_ms: 5_000, votes: true, decisions: false },
     ...changes,
   };
 }

@@ -136,7 +136,7 @@ test('run: without any block, votes or question there is still a report', async 
   const folder = temporaryFolder();
   const { page } = await runIn(folder, {
     blocks: 0,
-    scenario: { question: '', measure: { every_ms: 5_000, votes: false } },
+    scenario: { question: '', measure: { every_ms: 5_000, votes: false, decisions: false } },
   });
   expect(headings(page)).toContain('Reputation by group');
   expect(headings(page)).not.toContain('Time to finality');

@@ -6,10 +6,11 @@ import {
   type Decision,
 } from '../../../engine/internal.js';
 import type { Stream } from '../../rng.js';
-import { approves, type Opinions } from '../../scenario/schema/personalities.js';
+import { approves, NO_OPINION, type Opinions } from '../../scenario/schema/personalities.js';
 import type { ScriptedAgent } from '../port/agent.js';
 import { blockTag, stanceTag } from '../port/content.js';
 import type { BlockTalk, ReceivedMeme } from '../port/known.js';
+import type { Basis } from '../port/notes.js';
 import type { World } from '../port/world.js';
 import { memeText, remark } from './content.js';
 import { happens } from './social.js';
@@ -49,16 +50,19 @@ export function judge(agent: ScriptedAgent, world: World, block: BlockTalk) {
   };
   const verdict = (on: Opinions): Decision =>
     approves(agent.personality, on) ? 'approve' : 'reject';
-  const decision = verdict(opinions);
-  return { decision, withoutMemes: verdict({ ...opinions, meme: NO_OPINION }), memes };
+  const { personality } = agent;
+  const { hasMeme } = block;
+  const basis = { by: 'judgement', personality, opinions, memes, hasMeme } as const;
+  const withoutMemes = verdict({ ...opinions, meme: NO_OPINION });
+  return { decision: verdict(opinions), withoutMemes, memes, basis };
 }
-
-const NO_OPINION = 50;
 
 export interface Ballot {
   decision: Decision;
   /** What it would have been without memes; null when the strategy cannot say. */
   withoutMemes?: Decision | null;
+  /** What it rested on; left out, nobody knows. */
+  basis?: Basis;
   /** Memes that it received, and may refer to; a strategy that minds none leaves them out. */
   memes?: readonly ReceivedMeme[];
   reason?: string;
@@ -71,7 +75,7 @@ export function castVote(
   block: BlockTalk,
   ballot: Ballot,
 ): void {
-  const { decision, memes = [], withoutMemes = null } = ballot;
+  const { decision, memes = [], withoutMemes = null, basis } = ballot;
   const meme_references = referred(memes, decision);
   const reason = ballot.reason ?? remark(decision, block.soundness);
   const fields = { block_hash: block.hash, decision, reason, meme_references };
@@ -81,6 +85,7 @@ export function castVote(
     block: block.hash,
     decision,
     withoutMemes,
+    ...(basis ? { basis } : {}),
     receivedMemes: received.length === 0 ? none : received.map(({ id }) => id),
     memeReferences: meme_references,
   };
@@ -135,7 +140,7 @@ export function leaning(soundness: number, rng: Stream): Decision {
 }
 
 /** The share of memes in favour; the block's own meme is one of them. */
-function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): number {
+export function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): number {
   const own = hasMeme ? 1 : 0;
   if (memes.length === 0) return hasMeme ? 100 : NO_OPINION;
   const approving = memes.filter(({ stance }) => stance === 'approve').length + own;

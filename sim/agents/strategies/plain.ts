@@ -7,12 +7,15 @@ import type { BlockTalk } from '../port/known.js';
 import type { World } from '../port/world.js';
 import { byPersonality } from './personality.js';
 
+const onContent = { by: 'content' } as const;
+const onNeighbours = { by: 'neighbours' } as const;
+
 /** Looks at the content alone, always votes, and makes sound blocks. */
 export const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block) {
     const decision = block.soundness >= soundness ? 'approve' : 'reject';
-    castVote(agent, world, block, { decision, withoutMemes: decision });
+    castVote(agent, world, block, { decision, withoutMemes: decision, basis: onContent });
   },
   produce: (agent, world) => produce(agent, world, { care: 1 }),
 });
@@ -30,7 +33,8 @@ export const contrarian: Strategy = {
     const { balance } = receivedBalance(agent, world, block);
     const majority = balance === 0 ? (block.soundness >= 50 ? 1 : -1) : balance;
     const decision = opposite(majority > 0 ? 'approve' : 'reject');
-    castVote(agent, world, block, { decision, withoutMemes: decision });
+    const basis = balance === 0 ? onContent : onNeighbours;
+    castVote(agent, world, block, { decision, withoutMemes: decision, basis });
   },
 };
 
@@ -48,7 +52,7 @@ export const follower = ({ hears, patience_ms }: StrategyOf<'follower'>): Strate
       castVote(agent, world, block, judge(agent, world, block));
     } else {
       const decision = balance > 0 ? 'approve' : 'reject';
-      castVote(agent, world, block, { decision, withoutMemes: decision });
+      castVote(agent, world, block, { decision, withoutMemes: decision, basis: onNeighbours });
     }
   },
 });

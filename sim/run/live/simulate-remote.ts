@@ -102,7 +102,7 @@ async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> 
   const known = await knownBefore(gateway, options.seed ?? scenario.seed, scenario.population);
   if (known !== null) hooks.onNote?.(known);
   const assembly = await assembleLive(gateway, scenario, options, (agents, startMs) => {
-    return new Collector(scenario, agents, startMs, keeper.onRow);
+    return new Collector(scenario, agents, startMs, keeper.onRow, keeper.onDecision);
   });
   try {
     return await runToEnd(gateway, run, assembly, started);

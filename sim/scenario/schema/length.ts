@@ -70,6 +70,10 @@ export const Measure = Type.Object(
   {
     every_ms: whole(100, 3_600_000, 'spacing of the time series', 5_000),
     votes: Type.Boolean({ default: false, ...about('write votes.csv, a row for each vote') }),
+    decisions: Type.Boolean({
+      default: false,
+      ...about('write decisions.ndjson: what each vote rested on'),
+    }),
     warmup_ms: Type.Optional(
       whole(1, MOST_MS, 'nothing before this time of the run is in any measure'),
     ),

@@ -54,6 +54,13 @@ export const personalities: Readonly<Record<string, Personality>> = {
 
 export const personalityNames = Object.keys(personalities);
 
+/** What weighs in a vote, each with the weight and the opinion of that name. */
+export const factors = ['technical', 'social', 'meme', 'random'] as const;
+export type Factor = (typeof factors)[number];
+
+/** The opinion of who has none: neither for nor against. */
+export const NO_OPINION = 50;
+
 /** The four opinions, each 0 to 100. */
 export interface Opinions {
   technical: number;

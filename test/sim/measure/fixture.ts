@@ -10,7 +10,7 @@ export type CollectorScenario = ConstructorParameters<typeof Collector>[0];
 export function scenarioWith(groups: readonly string[], everyMs = 5_000): CollectorScenario {
   return {
     agents: groups.map((group) => ({ group })) as unknown as CollectorScenario['agents'],
-    measure: { every_ms: everyMs, votes: true },
+    measure: { every_ms: everyMs, votes: true, decisions: false },
   };
 }
 

@@ -36,7 +36,8 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => voi
   vote({ decision, reason }, doing) {
     const block = onBlock(doing);
     const memes = doing.world.receivedMemes(doing.agent.ordinal, block.hash);
-    const ballot = { decision, memes, ...(reason === undefined ? {} : { reason }) };
+    const said = reason === undefined ? {} : { reason, basis: { by: 'script', reason } as const };
+    const ballot = { decision, memes, ...said };
     castVote(doing.agent, doing.world, block, ballot);
   },
   meme: ({ stance, text }, doing) =>
