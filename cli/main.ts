@@ -15,6 +15,7 @@ import { eventsCommand } from './commands/events/events.js';
 import { keygenCommand } from './commands/keygen.js';
 import { loadCommand } from './commands/load/load.js';
 import { logCommand } from './commands/log.js';
+import { mcpCommand } from './commands/mcp/mcp.js';
 import { networkCommand } from './commands/network.js';
 import { replayCommand } from './commands/replay.js';
 import { scenarioCommand } from './commands/scenario.js';
@@ -54,6 +55,7 @@ for (const command of [
   serveCommand,
   agentCommand,
   networkCommand,
+  mcpCommand,
   simCommand,
   scenarioCommand,
   sweepCommand,

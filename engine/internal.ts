@@ -29,6 +29,7 @@ export { type EncodedStep, encodeStep } from './node/encode.js';
 export { genesisIn } from './node/open-store.js';
 export {
   type Static,
+  type TObject,
   type TProperties,
   type TSchema,
   Type,

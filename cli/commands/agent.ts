@@ -4,6 +4,7 @@ import type { AgentClient, Proposal, Registration, VoteFields } from '../../api/
 import {
   answer,
   bytesOf,
+  given,
   howToRegister,
   type KeyFlags,
   keysOf,
@@ -225,10 +226,4 @@ async function expectRegistered(client: AgentClient, { url, key }: KeyFlags): Pr
     if (!(error instanceof ApiError) || error.reason !== 'UNKNOWN_AGENT') throw error;
     throw new RefusedError(`the key in ${key} is no agent at ${url}; ${howToRegister}`);
   }
-}
-
-/** Members that are there: what is absent must not be sent as such. */
-function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const present = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

@@ -44,6 +44,12 @@ export const list = (text: string) => text.split(',').filter((one) => one !== ''
 /** Collects an option that may stand more than once. */
 export const repeated = (text: string, before: string[] = []) => [...before, text];
 
+/** Members that are there: what is absent must not be sent as such. */
+export function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const present = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
 /** The keys of a file; what is wrong with it is said without what is in it. */
 export async function keysOf(file: string, option = '--key'): Promise<AgentKeys> {
   const { loadKeys } = await import('../../api/client/index.js');

@@ -15,6 +15,7 @@ const commands = [
   'verify',
   'keygen',
   'load',
+  'mcp',
 ];
 
 test.each([

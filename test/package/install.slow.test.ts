@@ -37,6 +37,7 @@ test('install: at most 150 packages, no telemetry, install scripts of two native
     [],
   );
   expect(names).not.toContain('uWebSockets.js');
+  expect(names).not.toContain('@modelcontextprotocol/sdk');
   const scripts = [...brought()].filter(([, { hasInstallScript }]) => hasInstallScript);
   // Both only look whether a binary came with them, and work where they may not.
   expect(scripts.map(([path]) => path)).toEqual([
@@ -166,4 +167,15 @@ test('install: --transport uws where it is not installed says how to get it', as
   const ended = await run(process.execPath, [main, ...serve], here).catch((error) => error);
   expect(ended.code).toBe(1);
   expect(ended.stderr).toMatch(/^folkmoot: uWebSockets.js is not installed \(npm install .*\)\n$/);
+});
+
+test('install: mcp without the SDK says how to get it', async () => {
+  const main = 'node_modules/folkmoot/dist/cli/main.js';
+  await run(process.execPath, [main, 'keygen', '--out', 'ada.key.json'], here);
+  const mcp = [main, 'mcp', '--key', 'ada.key.json'];
+  const ended = await run(process.execPath, mcp, here).catch((error) => error);
+  expect([ended.code, ended.stdout]).toEqual([1, '']);
+  expect(ended.stderr).toMatch(
+    /^folkmoot: @modelcontextprotocol\/sdk is not .*\(npm install .*\)\n$/,
+  );
 });

@@ -1,0 +1,66 @@
+/** What a tool is: a name, what a model is told of it, what it takes, and what it does. */
+import { type Static, type TObject, type TProperties, Type } from '../../../../engine/internal.js';
+import type { Acting, ActingAgents } from '../acting.js';
+import type { Cursor } from '../news/cursor.js';
+
+/** What a call stands in. */
+export interface Context {
+  by: Acting;
+  agents: ActingAgents;
+  /** Where this session's news of an agent goes on, by the agent's name. */
+  cursors: Map<string, Cursor>;
+  /** Where they begin: where the network stood when the session made its first call. */
+  begun: Promise<Cursor | null>;
+  /** Aborts when nobody waits for the result any more. */
+  signal: AbortSignal;
+}
+
+/** What came of it: a sentence of ours, and the data with what others wrote in it marked. */
+export interface Said {
+  said: string;
+  data: Record<string, unknown>;
+}
+
+/** A tool, as the protocol lists it, and the work behind it. */
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  input: TProperties;
+  /** What a host may tell its user before a call. */
+  hints: { readOnlyHint?: boolean; idempotentHint?: boolean; destructiveHint?: boolean };
+  /** Whether somebody has to act; else any agent will do. */
+  acts: boolean;
+  call(args: Record<string, unknown>, context: Context): Promise<Said>;
+}
+
+/** Arguments that cannot be meant; `pointer` says which one. */
+export class Mistake extends Error {
+  override name = 'Mistake';
+  readonly pointer: string;
+
+  constructor(pointer: string, message: string) {
+    super(message);
+    this.pointer = pointer;
+  }
+}
+
+/** A tool whose arguments have the types of its schema: they are checked before the call. */
+export function tool<P extends TProperties>(
+  from: Omit<Tool, 'input' | 'call'> & {
+    input: P;
+    call(args: Static<TObject<P>>, context: Context): Promise<Said>;
+  },
+): Tool {
+  // The boundary where checked arguments become typed ones.
+  return from as unknown as Tool;
+}
+
+/** The schema of a tool's arguments, where these agents may act. */
+export function inputOf({ input, acts }: Tool, names: readonly string[]): TObject {
+  const description = `Who acts${acts ? '' : `, or whose record is meant; default: ${names[0]}`}.`;
+  const agent = Type.Enum([...names], { type: 'string', description });
+  const required = acts && names.length > 1;
+  const who = { agent: required ? agent : Type.Optional(agent) };
+  return Type.Object({ ...who, ...input }, { additionalProperties: false });
+}

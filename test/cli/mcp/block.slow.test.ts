@@ -1,0 +1,125 @@
+/** `folkmoot mcp`: two hosts take a block from its proposal to finality, and the log replays. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { replayJson } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { host, stop } from '../../support/host.js';
+import {
+  type Data,
+  type Host,
+  keyFile,
+  listening,
+  overHttp,
+  overStdio,
+  secretOf,
+} from './clients.js';
+
+const ways = {
+  'standard input': (url: string, key: string) => overStdio(url, [key]),
+  HTTP: async (url: string, key: string) => overHttp(await listening(url, [key])),
+};
+
+/** Waits until an event of a type came; gives its data. */
+async function heard(who: Host, type: string): Promise<Data> {
+  for (;;) {
+    const { events } = await who.done('wait_for_news');
+    const found = (events as { type: string; data: Data }[]).find((event) => event.type === type);
+    if (found) return found.data;
+  }
+}
+
+test.each(
+  Object.entries(ways),
+)('mcp: a whole block over %s, and its replay', async (_, connect) => {
+  const folder = temporaryFolder();
+  const data = join(folder, 'network');
+  const server = await host({ data });
+  const keys = [await keyFile(folder, 'ada'), await keyFile(folder, 'bob')];
+  const [ada, bob] = (await Promise.all(keys.map((key) => connect(server.url, key)))) as [
+    Host,
+    Host,
+  ];
+  expect(await ada.done('look', { what: 'me' })).toMatchObject({ registered: false });
+  const { agent_id: adaId } = await ada.done('register', { name: 'Ada' });
+  const { agent_id: bobId } = await bob.done('register', { name: 'Bob', personality: 'chaotic' });
+
+  const nowhere = { action: 'leave', alliance_id: `ally_${'0'.repeat(32)}` };
+  expect((await bob.call('ally', nowhere)).said).toMatch(/^Refused: \w+ UNKNOWN_ALLIANCE: no /);
+  const invitation = { action: 'propose', target_ids: [bobId], purpose: 'calm growth' };
+  const { alliance_id } = await ada.done('ally', invitation);
+  const answer = { action: 'respond', alliance_id, accept: true };
+  expect(await bob.done('ally', answer)).toMatchObject({ status: 'active' });
+
+  const block = { transactions: ['hello'], set: { greeting: 'hello' }, delete: ['farewell'] };
+  const { block_hash } = await ada.done('propose', block);
+  expect(await heard(bob, 'block_proposal')).toMatchObject({ block_hash });
+  const { blocks } = (await bob.done('look', { what: 'voting' })) as { blocks: Data[] };
+  expect(blocks).toMatchObject([{ block_hash, status: 'voting' }]);
+  const seen = await bob.done('look', { what: 'block', id: block_hash });
+  expect(seen.proposal).toMatchObject({ transactions: [{ data: { untrusted: 'hello' } }] });
+
+  const said = { block_hash, message: 'well said', sentiment: 'positive' };
+  await bob.done('discuss', said);
+  expect(await heard(ada, 'consensus_discussion')).toMatchObject({
+    agent: { id: bobId },
+    message: { untrusted: 'well said' },
+  });
+  const { meme_id } = await bob.done('post_meme', { text: 'approve', caption: 'now', tags: ['a'] });
+  const vote = { block_hash, decision: 'approve', meme_references: [meme_id] };
+  expect(await ada.done('vote', vote)).toMatchObject({ block_status: 'voting' });
+  expect(await bob.done('vote', vote)).toMatchObject({ block_status: 'finalized' });
+  expect(await heard(ada, 'block_status')).toMatchObject({ block_hash, status: 'finalized' });
+
+  const uri = `folkmoot://block/${block_hash}`;
+  const [read] = (await ada.client.readResource({ uri })).contents as { text: string }[];
+  expect(JSON.parse(read!.text)).toMatchObject({
+    status: 'finalized',
+    votes: [{ id: expect.stringMatching(/^agent_/), decision: 'approve' }, { decision: 'approve' }],
+  });
+  expect(await ada.done('look', { what: 'state', id: 'greeting' })).toMatchObject({
+    value: { untrusted: '"hello"' },
+  });
+  expect(await ada.done('look', { what: 'agent', id: adaId })).toMatchObject({
+    blocks_produced: 1,
+  });
+  await ada.done('set_status', { status: 'inactive', reason: 'done' });
+  await Promise.all([ada.close(), bob.close()]);
+  await stop(server);
+
+  const replayed = await replayJson(data, '--signatures');
+  expect(replayed).toMatchObject({ match: true });
+});
+
+test('mcp: several keys in one host are agents by name, and none of them is shown', async () => {
+  const folder = temporaryFolder();
+  const server = await host({ data: join(folder, 'network') });
+  const [first, second] = [await keyFile(folder, 'ada'), await keyFile(folder, '2')];
+  const both = await overStdio(server.url, [first!, `bob=${second}`]);
+  const shown: unknown[] = [both.client.getInstructions(), await both.client.listTools()];
+  const called = async (name: string, args: Data) => {
+    const result = await both.call(name, args);
+    shown.push(result);
+    return result;
+  };
+  for (const agent of ['ada', 'bob']) {
+    await called('look', { what: 'me', agent });
+    expect((await called('register', { name: agent, agent })).isError).toBe(false);
+  }
+  const { data } = await called('propose', { agent: 'bob', transactions: ['x'] });
+  for (const agent of ['ada', 'bob']) {
+    const vote = { agent, block_hash: data.block_hash, decision: 'approve' };
+    expect((await called('vote', vote)).isError).toBe(false);
+  }
+  expect(await called('vote', { block_hash: data.block_hash, decision: 'approve' })).toMatchObject({
+    isError: true,
+    data: { error: { code: 'INVALID_ARGUMENT', at: '/agent' } },
+  });
+  expect(await called('look', { what: 'me', agent: 'eve' })).toMatchObject({ isError: true });
+  await called('wait_for_news', { agent: 'bob', timeout_s: 1 });
+  const resources = await both.client.listResources();
+  for (const { uri } of resources.resources) shown.push(await both.client.readResource({ uri }));
+  expect(resources.resources.map(({ name }) => name)).toEqual(['network', 'ada', 'bob']);
+  for (const file of [first!, second!]) {
+    expect(JSON.stringify(shown)).not.toContain(secretOf(file));
+  }
+});

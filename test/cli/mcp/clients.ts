@@ -1,0 +1,113 @@
+/** Hosts of `folkmoot mcp` for tests: the official client, over standard input or HTTP. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { expect, onTestFinished } from 'vitest';
+import { folkmoot } from '../../support/cli.js';
+import { main } from '../../support/paths.js';
+
+export type Data = Record<string, unknown>;
+
+/** What a call came to. */
+export interface Called {
+  said: string;
+  isError: boolean;
+  data: Data;
+}
+
+export interface Host {
+  client: Client;
+  /** Calls a tool, whatever comes of it. */
+  call(name: string, args?: Data): Promise<Called>;
+  /** Calls a tool that must do its work; gives the data. */
+  done(name: string, args?: Data): Promise<Data>;
+  close(): Promise<void>;
+}
+
+/** A fresh key in a file of this name. */
+export async function keyFile(folder: string, name: string): Promise<string> {
+  const file = join(folder, `${name}.key.json`);
+  const { code, stderr } = await folkmoot(['keygen', '--out', file]);
+  expect([code, stderr]).toEqual([0, '']);
+  return file;
+}
+
+export const secretOf = (file: string): string =>
+  JSON.parse(readFileSync(file, 'utf8')).private_key as string;
+
+const argsOf = (url: string, keys: readonly string[]) => [
+  'mcp',
+  '--url',
+  url,
+  ...keys.flatMap((file) => ['--key', file]),
+];
+
+async function connected(transport: Transport): Promise<Host> {
+  const client = new Client({ name: 'test', version: '0' });
+  await client.connect(transport);
+  const close = () => client.close();
+  onTestFinished(close);
+  const call = async (name: string, args: Data = {}) => {
+    const { content, isError, structuredContent } = await client.callTool({
+      name,
+      arguments: args,
+    });
+    const [first, second] = content as { type: string; text: string }[];
+    // Whoever reads no structured content reads the same as text.
+    if (second) expect(JSON.parse(second.text)).toEqual(structuredContent);
+    return { said: first!.text, isError: isError === true, data: structuredContent as Data };
+  };
+  const done = async (name: string, args: Data = {}) => {
+    const { said, isError, data } = await call(name, args);
+    expect(isError, said).toBe(false);
+    return data;
+  };
+  return { client, call, done, close };
+}
+
+/** A host that starts the command and speaks to its standard input. */
+export function overStdio(url: string, keys: readonly string[]): Promise<Host> {
+  const args = [main, ...argsOf(url, keys)];
+  const transport = new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' });
+  return connected(transport);
+}
+
+/** The command, started to listen on a free port. */
+export interface Listening {
+  url: string;
+  token: string;
+  stop(): Promise<number | null>;
+}
+
+export async function listening(
+  url: string,
+  keys: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Listening> {
+  const child = spawn(process.execPath, [main, ...argsOf(url, keys), '--http', '0'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, ...env },
+  });
+  const ended = once(child, 'exit') as Promise<[number | null]>;
+  const stop = async () => {
+    child.kill('SIGTERM');
+    return (await ended)[0];
+  };
+  onTestFinished(async () => void (await stop()));
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { ...(JSON.parse(line) as { url: string; token: string }), stop };
+}
+
+/** A host of it. */
+export function overHttp({ url, token }: Listening): Promise<Host> {
+  const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit });
+  // Its declaration and that of Transport differ in what may be undefined.
+  return connected(transport as Transport);
+}

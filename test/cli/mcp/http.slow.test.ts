@@ -1,0 +1,118 @@
+/** `folkmoot mcp --http` among enemies: pages that rebind, strangers, hosts that never leave. */
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { live } from '../../client/helpers.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { keyFile, type Listening, listening, overHttp } from './clients.js';
+
+const hello = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '0' },
+  },
+});
+
+interface Answer {
+  status: number;
+  /** Of the session, where it names one. */
+  id: string | undefined;
+  body: string;
+}
+
+/** A request as a browser or a stranger would send it, its headers as they are given. */
+function asked(where: Listening, headers: Record<string, string>, body = '{}', method = 'POST') {
+  return new Promise<Answer>((resolve, reject) => {
+    const sent = request(where.url, { method, headers }, async (response) => {
+      const id = response.headers['mcp-session-id'] as string | undefined;
+      resolve({ status: response.statusCode!, id, body: await text(response) });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+test('mcp over HTTP: no page, no other name, nobody without the token, no large body', async () => {
+  const { url } = await live();
+  const key = await keyFile(temporaryFolder(), 'ada');
+  const where = await listening(url, [key]);
+  expect(where.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+  expect(where.token.length).toBeGreaterThanOrEqual(43);
+  const { port } = new URL(where.url);
+  const let_in = {
+    Authorization: `Bearer ${where.token}`,
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+  };
+  const status = async (headers: Record<string, string>, body = hello, method = 'POST') =>
+    (await asked(where, headers, body, method)).status;
+  expect(await status(let_in)).toBe(200);
+  expect(await status({ ...let_in, Host: `evil.example:${port}` })).toBe(421);
+  expect(await status({ ...let_in, Origin: 'http://evil.example' })).toBe(403);
+  expect(await status({ ...let_in, Origin: 'null' })).toBe(403);
+  const rebound = { Host: `evil.example:${port}`, Origin: `http://evil.example:${port}` };
+  expect(await status({ ...let_in, ...rebound })).toBe(421);
+  expect(await status({ ...let_in, Authorization: '' })).toBe(401);
+  expect(await status({ ...let_in, Authorization: `Bearer ${where.token}x` })).toBe(401);
+  expect(await status({ ...let_in, Authorization: where.token })).toBe(401);
+  expect(await status(let_in, '', 'OPTIONS')).toBe(405);
+  expect(await status({ ...let_in, 'mcp-session-id': 'another' })).toBe(404);
+  expect(await status(let_in, JSON.stringify({ x: 'x'.repeat(3 * 1024 * 1024) }))).toBe(413);
+  expect(await status(let_in, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}')).toBe(400);
+  const { body } = await asked(where, { ...let_in, Authorization: '' }, hello);
+  expect(JSON.parse(body).error.message).toContain('Authorization: Bearer');
+  expect(body).not.toContain(where.token);
+  expect(await where.stop()).toBe(0);
+});
+
+/** What a host sends first, and how, where the token is this. */
+const headersOf = (token: string) => ({
+  Authorization: `Bearer ${token}`,
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+});
+
+test('mcp over HTTP: sessions that nobody uses make room; a token may be given', async () => {
+  const { url } = await live();
+  const key = await keyFile(temporaryFolder(), 'ada');
+  const token = 'a'.repeat(32);
+  const where = await listening(url, [key], { FOLKMOOT_MCP_TOKEN: token });
+  expect(where.token).toBeUndefined();
+  const known = { ...where, token };
+  const first = await overHttp(known);
+  expect(await first.done('look', { what: 'me' })).toMatchObject({ registered: false });
+  for (let count = 0; count < 40; count += 1) {
+    expect((await asked(known, headersOf(token), hello)).status).toBe(200);
+  }
+  // It listens all the time, and so is in use.
+  expect(await first.done('look', { what: 'me' })).toMatchObject({ registered: false });
+});
+
+test('mcp over HTTP: when all sessions are in use, another one is told to wait', async () => {
+  const { url } = await live();
+  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const headers = headersOf(where.token);
+  for (let count = 0; count < 32; count += 1) {
+    const { id } = await asked(where, headers, hello);
+    await listens(where, { ...headers, 'mcp-session-id': id! });
+  }
+  expect(await asked(where, headers, hello)).toMatchObject({
+    status: 503,
+    body: expect.stringContaining('32 sessions are in use'),
+  });
+  expect(await where.stop()).toBe(0);
+});
+
+/** Opens a session's stream of messages, and leaves it open. */
+function listens({ url }: Listening, headers: Record<string, string>): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'GET', headers }, resolve);
+    sent.on('error', reject);
+    sent.end();
+    onTestFinished(() => void sent.destroy());
+  });
+}

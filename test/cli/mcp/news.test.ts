@@ -1,0 +1,91 @@
+/** News for a model: every event once, by cursors, across a restart, and each wait ends in time. */
+import type { AgentClient } from 'folkmoot/client';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Cursor } from '../../../dist/cli/commands/mcp/news/cursor.js';
+import { News } from '../../../dist/cli/commands/mcp/news/news.js';
+import { agentOf, clientOf, freePort, live } from '../../client/helpers.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const all = new Set(['proposals', 'outcomes', 'blocks', 'consensus', 'memes', 'network']);
+const never = new AbortController().signal;
+
+function newsOf(client: AgentClient) {
+  // Of the same class, which the compiler finds in the sources and in what is built of them.
+  const news = new News(client as unknown as ConstructorParameters<typeof News>[0]);
+  onTestFinished(() => news.close());
+  const wait = (from: Cursor | null, more: { waitMs?: number; limit?: number } = {}) =>
+    news.wait(from, { topics: all, limit: 20, waitMs: 60_000, signal: never, ...more });
+  return { news, wait };
+}
+
+const seqs = ({ events }: { events: { seq: number }[] }) => events.map(({ seq }) => seq);
+
+test('news: each event once, what was before the subscription too, by pages', async () => {
+  const { url, network } = await live();
+  const ada = await agentOf(url);
+  const { wait } = newsOf(ada);
+  for (const status of ['inactive', 'maintenance', 'active'] as const) await ada.setStatus(status);
+  const { epoch } = network;
+  const first = await wait({ epoch, seq: 0 }, { limit: 3 });
+  expect([seqs(first), first.more, first.missed]).toEqual([[1, 2, 3], true, false]);
+  const second = await wait(first.cursor, { limit: 3 });
+  expect([seqs(second), second.more]).toEqual([[4], false]);
+  const waiting = wait(second.cursor);
+  await ada.setStatus('inactive');
+  const third = await waiting;
+  expect([seqs(third), third.cursor]).toEqual([[5], { epoch, seq: 5 }]);
+  // From a place that is held.
+  expect(seqs(await wait(second.cursor))).toEqual([5]);
+});
+
+test('news: figures wake nobody; a wait that nothing ends is over in time', async () => {
+  const { url, network } = await live();
+  const ada = await agentOf(url);
+  const { wait } = newsOf(ada);
+  const { block_hash } = await ada.propose({ transactions: ['x'] });
+  await ada.vote({ block_hash, decision: 'approve' });
+  const found = await wait({ epoch: network.epoch, seq: 1 });
+  const types = found.events.map(({ type }) => type);
+  expect(types).toEqual(expect.arrayContaining(['block_proposal', 'block_validation']));
+  expect(types).not.toContain('network_metrics');
+  const nothing = await wait(found.cursor, { waitMs: 0 });
+  expect([nothing.events, nothing.more]).toEqual([[], false]);
+});
+
+test('news: a wait that is given up ends at once', async () => {
+  const { url } = await live();
+  const { news } = newsOf(await agentOf(url));
+  const given = new AbortController();
+  const waiting = news.wait(null, { topics: all, limit: 1, waitMs: 2 ** 30, signal: given.signal });
+  setTimeout(() => given.abort(), 50);
+  expect((await waiting).events).toEqual([]);
+});
+
+test('news: whoever is not registered is told so, and may come again', async () => {
+  const { url } = await live();
+  const eve = clientOf(url, 9);
+  const { wait } = newsOf(eve);
+  await expect(wait(null)).rejects.toMatchObject({ reason: 'UNKNOWN_AGENT' });
+  await eve.register({ name: 'Eve', personality: 'lawful', capabilities: ['validator'] });
+  expect((await wait(null, { waitMs: 0 })).events).toEqual([]);
+});
+
+test('news: goes on over a restart of the server; another history is said', async () => {
+  const [path, port] = [temporaryFolder(), await freePort()];
+  const before = await live({ path, port, transport: 'node' });
+  const ada = await agentOf(before.url);
+  const { wait } = newsOf(ada);
+  const { cursor } = await wait({ epoch: before.network.epoch, seq: 0 });
+  await before.stop();
+  const waiting = wait(cursor);
+  const after = await live({ path, port, transport: 'node' });
+  await ada.setStatus('inactive');
+  const found = await waiting;
+  expect([seqs(found), found.missed]).toEqual([[cursor.seq + 1], false]);
+  await after.stop();
+  await live({ port, transport: 'node' });
+  await agentOf(before.url);
+  // A connection that came before the agent did was ended; the next call begins another.
+  const other = await wait(found.cursor).catch(() => wait(found.cursor));
+  expect([other.missed, other.cursor.epoch === found.cursor.epoch]).toEqual([true, false]);
+});
