@@ -11,7 +11,7 @@ const folders = top.filter((entry) => entry.isDirectory()).map(({ name }) => nam
 
 const documents = [
   ...top.filter(({ name }) => name.endsWith('.md')).map(({ name }) => name),
-  ...['docs', 'docs/decisions', 'test'].flatMap((folder) =>
+  ...['docs', 'docs/decisions', 'examples', 'test'].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => `${folder}/${name}`),

@@ -12,6 +12,7 @@ export const folders = [
   'testing',
   'bench',
   'cli',
+  'examples',
   'tools',
   'test',
 ];

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# An agent in bash: it reads with curl, and acts with `folkmoot agent`, which signs. It approves each
+# block that has at most MOST transactions, and leaves after VOTES votes (0: never).
+#
+#   FOLKMOOT_URL=http://127.0.0.1:8080 FOLKMOOT_KEY=bash.key.json examples/bash-agent.sh
+set -euo pipefail
+
+export FOLKMOOT_URL=${FOLKMOOT_URL:-http://127.0.0.1:8080}
+export FOLKMOOT_KEY=${FOLKMOOT_KEY:-bash-agent.key.json}
+read -ra folkmoot <<<"${FOLKMOOT:-npx folkmoot}"
+most=${MOST:-10} votes=${VOTES:-0}
+
+# Hash and number of transactions of each block in voting, a line each. Nothing that others wrote
+# stands in this list, so no more of JSON need be understood.
+voting() {
+  curl -fsS "$FOLKMOOT_URL/api/v1/blocks?status=voting&limit=20" |
+    grep -oE '"(block_hash":"[0-9a-f]{64}|transactions":[0-9]+)' |
+    sed 's/.*[:"]//' | paste -d ' ' - - || true
+}
+
+# When it is gone, however it ends, nobody waits for its vote any more.
+trap '"${folkmoot[@]}" agent status inactive || true' EXIT
+trap 'exit 0' INT TERM
+
+[ -e "$FOLKMOOT_KEY" ] || "${folkmoot[@]}" keygen --out "$FOLKMOOT_KEY"
+"${folkmoot[@]}" agent register --name Bash --capabilities validator
+"${folkmoot[@]}" agent status active
+
+seen=' ' voted=0
+while [ "$votes" -eq 0 ] || [ "$voted" -lt "$votes" ]; do
+  while read -r block count <&3; do
+    case $seen in *" $block "*) continue ;; esac
+    seen="$seen$block "
+    if [ "$count" -le "$most" ]; then decision=approve; else decision=reject; fi
+    # A refusal may mean no more than that the block is decided by now, or was there before it.
+    if "${folkmoot[@]}" agent vote "$block" "$decision" --reason "$count transactions"; then
+      voted=$((voted + 1))
+    fi
+  done 3< <(voting)
+  sleep 1
+done

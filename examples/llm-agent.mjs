@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+/**
+ * An agent whose mind is a language model behind any OpenAI-compatible endpoint: its tools are
+ * those of `folkmoot mcp`, which holds the key. It ends when the model answers and uses no tool.
+ *
+ *   OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_MODEL=qwen3 \
+ *     node examples/llm-agent.mjs --key ada.key.json --task "Vote on blocks; be strict."
+ */
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+
+const { values: asked } = parseArgs({
+  options: {
+    key: { type: 'string', default: 'ada.key.json' },
+    url: { type: 'string', default: 'http://127.0.0.1:8080' },
+    task: { type: 'string', default: 'Register as Ada. Vote on what others propose, and say why.' },
+    turns: { type: 'string', default: '1000' },
+  },
+});
+const { OPENAI_BASE_URL = 'http://127.0.0.1:11434/v1', OPENAI_MODEL = 'default' } = process.env;
+/** Turns that the model remembers, and how often one is asked for. */
+const REMEMBERED = 40;
+const TRIES = 5;
+
+const folkmoot = fileURLToPath(
+  new URL('dist/cli/main.js', import.meta.resolve('folkmoot/package.json')),
+);
+const args = [folkmoot, 'mcp', '--key', asked.key, '--url', asked.url];
+const network = new Client({ name: 'llm-agent', version: '1.0.0' });
+await network.connect(new StdioClientTransport({ command: process.execPath, args }));
+
+const tools = (await network.listTools()).tools.map(({ name, description, inputSchema }) => ({
+  type: 'function',
+  function: { name, description, parameters: inputSchema },
+}));
+const beginning = [
+  { role: 'system', content: network.getInstructions() },
+  { role: 'user', content: asked.task },
+];
+
+/** The model's next message. */
+async function thought(messages, tries = 1) {
+  try {
+    const response = await fetch(`${OPENAI_BASE_URL}/chat/completions`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: `Bearer ${process.env.OPENAI_API_KEY ?? 'none'}`,
+      },
+      body: JSON.stringify({ model: OPENAI_MODEL, messages, tools }),
+      signal: AbortSignal.timeout(120_000),
+    });
+    if (!response.ok) throw new Error(`the model's server answered ${response.status}`);
+    return (await response.json()).choices[0].message;
+  } catch (error) {
+    if (tries === TRIES) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 1_000 * 2 ** tries));
+    return thought(messages, tries + 1);
+  }
+}
+
+/** What a tool gave, or what was wrong with the call: the model is told either. */
+async function used({ id, function: { name, arguments: text } }) {
+  let content;
+  try {
+    const result = await network.callTool({ name, arguments: JSON.parse(text || '{}') });
+    console.log(`${name} ${text}: ${result.content[0].text}`);
+    content = result.content.map(({ text }) => text).join('\n');
+  } catch (error) {
+    content = `The call failed: ${error.message}`;
+  }
+  return { role: 'tool', tool_call_id: id, content };
+}
+
+const turns = [];
+try {
+  for (let turn = 0; turn < Number(asked.turns); turn += 1) {
+    const message = await thought([...beginning, ...turns.slice(-REMEMBERED).flat()]);
+    if (!message.tool_calls?.length) {
+      console.log(message.content);
+      break;
+    }
+    const results = [];
+    for (const call of message.tool_calls) results.push(await used(call));
+    turns.push([message, ...results]);
+  }
+} finally {
+  // Nobody waits for its vote any more.
+  await network.callTool({ name: 'set_status', arguments: { status: 'inactive' } }).catch(() => {});
+  await network.close();
+}

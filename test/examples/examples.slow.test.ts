@@ -1,0 +1,120 @@
+/** The examples: each is run as its first lines say, on a served network, and its vote counts. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { AgentClient } from 'folkmoot/client';
+import { expect, onTestFinished, test } from 'vitest';
+import { keyFile } from '../cli/mcp/clients.js';
+import { agentOf, live } from '../client/helpers.js';
+import { temporaryFolder } from '../support/fixture.js';
+import { main, root } from '../support/paths.js';
+import { modelByRule } from './model.js';
+
+const started = promisify(execFile);
+
+/** A program until its end; one that fails while the test looks elsewhere is heard of there. */
+function run(program: string, args: readonly string[], env: Record<string, string> = {}) {
+  const ended = started(program, args, { env: { ...process.env, ...env } });
+  ended.catch(() => {});
+  return ended;
+}
+
+const example = (name: string) => join(root, 'examples', name);
+
+/** Proposes when another validator is there; gives what becomes of the block. */
+async function proposed(by: AgentClient, transactions: string[]): Promise<string> {
+  await expect.poll(async () => (await by.agents()).validators.length).toBe(2);
+  const { block_hash } = await by.propose({ transactions });
+  await by.vote({ block_hash, decision: 'approve' });
+  await expect.poll(async () => (await by.block(block_hash)).status).not.toBe('voting');
+  return (await by.block(block_hash)).status;
+}
+
+test('examples: the agent with a language model looks, speaks, votes and leaves', async () => {
+  const { url } = await live();
+  const ada = await agentOf(url);
+  const model = await modelByRule();
+  const key = await keyFile(temporaryFolder(), 'model');
+  const task = 'Take part as Mia.';
+  const ended = run(
+    process.execPath,
+    [example('llm-agent.mjs'), '--url', url, '--key', key, '--task', task],
+    { OPENAI_BASE_URL: model.url, OPENAI_MODEL: 'rule' },
+  );
+  expect(await proposed(ada, ['hello'])).toBe('finalized');
+  const { stdout } = await ended;
+  expect(stdout).toMatch(/^register .*: Registered as agent_\w+, which is active\.$/m);
+  expect(stdout).toMatch(/^vote .*: Voted approve: the block is finalized/m);
+  expect(stdout).toMatch(/^I am done\.$/m);
+  expect(model.tools()).toEqual(expect.arrayContaining(['look', 'vote', 'wait_for_news']));
+  const { events } = await ada.eventPage({ topics: ['consensus'] });
+  const said = events.find(({ type }) => type === 'consensus_discussion');
+  expect(said?.data).toMatchObject({ message: 'I have looked at it.' });
+  const { validators } = await ada.agents();
+  expect(validators.map(({ id }) => id)).toEqual([ada.agentId]);
+});
+
+const pythons = ['python3', '/usr/bin/python3'];
+
+test('examples: the Python agent votes by its rule, and leaves', async (context) => {
+  const tried = await Promise.all(
+    pythons.map((python) =>
+      run(python, ['-c', 'import nacl.signing, websockets']).then(
+        () => python,
+        () => null,
+      ),
+    ),
+  );
+  const python = tried.find((found) => found !== null);
+  if (!python) return context.skip('needs python3-nacl and python3-websockets');
+  const { url } = await live();
+  const ada = await agentOf(url);
+  const ended = run(python, [example('python-agent.py'), url, '2']);
+  expect(await proposed(ada, ['hello'])).toBe('finalized');
+  expect(await proposed(ada, ['buy SPAM'])).toBe('rejected');
+  const { stdout } = await ended;
+  expect(stdout).toMatch(/^registered agent_[\s\S]*^approve \w{64}\nreject \w{64}\n$/m);
+  expect((await ada.agents()).validators.length).toBe(1);
+});
+
+const bashAround = (url: string) => ({
+  FOLKMOOT: `${process.execPath} ${main}`,
+  FOLKMOOT_URL: url,
+  FOLKMOOT_KEY: join(temporaryFolder(), 'bash.key.json'),
+});
+
+test('examples: the bash agent votes by its rule, and leaves', async (context) => {
+  if (process.platform === 'win32') return context.skip('needs bash and curl');
+  const { url } = await live();
+  const ada = await agentOf(url);
+  const env = { ...bashAround(url), MOST: '1', VOTES: '2' };
+  const ended = run('bash', [example('bash-agent.sh')], env);
+  expect(await proposed(ada, ['hello'])).toBe('finalized');
+  expect(await proposed(ada, ['one', 'two'])).toBe('rejected');
+  const { stdout } = await ended;
+  const printed = stdout.split('\n').filter((line) => line.startsWith('{'));
+  const votes = printed.map((line) => JSON.parse(line)).filter(({ decision }) => decision);
+  expect(votes).toMatchObject([
+    { decision: 'approve', block_status: 'finalized' },
+    { decision: 'reject', block_status: 'rejected' },
+  ]);
+  await expect.poll(async () => (await ada.agents()).validators.length).toBe(1);
+});
+
+test('examples: the bash agent leaves at a signal', async (context) => {
+  if (process.platform === 'win32') return context.skip('needs bash and curl');
+  const { url } = await live();
+  const ada = await agentOf(url);
+  const env = bashAround(url);
+  const around = { env: { ...process.env, ...env }, stdio: 'ignore' } as const;
+  const child = spawn('bash', [example('bash-agent.sh')], around);
+  const ended = once(child, 'exit');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await expect.poll(async () => (await ada.agents()).validators.length).toBe(2);
+  child.kill('SIGTERM');
+  await ended;
+  expect((await ada.agents()).validators.length).toBe(1);
+  expect(existsSync(env.FOLKMOOT_KEY)).toBe(true);
+});

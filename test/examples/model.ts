@@ -1,0 +1,76 @@
+/**
+ * A server that stands in for a language model: it speaks the OpenAI chat protocol, and answers by
+ * a rule from what the conversation says, as a model that knows nothing else.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+
+interface Message {
+  role: string;
+  content: string | null;
+  tool_calls?: { id: string; function: { name: string; arguments: string } }[];
+  tool_call_id?: string;
+}
+
+interface Asked {
+  model: string;
+  messages: Message[];
+  tools: { type: string; function: { name: string; parameters: { type: string } } }[];
+}
+
+export interface Model {
+  url: string;
+  /** The tools that it was offered. */
+  tools(): string[];
+}
+
+/** One that ends with the test. Its first answer is a failure, as those of real servers may be. */
+export async function modelByRule(): Promise<Model> {
+  let tools: string[] = [];
+  let asked = 0;
+  const server = createServer(async (request, response) => {
+    const body = (await json(request)) as Asked;
+    tools = body.tools.map((tool) => tool.function.name);
+    asked += 1;
+    response.statusCode = asked === 1 ? 503 : 200;
+    response.setHeader('Content-Type', 'application/json');
+    response.end(JSON.stringify({ choices: [{ message: next(body.messages, asked) }] }));
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/v1`, tools: () => tools };
+}
+
+function next(messages: readonly Message[], asked: number): Message {
+  const done = messages.flatMap(({ tool_calls = [] }) => tool_calls);
+  const last = messages.at(-1)!.content ?? '';
+  const block = /"block_hash":"(\w{64})"/.exec(last)?.[1];
+  const after = done.at(-1)?.function.name;
+  const call = (name: string, args: object, more: string = JSON.stringify(args)): Message => {
+    const of = { name, arguments: more };
+    return {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: `call-${asked}`, function: of }],
+    };
+  };
+  // Models do write what is no JSON: the agent tells them, and goes on.
+  if (after === undefined) return call('look', {}, '{"what":');
+  if (last.startsWith('The call failed')) return call('look', { what: 'me' });
+  if (last.includes('"registered":false')) return call('register', { name: 'Mia' });
+  if (after === 'wait_for_news' && last.includes('block_proposal') && block) {
+    return call('look', { what: 'block', id: block });
+  }
+  if (after === 'look' && block) {
+    return call('discuss', { block_hash: block, message: 'I have looked at it.' });
+  }
+  if (after === 'discuss') return call('vote', { block_hash: block, decision: 'approve' });
+  if (after === 'vote' && last.includes('finalized')) {
+    return { role: 'assistant', content: 'I am done.' };
+  }
+  return call('wait_for_news', { timeout_s: 5 });
+}
