@@ -1,5 +1,7 @@
 /** The public list of `folkmoot/sim`: experiments, from a scenario file to its report. */
 export type { Provenance } from '../report/provenance.js';
+export type { DeciderFigures, DeciderOptions } from './agents/deciders/index.js';
+export { DeciderError } from './agents/deciders/index.js';
 export type {
   ReceivedMeme,
   ReceivedMessage,

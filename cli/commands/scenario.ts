@@ -30,7 +30,8 @@ Examples:
 A line a file on standard output. The scripts of a scenario are programs, and to check them is to
 run what stands at their top: --no-scripts does not. They are taken from the folder of the scenario
 file only. Types of TypeScript scripts are checked by the TypeScript that is installed beside the
-scenario or where the command is given. Exit codes: 0 all are fine, 2 usage, or one of them is not.
+scenario or where the command is given. Whoever decides from outside (docs/deciders.md) is neither
+started nor asked. Exit codes: 0 all are fine, 2 usage, or one of them is not.
 
 Example:
   $ folkmoot scenario check town.yaml byzantine`,

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { parse } from 'node:path';
 import { Command, Option } from 'commander';
 import type { FailedRun, Plan, SweepResult } from '../../sim/sweep/index.js';
+import { type DeciderFlags, deciderOptions, decidersFrom } from '../options/deciders.js';
 import { type HalfWidth, halfWidth, integer } from '../options/options.js';
 import { exitCodes, UsageError } from '../output/exit.js';
 import { print, printJson, say } from '../output/output.js';
@@ -10,7 +11,7 @@ import { simCommandLine } from '../output/reproduce.js';
 import { interruption } from '../output/signals.js';
 import { commitHash, packageVersion } from '../output/version.js';
 
-interface Flags {
+interface Flags extends DeciderFlags {
   jobs: number;
   out?: string;
   resume?: boolean;
@@ -28,7 +29,7 @@ interface Flags {
 
 export function sweepCommand(): Command {
   const whole = (least: number, most: number) => integer({ least, most });
-  return new Command('sweep')
+  const command = new Command('sweep')
     .description('run a scenario over a design of values, many runs at a time')
     .argument('<file>', 'a scenario with a section sweep')
     .option('--jobs <n>', 'runs at a time', whole(1, 256), availableParallelism())
@@ -50,7 +51,9 @@ export function sweepCommand(): Command {
       ]),
     )
     .option('--seed <text>', "default: the scenario's; replicate r of each cell has SEED/r")
-    .option('--run-minutes <n>', 'a run that takes longer has failed', whole(1, 10_000), 60)
+    .option('--run-minutes <n>', 'a run that takes longer has failed', whole(1, 10_000), 60);
+  for (const option of deciderOptions()) command.addOption(option);
+  return command
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
       'after',
@@ -67,7 +70,12 @@ narrow; in what order runs end does not matter.
 A run that breaks a rule of the network, whose script throws, or that dies has failed. A run without
 progress is a result. The first run of a sweep with scripts is made twice before all others; if it
 is not the same again, nothing else is run. Exit codes: 0 done; 12 not the same again; of the first
-failed run 11 for a broken rule, 2 for scenario or script, 13 for a crash.
+failed run 11 for a broken rule, 2 for scenario or script, 16 for an answer of an external decider
+that is not there, 13 for a crash.
+
+With --record, programs and models that decide for agents are asked (docs/deciders.md), at most
+--most-calls times a run, and DIR/cassettes/ has a cassette for each run; --cassette takes those of
+another sweep's folder.
 
 Examples:
   $ folkmoot sweep byzantine --out sweeps/byzantine
@@ -126,14 +134,16 @@ async function planOf(file: string, flags: Flags): Promise<Plan> {
 async function sweepIn(
   out: string,
   plan: Plan,
-  { resume = false, jobs, onError, runMinutes }: Flags,
+  flags: Flags,
   signal: AbortSignal,
   onProgress: (done: number, of: number) => void,
 ): Promise<SweepResult> {
   const { sweep } = await import('../../sim/sweep/index.js');
   const made = { version: packageVersion(), commit: commitHash(), node: process.version };
+  const { resume = false, jobs, onError, runMinutes } = flags;
   const wallMs = runMinutes * 60_000;
-  return sweep(plan, { out, made, resume, jobs, onError, wallMs, signal, onProgress });
+  const how = { out, made, resume, jobs, onError, wallMs, deciders: decidersFrom(flags) };
+  return sweep(plan, { ...how, signal, onProgress });
 }
 
 function summary(out: string, { planned, completed, verdicts, finished }: SweepResult) {
@@ -147,6 +157,7 @@ function summary(out: string, { planned, completed, verdicts, finished }: SweepR
 const failures = {
   safety: { code: exitCodes.safety, what: 'the network broke a rule' },
   scenario: { code: exitCodes.usage, what: 'scenario or script' },
+  unanswered: { code: exitCodes.unanswered, what: 'a decider has not answered' },
   crash: { code: exitCodes.crash, what: 'it crashed' },
   differs: { code: exitCodes.differs, what: 'not deterministic' },
 } as const;

@@ -19,6 +19,8 @@ export const exitCodes = {
   invalid: 14,
   /** What --fail-on names has come true. */
   failOn: 15,
+  /** An external decider's answer is needed, and no cassette has it, or no calls are left. */
+  unanswered: 16,
 } as const;
 
 /** An option or argument that cannot be meant: exit code 2. */
@@ -54,6 +56,9 @@ const isUsage = (error: unknown) =>
 const isRemote = (error: unknown) =>
   named(error, 'RemoteError', 'LoadError', 'RefusedError', 'ListenError');
 
+/** Whether nobody was there, or might be asked, to decide. */
+const isUnanswered = (error: unknown) => named(error, 'DeciderError');
+
 /** Whether a file or folder cannot be used, or the disk. */
 const isStore = (error: unknown) => named(error, 'StoreError');
 
@@ -83,9 +88,10 @@ const isNamedWrongly = ({ code, cause }: StoreFailure): boolean =>
 
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
 export function fail(error: unknown): never {
-  const known = isUsage(error) || isRemote(error) || isStore(error) || named(error, 'OutputError');
-  if (known) say(`folkmoot: ${(error as Error).message}`);
+  const known = [isUsage, isRemote, isStore, isUnanswered].some((is) => is(error));
+  if (known || named(error, 'OutputError')) say(`folkmoot: ${(error as Error).message}`);
   else say(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
   if (isRemote(error)) process.exit(exitCodes.refused);
+  if (isUnanswered(error)) process.exit(exitCodes.unanswered);
   process.exit(isUsage(error) ? exitCodes.usage : exitCodes.crash);
 }

@@ -26,18 +26,21 @@ export function showProgress(): ProgressDisplay<Progress> {
   return show<Progress>({
     total: 1,
     done: ({ done }) => done,
-    beside: '{percentage}% | {closed} blocks | {votes} votes | {duration_formatted}',
-    fields: ({ closed, votes }) => ({ closed, votes }),
+    beside: '{percentage}% | {closed} blocks | {votes} votes{asked} | {duration_formatted}',
+    fields: ({ closed, votes, calls }) => ({ closed, votes, asked: asked(calls, ' |') }),
     first: { done: 0, closed: 0, votes: 0, virtualMs: 0, seq: 0, digest: '' },
-    line: ({ closed, votes, seq, digest }, tenth) => {
+    line: ({ closed, votes, calls, seq, digest }, tenth) => {
       if (tenth === 0) return null;
       // After a crash the log holds at least that. A run on a server has no digest: the log is
       // not its own.
       const durable = digest === '' ? '' : `, durable to entry ${seq} digest ${digest}`;
-      return `${tenth}0 %: ${closed} blocks, ${votes} votes${durable}`;
+      return `${tenth}0 %: ${closed} blocks, ${votes} votes${asked(calls, ',')}${durable}`;
     },
   });
 }
+
+const asked = (calls: number | undefined, before: string): string =>
+  calls === undefined ? '' : `${before} ${calls} calls`;
 
 /**
  * Of many things: how many are done, and about how long the rest takes.

@@ -3,9 +3,10 @@ import { type Stream, Streams } from '../rng.js';
 import { inhabitants } from '../scenario/population.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import type { Strategy as Wanted } from '../scenario/schema/strategies.js';
+import { isExternal, type Strategy as Wanted } from '../scenario/schema/strategies.js';
 import type { Span } from '../scenario/staying.js';
 import { drawnTraits, drawsTraits } from '../scenario/traits.js';
+import type { Deciders } from './deciders/index.js';
 import { signatoryOf, unsignedSignatoryOf } from './keys.js';
 import type { ScriptedAgent, Strategy } from './port/agent.js';
 import { Scripts } from './script/index.js';
@@ -25,12 +26,14 @@ export interface CreateOptions {
   folder?: string | undefined;
   /** What one call of a script may take. */
   scriptMs?: number | undefined;
+  /** Where time waits for whoever decides outside; left out, such strategies are refused. */
+  deciders?: Deciders | null | undefined;
 }
 
 /** @throws {ScenarioError} when a script cannot be loaded. */
 export async function createAgents(
   scenario: Scenario,
-  { seed, folder, scriptMs }: CreateOptions,
+  { seed, folder, scriptMs, deciders }: CreateOptions,
 ): Promise<CreatedAgents> {
   const changes = scenario.interventions.flatMap((one, place) =>
     one.kind === 'strategy' ? [{ key: place, strategy: one.strategy }] : [],
@@ -40,8 +43,9 @@ export async function createAgents(
   const scripts = scripted ? new Scripts(scriptMs) : null;
   try {
     const groups = scenario.agents.map(({ group, strategy }) => ({ key: group, strategy }));
-    const strategies = await strategiesOf(groups, scripts, folder);
-    const changed = await strategiesOf(changes, scripts, folder);
+    const found = { scripts, folder, deciders };
+    const strategies = await strategiesOf(groups, found);
+    const changed = await strategiesOf(changes, found);
     return { agents: agentsOf(scenario, seed, strategies), changed, scripts };
   } catch (error) {
     scripts?.close();
@@ -49,15 +53,22 @@ export async function createAgents(
   }
 }
 
+interface Found extends Pick<CreateOptions, 'folder' | 'deciders'> {
+  scripts: Scripts | null;
+}
+
 /** By the names of the groups, or places of interventions: these have no measures of their own. */
 async function strategiesOf<K extends string | number>(
   wanted: readonly { key: K; strategy: Wanted }[],
-  scripts: Scripts | null,
-  folder?: string,
+  { scripts, folder, deciders }: Found,
 ): Promise<Map<K, Strategy>> {
   const strategies = new Map<K, Strategy>();
   for (const { key, strategy } of wanted) {
-    if (strategy.kind !== 'script') strategies.set(key, builtIn(strategy));
+    if (isExternal(strategy)) {
+      const name = typeof key === 'string' ? key : `of intervention ${key}`;
+      if (!deciders) throw new ScenarioError(needsVirtualTime(name, strategy.kind));
+      strategies.set(key, deciders.strategyOf({ group: name, strategy }));
+    } else if (strategy.kind !== 'script') strategies.set(key, builtIn(strategy));
     else if (folder !== undefined) {
       const group = typeof key === 'string' ? key : null;
       strategies.set(key, await scripts!.strategyOf({ group, strategy }, folder));
@@ -65,6 +76,10 @@ async function strategiesOf<K extends string | number>(
   }
   return strategies;
 }
+
+const needsVirtualTime = (group: string, kind: string) =>
+  `group ${group} has the strategy ${kind}: others decide for it, and time waits for them, which ` +
+  'it does in a simulation only; on a server they can take part as agents of their own';
 
 function agentsOf(
   scenario: Scenario,

@@ -3,6 +3,7 @@
  * vote the same however many there were; keeps agents and blocks, never votes.
  */
 import type { CommandKind, Decision, Event, EventData } from '../../engine/internal.js';
+import type { AnswerCost } from '../agents/port/asking.js';
 import type { ContentNote } from '../agents/port/notes.js';
 import type { ConditionMeasure } from '../scenario/schema/length.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -136,6 +137,10 @@ export class Collector implements Observer {
     this.#blocks.publish(note);
   }
 
+  asked(agent: number, cost: AnswerCost): void {
+    if (!this.#warmup.lasts) this.#activity.asked(agent, cost);
+  }
+
   traffic(kind: MessageKind, what: Traffic, count: number, bytes: number): void {
     if (!this.#warmup.lasts) this.#messages.add(kind, what, count, bytes);
   }
@@ -173,22 +178,18 @@ export class Collector implements Observer {
   }
 
   #curves(groups: readonly string[]) {
-    const count = (measure: keyof Counts) => ({
-      measure,
-      group: null,
-      value: () => this.totals[measure],
-    });
+    const count = (measure: keyof Counts) => {
+      return { measure, group: null, value: () => this.totals[measure] };
+    };
     const measure = 'reputation_mean';
     return [
       ...(['finalized', 'rejected', 'expired', 'orphaned', 'votes', 'memes'] as const).map(count),
       { measure: 'alliances_active', group: null, value: () => this.#alliances.active },
       count('transactions'),
       { measure, group: null, value: () => this.#reputation.mean() },
-      ...groups.map((group, number) => ({
-        measure,
-        group,
-        value: () => this.#reputation.mean(number),
-      })),
+      ...groups.map((group, number) => {
+        return { measure, group, value: () => this.#reputation.mean(number) };
+      }),
     ];
   }
 

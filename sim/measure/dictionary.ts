@@ -67,6 +67,11 @@ export const measures = {
   uplink_wait_mean_ms:
     'mean time that a message waits before it begins to leave, of those that leave an uplink ' +
     'with a limit; empty without any',
+  decider_questions: 'questions to external deciders',
+  decider_calls: 'calls that these took when they were asked, those that were repeated too',
+  decider_failures: 'of the questions, those without an answer that could be used',
+  decider_input_tokens: 'tokens that deciders read, as far as their answers say so',
+  decider_output_tokens: 'tokens that they wrote, likewise',
 } as const satisfies Dictionary;
 
 /**
@@ -120,6 +125,11 @@ export const tables = {
     equivocations: 'its votes taken as evidence of equivocation',
     memes: 'memes it posted',
     transactions: 'finalized transactions that it signed',
+    decider_questions: 'questions about it to an external decider',
+    decider_calls: 'calls that these took',
+    decider_failures: 'of the questions, those without an answer that could be used',
+    decider_input_tokens: 'tokens that the decider read',
+    decider_output_tokens: 'tokens that it wrote',
     alliances: 'alliances it was a member of at the end',
     overall_score: 'reputation at the end, 0 to 100',
     meme_quality: 'part of it',
@@ -151,6 +161,11 @@ export const tables = {
     influence: 'share of its votes that would have been the other one without memes',
     reputation_mean: 'mean overall reputation at the end, 0 to 100',
     transactions_share: 'share of all finalized transactions that it signed',
+    decider_questions: 'questions about its agents to an external decider',
+    decider_calls: 'calls that these took',
+    decider_failures: 'of the questions, those without an answer that could be used',
+    decider_input_tokens: 'tokens that the decider read',
+    decider_output_tokens: 'tokens that it wrote',
   },
   'edges.csv': {
     a: 'ordinal of one agent',

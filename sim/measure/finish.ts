@@ -71,6 +71,7 @@ function measuresOf(reads: RunReads, collected: Collected): Measures {
     influence: memes.influence,
     never_joined: neverJoined(reads, collected),
     ...collected.messages.measures(closed),
+    ...activity.deciders(),
   };
 }
 

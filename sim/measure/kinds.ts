@@ -59,4 +59,9 @@ export const measureKinds = {
   message_bytes: 'count',
   messages_per_block: 'mean',
   uplink_wait_mean_ms: 'mean',
+  decider_questions: 'count',
+  decider_calls: 'count',
+  decider_failures: 'count',
+  decider_input_tokens: 'count',
+  decider_output_tokens: 'count',
 } as const satisfies Record<MeasureName, MeasureKind>;

@@ -97,6 +97,9 @@ export function* groupRows(reads: RunReads, collected: Collected): Iterable<Row<
   const votes = activity.byGroup('votes');
   const approvals = activity.byGroup('approvals');
   const transactions = activity.byGroup('transactions');
+  const [questions, calls, failures, read, wrote] = deciderDeeds.map((deed) =>
+    activity.byGroup(deed),
+  ) as [number[], number[], number[], number[], number[]];
   const reputations = reputationsByGroup(reads, collected);
   for (const [number, group] of population.groups.entries()) {
     const { agreement: within, wonShare } = agreement.ofGroup(number);
@@ -110,9 +113,22 @@ export function* groupRows(reads: RunReads, collected: Collected): Iterable<Row<
       influence: memes.influenceOn(number),
       reputation_mean: reputations[number]!.value,
       transactions_share: share(transactions[number]!, counts.transactions),
+      decider_questions: questions[number]!,
+      decider_calls: calls[number]!,
+      decider_failures: failures[number]!,
+      decider_input_tokens: read[number]!,
+      decider_output_tokens: wrote[number]!,
     };
   }
 }
+
+const deciderDeeds = [
+  'decider_questions',
+  'decider_calls',
+  'decider_failures',
+  'decider_input_tokens',
+  'decider_output_tokens',
+] as const;
 
 /** Of the agents that registered. */
 function reputationsByGroup(reads: RunReads, { population }: Collected): Mean[] {

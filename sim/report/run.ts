@@ -29,7 +29,7 @@ export async function runReport(folder: string): Promise<string> {
     verdictBox(result),
     keyFacts(result),
     charts.length > 0 ? section('Charts', charts.map(figure)) : null,
-    section('Groups', groupsTable(groups)),
+    section('Groups', groupsTable(groups, result)),
     section('Measures', measuresTable(result)),
     reportedSection(result),
     section('Configuration', configuration(result.scenario)),
@@ -89,15 +89,20 @@ function keyFacts(result: SimResult): Html {
   ]);
 }
 
-function groupsTable(groups: readonly TableRow[]): Html {
-  const columns = Object.keys(tables['groups.csv']);
+/** What deciders cost is shown where there are some. */
+const shownIn = ({ deciders }: SimResult) =>
+  deciders ? () => true : (name: string) => !name.startsWith('decider_');
+
+function groupsTable(groups: readonly TableRow[], result: SimResult): Html {
+  const columns = Object.keys(tables['groups.csv']).filter(shownIn(result));
   const rows = groups.map((row) =>
     columns.map((column) => (column === 'group' ? row[column]! : shown(numberOf(row[column])))),
   );
   const kinds = columns.map((name) =>
     name === 'group' ? { name } : ({ name, kind: 'number' } as const),
   );
-  const meanings = Object.entries(tables['groups.csv']).slice(1);
+  const named = Object.entries(tables['groups.csv']).slice(1);
+  const meanings = named.filter(([name]) => columns.includes(name));
   return html`${table('The groups of the scenario', kinds, rows)}
 <details>
 <summary>What the columns mean</summary>
@@ -107,12 +112,13 @@ ${facts(meanings.map(([name, value]) => ({ name, value, wide: true })))}
 }
 
 /** A mean of a run that was cut is a mean of what was left. */
-function measuresTable({ measures, ended_by, measured_from_ms = 0 }: SimResult): Html {
+function measuresTable(result: SimResult): Html {
+  const { measures, ended_by, measured_from_ms = 0 } = result;
   const short = ended_by === 'stalled' || ended_by === 'safety' || ended_by === 'nothing_due';
   const cut =
     (short ? `. The run was cut (${ended_by}): all are of a shorter run than was asked for` : '') +
     (measured_from_ms ? `. Without the warm-up, which ended at ${time(measured_from_ms)}` : '');
-  const names = Object.keys(dictionary) as MeasureName[];
+  const names = (Object.keys(dictionary) as MeasureName[]).filter(shownIn(result));
   const columns = [
     { name: 'measure' },
     { name: 'value', kind: 'number' },
@@ -138,7 +144,8 @@ function reportedSection({ reported }: Partial<SimResult>): Html | null {
 
 function again(folder: string, result: SimResult): Html {
   const { seed, scenario, digest, url, speed = 1 } = result;
-  const sim = commandLine('sim', 'scenario.json', '--seed', seed);
+  const taken = result.deciders ? ['--cassette', '.'] : [];
+  const sim = commandLine('sim', 'scenario.json', '--seed', seed, ...taken);
   if (url !== undefined) {
     const there = commandLine('sim', 'scenario.json', '--url', url, '--speed', `${speed}`);
     return html`<p>In the folder of this report. No two runs on a server are the same:</p>

@@ -5,6 +5,7 @@
 import { agentId } from '../../engine/protocol/signing.js';
 import { behaviour } from '../agents/behaviour.js';
 import { createAgents } from '../agents/create.js';
+import type { Deciders } from '../agents/deciders/index.js';
 import type { ScriptedAgent, Strategy } from '../agents/port/agent.js';
 import type { World } from '../agents/port/world.js';
 import type { Scripts } from '../agents/script/index.js';
@@ -30,6 +31,8 @@ export interface AssemblyOptions<W extends World, O extends Observer> {
   folder: string | undefined;
   /** What one call of a script may take. */
   scriptMs: number | undefined;
+  /** Who decides outside, in virtual time. */
+  deciders?: Deciders | null;
   networkId: string;
   /** The network's last log entry: 0 where only genesis is there. */
   seq: number;
@@ -95,6 +98,7 @@ function put<W extends World, O extends Observer>(
     agents,
     behaviour,
     ...(scripts ? { callLoop: scripts.callLoop } : {}),
+    ...(options.deciders ? { asking: options.deciders } : {}),
     neighbours,
     faults,
     links,

@@ -1,4 +1,8 @@
 /** What a run keeps in its folder, if it has one; what writes it is loaded only then. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StoreError } from '../../engine/internal.js';
 import type { DecisionLine, Finished, Row } from '../measure/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Neighbours } from '../world/links/graph/linked.js';
@@ -16,9 +20,12 @@ export interface Keeper {
 /** Loaded where something is kept. */
 const output = () => import('./output.js');
 
-/** @throws {StoreError} when the folder cannot be used, or holds a run. */
-export async function prepare(folder: string | undefined): Promise<void> {
-  if (folder !== undefined) await (await output()).prepareOutput(folder);
+/**
+ * @param goesOn it holds the beginning of the same run, which is made again.
+ * @throws {StoreError} when the folder cannot be used, or holds a run.
+ */
+export async function prepare(folder: string | undefined, goesOn = false): Promise<void> {
+  if (folder !== undefined) await (await output()).prepareOutput(folder, goesOn);
 }
 
 /** A run that fails leaves no half table behind. */
@@ -41,5 +48,15 @@ export async function keeping<T>(
   } catch (error) {
     abandon();
     throw error;
+  }
+}
+
+/** Where a run is while it is made that nobody keeps. @throws {StoreError} `UNREADABLE` */
+export async function temporaryFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new StoreError('UNREADABLE', `no temporary folder can be made: ${why}`, { cause });
   }
 }

@@ -2,11 +2,14 @@
  * What a kept run leaves in its folder: network/, scenario.json, summary.json and the tables. Every
  * file is whole or not there; summary.json comes last, so a folder that has it is complete.
  */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { crashPoint } from '../../engine/internal.js';
 import { CsvFile } from '../../report/csv-file.js';
 import { prepareFolder } from '../../report/folder.js';
 import { NdjsonFile } from '../../report/ndjson-file.js';
-import { writeWhole } from '../../report/whole-file.js';
+import { removeParts, writeWhole } from '../../report/whole-file.js';
+import { CASSETTE_FILE } from '../agents/deciders/index.js';
 import type { DecisionLine } from '../measure/decisions/schema.js';
 import { type Row, sweepTables, type TableName, tables } from '../measure/dictionary.js';
 import type { Finished } from '../measure/finish.js';
@@ -22,6 +25,7 @@ const kept = [
   'report.html',
   'sweep.json',
   'decisions.ndjson',
+  CASSETTE_FILE,
   ...Object.keys(sweepTables),
   ...Object.keys(tables),
 ];
@@ -40,9 +44,17 @@ export interface Tables {
 
 /**
  * Makes the folder. One that holds a run already is refused: a run begins at genesis.
+ * @param goesOn it holds a run with external deciders that did not come to its end.
  * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
  */
-export const prepareOutput = (folder: string): Promise<void> => prepareFolder(folder, kept);
+export async function prepareOutput(folder: string, goesOn = false): Promise<void> {
+  if (!goesOn) return prepareFolder(folder, kept);
+  // What a run left that was killed is made again; what was answered in it stays.
+  for (const name of kept) {
+    if (name !== CASSETTE_FILE) await rm(join(folder, name), { recursive: true, force: true });
+  }
+  await removeParts(folder);
+}
 
 /** @throws {StoreError} `UNREADABLE`, as its functions, when they cannot be written. */
 export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'>): Tables {

@@ -1,6 +1,7 @@
 /** What a run gives: its figures, and the digests that the same scenario and seed reproduce. */
 import type { VerifierKind } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
+import type { DeciderFigures } from '../agents/deciders/index.js';
 import type { Reported } from '../agents/script/index.js';
 import type { MessageFigures } from '../measure/collect/traffic.js';
 import type { Measures, Row } from '../measure/dictionary.js';
@@ -65,6 +66,8 @@ export interface SimResult extends Partial<Provenance> {
   measures: Measures;
   /** Of each kind of message, as in messages.csv. */
   messages: Record<MessageKind, MessageFigures>;
+  /** What external deciders cost, of a run that has some. */
+  deciders?: DeciderFigures;
   /** What scripts measured themselves, of the run and by the names of their groups. */
   reported: Reported;
   /** Of each group, as in groups.csv. */

@@ -1,27 +1,27 @@
 /** One run of a scenario: its agents on a network in virtual time, until its length is reached. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   createVerifier,
   Network,
   type SignedRequest,
-  StoreError,
   type Verifier,
   type VerifierKind,
   type VirtualClock,
   virtualClock,
 } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
+import type { DeciderOptions, Deciders } from '../agents/deciders/index.js';
 import { Auditor } from '../audit/index.js';
 import { Collector } from '../measure/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Quotas } from '../world/virtual/quotas.js';
 import { LocalWorld } from '../world/virtual/world.js';
 import { type Assembly, assemble } from './assemble.js';
+import { openDeciders, unlessEnded } from './deciders.js';
 import { Ending, type Progress } from './ending/ending.js';
 import { genesisOf } from './genesis.js';
-import { type Keeper, keeping, prepare } from './keep.js';
+import { type Keeper, keeping, temporaryFolder } from './keep.js';
 import { reportedOf } from './reported.js';
 import type { EndedBy, SimResult } from './result.js';
 import { type NetworkFigures, resultOf } from './summary.js';
@@ -29,7 +29,7 @@ import { type NetworkFigures, resultOf } from './summary.js';
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
 const START_MS = 1_735_689_600_000;
 
-/** How a run is made: nothing of it changes what comes out, but `seed` and `folder`. */
+/** How a run is made: nothing of it changes what comes out, but seed, folder and deciders. */
 export interface SimOptions {
   /** Instead of the scenario's. */
   seed?: string;
@@ -45,12 +45,16 @@ export interface SimOptions {
   audit?: boolean;
   /** What one call of a script may take, in milliseconds of the wall; default: 10 s. */
   scriptMs?: number;
+  /** Where the answers of external deciders come from; a scenario that has some needs it. */
+  deciders?: DeciderOptions;
 }
 
 /** What looks on while a run is made. */
 export interface SimHooks {
   /** Called when more blocks have closed; what it shows is durable. */
   onProgress?: (progress: Progress) => void;
+  /** What whoever runs it should know, in one line. */
+  onNote?: (note: string) => void;
   /** Ends the run early, with `Interrupted`. */
   signal?: AbortSignal;
   /** What made the run: kept with its result. */
@@ -81,7 +85,8 @@ export class Interrupted extends Error {
  * verifier checks them.
  *
  * @throws {ScenarioError} when a script cannot be loaded, throws or gives what is no command.
- * @throws {StoreError} when the store or the results cannot be written.
+ * @throws {StoreError} when the store or the results cannot be written, or about a cassette.
+ * @throws {DeciderError} when a question has no answer and nobody may be asked, or no more.
  * @throws {Interrupted} when `signal` ended it.
  *
  * @example
@@ -110,13 +115,18 @@ export async function simulateWithFaults(
   hooks: FaultHooks,
 ): Promise<SimResult> {
   const started = performance.now();
-  const { out } = options;
-  const wanted = { scenario, options, hooks, started };
-  if (out !== undefined) {
-    await prepare(out);
-    return run({ ...wanted, path: join(out, 'network') });
+  const { deciders, hooks: heard } = await openDeciders(scenario, options, hooks);
+  try {
+    return await runSomewhere({ scenario, options, hooks: heard, deciders, started });
+  } finally {
+    await deciders?.close();
   }
-  if (options.store === 'memory') return run({ ...wanted, path: null });
+}
+
+async function runSomewhere(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
+  const { out, store } = wanted.options;
+  if (out !== undefined) return run({ ...wanted, path: join(out, 'network') });
+  if (store === 'memory') return run({ ...wanted, path: null });
   const folder = await temporaryFolder();
   try {
     return await run({ ...wanted, path: join(folder, 'network') });
@@ -125,20 +135,11 @@ export async function simulateWithFaults(
   }
 }
 
-/** @throws {StoreError} `UNREADABLE` */
-async function temporaryFolder(): Promise<string> {
-  try {
-    return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));
-  } catch (cause) {
-    const why = (cause as Error).message;
-    throw new StoreError('UNREADABLE', `no temporary folder can be made: ${why}`, { cause });
-  }
-}
-
 interface Wanted {
   scenario: Scenario;
   options: SimOptions;
   hooks: FaultHooks;
+  deciders: Deciders | null;
   /** By performance.now(). */
   started: number;
   /** The network's folder; null for memory. */
@@ -208,7 +209,7 @@ async function runAssembled(
   }: Assembly<LocalWorld, Collector>,
   keeper: Keeper,
 ): Promise<SimResult> {
-  const { scenario, hooks } = running;
+  const { scenario, hooks, deciders } = running;
   const ending = new Ending(scenario, collector, settledAt, START_MS);
   interventions?.begin(world, collector, () => network.applied);
   const ended_by = await runToEnd(network, hooks, { world, ending, interventions });
@@ -219,6 +220,7 @@ async function runAssembled(
     seed: running.seed,
     scenario,
     modules: scripts?.modules ?? {},
+    ...(deciders ? { deciders: deciders.figures } : {}),
     files,
     acted: interventions?.acted ?? null,
     verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
@@ -233,6 +235,7 @@ async function runAssembled(
     made: hooks.made,
   };
   const result = resultOf(end, figuresOf(network, running));
+  await deciders?.finish();
   await keeper.keep(result, finished, neighbours);
   return result;
 }
@@ -255,7 +258,7 @@ async function runToEnd(
       throw new Interrupted(network.read.position.seq);
     }
     interventions?.actAfterWindow();
-    const goes = await world.step(ending.horizon);
+    const goes = await world.step(ending.horizon).catch(unlessEnded);
     if (!goes && !world.broken) return 'nothing_due';
     if (hooks.onProgress) ending.report(world.now, network.read.position, hooks.onProgress);
   }
@@ -269,6 +272,7 @@ function assembleOn(network: Network, running: Running, { onRow, onDecision }: K
     seed,
     folder: options.folder,
     scriptMs: options.scriptMs,
+    deciders: running.deciders,
     networkId: genesis.network_id,
     seq: 0,
     startMs: () => START_MS,

@@ -8,7 +8,15 @@ import type { Acted, SimResult } from './result.js';
 export interface RunEnd
   extends Pick<
     SimResult,
-    'seed' | 'scenario' | 'modules' | 'files' | 'verdict' | 'ended_by' | 'broken' | 'reported'
+    | 'seed'
+    | 'scenario'
+    | 'modules'
+    | 'files'
+    | 'verdict'
+    | 'ended_by'
+    | 'broken'
+    | 'reported'
+    | 'deciders'
   > {
   /** What became of the scenario's interventions; null where it has none. */
   acted: Acted[] | null;
@@ -51,6 +59,7 @@ export function resultOf(end: RunEnd, network: NetworkFigures): SimResult {
     measures,
     messages,
     reported: end.reported,
+    ...(end.deciders ? { deciders: end.deciders } : {}),
     groups: [...finished.tables['groups.csv']],
     ...figures,
     virtual_ms: end.endMs - end.startMs,

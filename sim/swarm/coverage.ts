@@ -4,7 +4,7 @@ import { Fault } from '../scenario/schema/faults.js';
 import { Latency } from '../scenario/schema/links.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Producing } from '../scenario/schema/scenario.js';
-import { Strategy } from '../scenario/schema/strategies.js';
+import { isExternal, Strategy } from '../scenario/schema/strategies.js';
 import { Topology } from '../scenario/schema/topology.js';
 
 /** How many of the drawn scenarios held what. */
@@ -24,8 +24,8 @@ export function emptyCoverage(): Coverage {
   return {
     policy: zeros(policies),
     weights: zeros(weightings),
-    // A script is a file: a swarm draws none.
-    strategy: zeros(kindsOf(Strategy).filter((kind) => kind !== 'script')),
+    // A script is a file, and some others decide: a swarm draws none of them.
+    strategy: zeros(kindsOf(Strategy).filter((kind) => kind !== 'script' && !isExternal({ kind }))),
     fault: zeros(kindsOf(Fault)),
     // Nor does it draw what else is a file.
     latency: zeros(Latency.properties.distribution.enum.filter((name) => name !== 'empirical')),

@@ -2,7 +2,7 @@
 
 import type { Stream } from '../rng.js';
 import { personalityNames } from '../scenario/schema/personalities.js';
-import type { Strategy } from '../scenario/schema/strategies.js';
+import type { External, Strategy } from '../scenario/schema/strategies.js';
 import { between, type Raw, share, sometimes } from './terms.js';
 
 /** In a calm scenario the first group outweighs all others by so much that its votes decide. */
@@ -83,9 +83,9 @@ function drawn(rng: Stream, least: number, most: number): Raw {
   return { distribution, from, to, alpha: 0.5 + 3 * share(rng), beta: 0.5 + 3 * share(rng) };
 }
 
-type Kind = Exclude<Strategy['kind'], 'script'>;
+type Kind = Exclude<Strategy['kind'], 'script' | External['kind']>;
 
-/** Every strategy but scripts, which are files. */
+/** Every strategy but scripts, which are files, and those that others decide. */
 const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> = {
   personality: () => ({}),
   honest: (rng) => ({ soundness: rng.pick([100, 100, 80, 50]) }),

@@ -3,7 +3,7 @@
  * own. A script that draws its own chance would otherwise be found by whoever runs the sweep again.
  */
 import { compareRuns, type Determinism } from '../compare/index.js';
-import { JobWorker, jobDefaults } from '../run/jobs/index.js';
+import { JobWorker, jobDefaults, usesDeciders } from '../run/jobs/index.js';
 import { type Plan, type SweepTask, tasksOf } from './plan.js';
 
 /** A first run that was made twice. */
@@ -30,7 +30,8 @@ export async function checkFirstRun(plan: Plan, limits: Limits): Promise<FirstRu
     () => true,
   );
   const scripts = scriptsOf(task!);
-  if (scripts.length === 0) return null;
+  // What others decide is recorded, and not to be asked twice.
+  if (scripts.length === 0 || usesDeciders(task!)) return null;
   const worker = new JobWorker({ ...jobDefaults, wallMs });
   try {
     const determinism = await compareRuns(async (verifier, out) => {

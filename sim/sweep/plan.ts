@@ -4,12 +4,14 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { canonical } from '../../engine/internal.js';
 import type { Job } from '../run/jobs/index.js';
+import { strategiesIn } from '../scenario/external.js';
 import { dataFiles } from '../scenario/files/data.js';
 import { ScenarioError } from '../scenario/problem.js';
 import { completeScenario } from '../scenario/read/complete.js';
 import { loadScenario } from '../scenario/read/load.js';
 import { type Change, withValues } from '../scenario/read/paths.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import type { Strategy } from '../scenario/schema/strategies.js';
 import type { Sweep } from '../scenario/schema/sweep.js';
 import { baselineOf } from './design/baseline.js';
 import { type Cell, cellsOf, countCells, seedOf } from './design/cells.js';
@@ -132,10 +134,13 @@ function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'keys'> {
   return { modules: Object.fromEntries(sorted), keys };
 }
 
-/** Modules of scripts and files of data. */
+const promptsIn = (strategy: Strategy): string[] =>
+  strategy.kind === 'http' ? Object.values(strategy.prompts ?? {}) : [];
+
+/** Modules of scripts, prompts of deciders and files of data. */
 const filesOf = (scenario: Scenario): string[] => [
-  ...scenario.agents.flatMap(({ strategy }) =>
-    strategy.kind === 'script' ? [strategy.module] : [],
+  ...strategiesIn(scenario).flatMap(({ strategy }) =>
+    strategy.kind === 'script' ? [strategy.module] : promptsIn(strategy),
   ),
   ...dataFiles(scenario),
 ];

@@ -2,7 +2,7 @@
 
 import { measures as dictionary, type MeasureName, type Measures } from '../measure/dictionary.js';
 import { measureKinds } from '../measure/kinds.js';
-import { brokenText, type Outcome } from '../run/jobs/index.js';
+import { brokenText, type Failure, type Outcome } from '../run/jobs/index.js';
 import type { EndedBy, SimResult, Verdict } from '../run/result.js';
 import type { Sweep } from '../scenario/schema/sweep.js';
 import type { RuleViolation } from '../world/virtual/watch.js';
@@ -22,7 +22,7 @@ export interface RunRecord {
   digest: string | null;
   log_digest: string | null;
   broken: RuleViolation | null;
-  error: { kind: 'scenario' | 'crash'; message: string } | null;
+  error: Pick<Failure, 'kind' | 'message'> | null;
   entries: number | null;
   events: number | null;
   virtual_ms: number | null;
@@ -82,7 +82,7 @@ export const intervalKindOf = (name: string): IntervalKind =>
   kindOf(name in dictionary ? measureKinds[name as MeasureName] : 'mean');
 
 /** A failure is what ends a sweep; a run without progress is a result like any other. */
-export type FailureKind = 'safety' | 'scenario' | 'crash' | 'differs';
+export type FailureKind = Failure['kind'] | 'safety' | 'differs';
 
 /** Null unless the run failed. */
 export function failureOf({

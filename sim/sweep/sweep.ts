@@ -1,7 +1,10 @@
 /** One sweep: runs what is missing, keeps each run as it ends, and makes the tables at the end. */
 
+import { join } from 'node:path';
+import { makeFolder } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
-import { type Outcome, runJobs } from '../run/jobs/index.js';
+import type { DeciderOptions } from '../agents/deciders/index.js';
+import { type Outcome, runJobs, usesDeciders } from '../run/jobs/index.js';
 import { checkFirstRun, differenceText } from './first-run.js';
 import { SweepFolder } from './folder/folder.js';
 import { headOf } from './folder/head.js';
@@ -23,6 +26,8 @@ export interface SweepOptions {
   onError?: 'stop' | 'continue';
   /** A run that takes longer has failed. */
   wallMs?: number;
+  /** Where the answers of external deciders come from; each run has a cassette of its own. */
+  deciders?: Omit<DeciderOptions, 'keep'>;
   /** Ends the sweep; runs under way are lost. */
   signal?: AbortSignal;
   onProgress?: (done: number, of: number) => void;
@@ -110,7 +115,8 @@ async function runMissing(
   recount();
   signal?.addEventListener('abort', end);
   const tasks = missingTasks(folder, plan, replicates, underWay, recount);
-  await runJobs(untilFailed(tasks, failures), {
+  const asking = askingIn(folder.path, options.deciders);
+  await runJobs(untilFailed(tasks, failures, asking), {
     ...(jobs === undefined ? {} : { jobs }),
     ...(wallMs === undefined ? {} : { wallMs }),
     ...(signal === undefined ? {} : { signal }),
@@ -136,11 +142,29 @@ function countEach(keys: readonly string[]): Map<string, number> {
   return counts;
 }
 
-async function* untilFailed(tasks: AsyncIterable<SweepTask>, failures: readonly FailedRun[]) {
+async function* untilFailed(
+  tasks: AsyncIterable<SweepTask>,
+  failures: readonly FailedRun[],
+  asking: (task: SweepTask) => SweepTask,
+) {
   for await (const task of tasks) {
     if (failures.length > 0) return;
-    yield task;
+    yield asking(task);
   }
+}
+
+/** Cassettes of the runs, in their folder and in the one that answers are taken from. */
+const CASSETTES = 'cassettes';
+
+function askingIn(folder: string, wanted: SweepOptions['deciders']) {
+  return (task: SweepTask): SweepTask => {
+    if (!wanted || !usesDeciders(task)) return task;
+    const name = join(CASSETTES, `${task.key}-${task.replicate}.cassette`);
+    makeFolder(join(folder, CASSETTES));
+    const { cassette, ...asked } = wanted;
+    const from = cassette === undefined ? {} : { cassette: join(cassette, name) };
+    return { ...task, deciders: { ...asked, ...from, keep: join(folder, name) } };
+  };
 }
 
 function failedRun(

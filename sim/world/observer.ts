@@ -1,5 +1,6 @@
 /** What the measures of a run are told while it runs, in the order in which it happened. */
 import type { CommandKind, Event, Reason } from '../../engine/internal.js';
+import type { AnswerCost } from '../agents/port/asking.js';
 import type { ContentNote, DecisionNote } from '../agents/port/notes.js';
 import type { MessageKind } from './messages.js';
 
@@ -29,6 +30,8 @@ export interface Observer {
   /** A request that was not done; `at` in milliseconds since 1970. */
   refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void;
   published(note: ContentNote): void;
+  /** An external decider has decided for the agent, or has failed to. */
+  asked(agent: number, cost: AnswerCost): void;
   /** So many messages of a kind, of so many bytes each. */
   traffic(kind: MessageKind, what: Traffic, count: number, bytes: number): void;
   /** So many messages waited in all so many milliseconds before they began to leave an uplink. */

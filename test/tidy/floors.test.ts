@@ -14,7 +14,7 @@ const floors: Record<string, string> = {
   sim:
     'rng.ts scenario agents world audit measure run ' +
     'compare conformance report sweep swarm why validation index.ts',
-  'sim/agents': 'keys.ts port actions strategies script create.ts behaviour.ts',
+  'sim/agents': 'keys.ts port actions strategies script deciders create.ts behaviour.ts',
   'sim/world': 'messages.ts observer.ts links gateway society virtual live.ts',
   cli: 'output options commands main.ts',
 };

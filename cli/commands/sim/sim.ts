@@ -4,6 +4,7 @@ import type { VerifierKind } from '../../../engine/internal.js';
 import { policies, weightings } from '../../../engine/protocol/schema/genesis.js';
 import type { SimResult } from '../../../sim/index.js';
 import { httpUrl } from '../../options/client.js';
+import { type DeciderFlags, deciderOptions, decidersFrom } from '../../options/deciders.js';
 import { integer, speed } from '../../options/options.js';
 import {
   type ScenarioFlags,
@@ -16,7 +17,7 @@ import { print, printJson, say } from '../../output/output.js';
 import { interruption } from '../../output/signals.js';
 import { commitHash, packageVersion } from '../../output/version.js';
 
-export interface SimFlags extends ScenarioFlags {
+export interface SimFlags extends ScenarioFlags, DeciderFlags {
   verifier: VerifierKind;
   out?: string;
   store?: 'lmdb' | 'memory';
@@ -33,7 +34,7 @@ export function simCommand(): Command {
     .description('run scripted agents through consensus, in virtual time or on a server')
     .argument('[file]', 'a scenario, YAML or JSON; without it a mixed population');
   for (const option of scenarioOptions()) command.addOption(option);
-  return command
+  command
     .addOption(new Option('--policy <name>', 'how votes decide').choices(policies))
     .addOption(new Option('--weights <name>', 'what a vote weighs').choices(weightings))
     .option('--agents <n>', 'size of the population', integer({ least: 1, most: 200_000 }))
@@ -55,7 +56,10 @@ export function simCommand(): Command {
     .addOption(
       new Option('--url <url>', 'run on this server in wall time, among its other agents')
         .argParser(httpUrl)
-        .conflicts(['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store']),
+        .conflicts([
+          ...['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store'],
+          ...['record', 'cassette', 'mostCalls'],
+        ]),
     )
     .addOption(
       new Option(
@@ -63,7 +67,9 @@ export function simCommand(): Command {
         "with --url: how fast the agents' time passes; 1 = wall time",
       ).argParser(speed),
     )
-    .addOption(scriptSeconds())
+    .addOption(scriptSeconds());
+  for (const option of deciderOptions()) command.addOption(option);
+  return command
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
       'after',
@@ -83,8 +89,16 @@ the server's own periods (voting, alliances) stay what they are. With --out the 
 log is the server's. At the end, and when interrupted, the agents become inactive.
   $ folkmoot sim healthy-town --url http://127.0.0.1:8080 --speed 5
 
+A scenario may let programs, servers or models decide for its agents (docs/deciders.md). With
+--record they are asked, and whatever they answer is kept in DIR/decisions.cassette as it comes: the
+same command again goes on where it was. With --cassette the answers of an earlier run are taken
+instead, and nobody is asked; with both, what is not there is asked.
+  $ folkmoot sim models.yaml --record --most-calls 500 --out runs/models
+  $ folkmoot sim models.yaml --cassette runs/models --out runs/again
+  $ folkmoot sim models.yaml --set length.blocks=30 --cassette runs/models --record --out runs/30
+
 Exit codes: 0 pass, 10 no progress, 11 the network broke a rule of its own, 2 usage; 1 the server
-cannot be used, or went away.`,
+cannot be used, or went away; 16 an answer is needed that no cassette has, or no calls are left.`,
     )
     .action(run);
 }
@@ -95,9 +109,14 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
       throw new UsageError('--check-determinism is not for --url: no two runs there are the same');
     }
     const { checkDeterminism } = await import('./check-determinism.js');
+    if (flags.record) {
+      const how = 'keep what deciders say first, then compare with --cassette';
+      throw new UsageError(`--check-determinism is not for --record: ${how}`);
+    }
     return checkDeterminism(process.argv.slice(3));
   }
   const { scenario, folder } = await wantedScenario(file, flags);
+  const deciders = decidersFrom(flags);
   if (flags.speed !== undefined && flags.url === undefined) {
     throw new UsageError('--speed is for --url: without a server, time is virtual');
   }
@@ -116,7 +135,10 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
     ...(folder === undefined ? {} : { folder }),
     ...(limit === undefined ? {} : { scriptMs: limit * 1_000 }),
   };
-  const options = { ...kept, verifier, audit, ...(store === undefined ? {} : { store }) };
+  const options = {
+    ...{ ...kept, verifier, audit, deciders },
+    ...(store === undefined ? {} : { store }),
+  };
   try {
     const live = url === undefined ? null : await import('../../../sim/run/live/index.js');
     const result = live

@@ -21,6 +21,7 @@ export function summary(result: SimResult): string[] {
     ['votes', number(measures.votes ?? 0)],
     ['transactions', `${number(measures.transactions ?? 0)} finalized`],
     ['finality', finality(result)],
+    ...deciders(result).map((line) => ['deciders', line] as const),
     ...figures(result).map((line) => ['reported', line] as const),
     ['turned away', reasons.join(', ') || 'none'],
     ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
@@ -51,6 +52,19 @@ function figures({ reported }: SimResult): string[] {
   };
   const groups = Object.entries(reported.groups);
   return [...line('', reported.run), ...groups.flatMap(([of, named]) => line(`${of}: `, named))];
+}
+
+/** What external deciders cost, if there are some. */
+function deciders({ deciders: cost }: SimResult): string[] {
+  if (!cost) return [];
+  const { questions, asked, calls, failures, input_tokens, output_tokens } = cost;
+  const failed = Object.entries(failures).map(([reason, count]) => `${number(count)} ${reason}`);
+  const tokens = [input_tokens, output_tokens].map(number).join(' tokens read, ');
+  return [
+    `${number(questions)} questions, ${number(asked)} asked now; ${number(calls)} calls in all`,
+    `not answered: ${failed.join(', ') || 'none'}`,
+    ...(input_tokens + output_tokens > 0 ? [`${tokens} written`] : []),
+  ];
 }
 
 function finality({ measures }: SimResult): string {

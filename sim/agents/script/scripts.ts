@@ -8,7 +8,7 @@ import type { StrategyOf } from '../../scenario/schema/strategies.js';
 import type { ScriptedAgent, Strategy } from '../port/agent.js';
 import type { CallLoop } from '../port/behaviour.js';
 import type { World } from '../port/world.js';
-import { doCommand } from './commands/commands.js';
+import { commandFor } from './commands/commands.js';
 import { called, guardGlobals } from './guard/misuse.js';
 import { eachWithin, TookTooLong, within } from './guard/time-limit.js';
 import type { ScriptModule } from './interface.js';
@@ -113,7 +113,7 @@ export class Scripts {
       const given = called(() => asked(view, agent.rng('script')));
       const { block, round = 0, alliance } = occasion;
       const doing = { agent, world, block, round, alliance };
-      for (const command of listOf(given)) doCommand(command, doing);
+      for (const command of listOf(given)) commandFor(command, doing)();
     } catch (cause) {
       throw new ScenarioError(`script ${what}: ${oneLine(cause)}`, { cause });
     }

@@ -1,12 +1,12 @@
-/** The built-in strategies by name; `script` is loaded from its module. */
-import type { StrategyOf, Strategy as Wanted } from '../../scenario/schema/strategies.js';
+/** The built-in strategies by name; `script` is loaded, and what is outside is asked. */
+import type { External, StrategyOf, Strategy as Wanted } from '../../scenario/schema/strategies.js';
 import type { Strategy } from '../port/agent.js';
 import { bloc, censor, equivocator, memeSpammer, sybil } from './adversaries.js';
 import { slotHolder, voteExhauster } from './flooders.js';
 import { byPersonality } from './personality.js';
 import { contrarian, flipFlop, follower, honest, lazy, silent } from './plain.js';
 
-type Kind = Exclude<Wanted['kind'], 'script'>;
+type Kind = Exclude<Wanted['kind'], 'script' | External['kind']>;
 type Makers = { [K in Kind]: (parameters: StrategyOf<K>) => Strategy };
 
 const makers: Makers = {

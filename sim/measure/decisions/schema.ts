@@ -28,10 +28,10 @@ export const DecisionLine = Type.Object(
     basis: Type.Enum(['judgement', 'content', 'neighbours', 'script', 'unknown'], {
       description:
         'judgement: opinions weighed by its traits; content or neighbours: by its strategy, on ' +
-        'that alone; script: the reason that its script gave; unknown: its strategy does not ' +
-        'say, it was made to, or it is not of the scenario',
+        'that alone; script: the reason that its script or decider gave; unknown: its strategy ' +
+        'does not say, it was made to, or it is not of the scenario',
     }),
-    reason: nullable(Type.String(), 'of a script; else null'),
+    reason: nullable(Type.String(), 'of a script or decider; else null'),
     score: nullable(
       Type.Number(),
       'of a judgement, as all that follows: the sum of weight times opinion, each of four; it ' +

@@ -11,6 +11,8 @@ export interface Progress {
   done: number;
   closed: number;
   votes: number;
+  /** Calls of external deciders, where there are some. */
+  calls?: number;
   virtualMs: number;
   /** What is durable at this point. */
   seq: number;

@@ -1,5 +1,7 @@
 /** One run as it is handed to a thread, and what comes back: plain values only. */
 
+import type { DeciderOptions } from '../../agents/deciders/index.js';
+import { externalsIn } from '../../scenario/external.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { RuleViolation } from '../../world/virtual/watch.js';
 import type { SimResult } from '../result.js';
@@ -15,11 +17,13 @@ export interface Job {
   audit?: boolean;
   /** Where the run is kept, and who verifies; left out, it is not kept. */
   keep?: { out: string; verifier: 'pool' | 'inline' };
+  /** Where the answers of external deciders come from. */
+  deciders?: DeciderOptions;
 }
 
-/** Why a run has no result: its scenario or script is wrong, or it died. */
+/** Why a run has no result: its scenario or script is wrong, nobody decided, or it died. */
 export interface Failure {
-  kind: 'scenario' | 'crash';
+  kind: 'scenario' | 'unanswered' | 'crash';
   /** One line. */
   message: string;
   /** Of an error that is nobody's intention. */
@@ -36,3 +40,6 @@ export const brokenText = ({ rule, actor, expected, found }: RuleViolation): str
 export function runsScripts({ scenario }: Job): boolean {
   return scenario.agents.some(({ strategy }) => strategy.kind === 'script');
 }
+
+export const usesDeciders = ({ scenario }: Pick<Job, 'scenario'>): boolean =>
+  externalsIn(scenario).length > 0;

@@ -1,5 +1,6 @@
 /** A thread's side of the jobs: runs one scenario at a time and answers with plain values. */
 import { Console } from 'node:console';
+import { DeciderError } from '../../agents/deciders/index.js';
 import { ScenarioError } from '../../scenario/problem.js';
 import { simulate } from '../simulate.js';
 import type { Failure, Job, Outcome } from './job.js';
@@ -8,12 +9,15 @@ import type { Failure, Job, Outcome } from './job.js';
 globalThis.console = new Console(process.stderr);
 
 export async function runJob(job: Job): Promise<Outcome> {
-  const { scenario, seed, folder, audit = true, keep } = job;
+  const { scenario, seed, folder, audit = true, keep, deciders } = job;
   // The other core runs another job: a pool of verifiers would only be in its way.
   const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
   try {
     const options = { seed, audit, ...(keep ?? ({ verifier, store: 'memory' } as const)) };
-    const found = folder === undefined ? {} : { folder };
+    const found = {
+      ...(folder === undefined ? {} : { folder }),
+      ...(deciders === undefined ? {} : { deciders }),
+    };
     return { result: await simulate(scenario, { ...options, ...found }) };
   } catch (error) {
     return { failure: failureOf(error) };
@@ -22,6 +26,7 @@ export async function runJob(job: Job): Promise<Outcome> {
 
 function failureOf(error: unknown): Failure {
   if (error instanceof ScenarioError) return { kind: 'scenario', message: error.message };
+  if (error instanceof DeciderError) return { kind: 'unanswered', message: error.message };
   if (!(error instanceof Error)) return { kind: 'crash', message: String(error) };
   const { message, stack } = error;
   const line = `${error.name}: ${message}`.split('\n', 1)[0]!;

@@ -29,13 +29,15 @@ export class JobWorker {
   }
 
   /** @param signal ends the run at once; the outcome then is a failure that means nothing. */
-  async run({ scenario, seed, folder, audit, keep }: Job, signal: AbortSignal): Promise<Outcome> {
+  async run(given: Job, signal: AbortSignal): Promise<Outcome> {
+    const { scenario, seed, folder, audit, keep, deciders } = given;
     const job: Job = {
       scenario,
       seed,
       ...(folder === undefined ? {} : { folder }),
       ...(audit === undefined ? {} : { audit }),
       ...(keep === undefined ? {} : { keep }),
+      ...(deciders === undefined ? {} : { deciders }),
     };
     const fresh = runsScripts(job);
     if (fresh) await this.close();

@@ -29,6 +29,7 @@ const nobody: Observer = {
   event() {},
   refused() {},
   published() {},
+  asked() {},
   traffic() {},
   waited() {},
 };

@@ -6,6 +6,7 @@ import type { Scenario } from '../schema/scenario.js';
 import { selected } from '../select.js';
 import { joinedByMs } from '../staying.js';
 import { conditionProblem } from './check-conditions.js';
+import { decidersProblem } from './check-deciders.js';
 import { interventionsProblem } from './check-interventions.js';
 import { linksProblem } from './check-links.js';
 import { traitsProblem } from './check-traits.js';
@@ -161,6 +162,7 @@ const checks = [
   warmup,
   faults,
   strategies,
+  decidersProblem,
   traitsProblem,
   linksProblem,
   interventionsProblem,

@@ -1,5 +1,7 @@
 /** The strategies of agents: how a group acts, and the parameters of each. */
 import { type Static, type TProperties, Type } from '../../../engine/internal.js';
+import { exec } from './deciders/exec.js';
+import { http } from './deciders/http.js';
 import { GroupName, Share, whole } from './terms.js';
 
 const strategy = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>
@@ -74,9 +76,19 @@ export const Strategy = Type.Union(
         description: 'handed to the module',
       }),
     }),
+    strategy('http', 'is decided by whoever answers at a URL: see deciders.md', http),
+    strategy('exec', 'is decided by a program that it starts: see deciders.md', exec),
   ],
   { default: { kind: 'personality' } },
 );
 
 export type Strategy = Static<typeof Strategy>;
 export type StrategyOf<K extends Strategy['kind']> = Extract<Strategy, { kind: K }>;
+
+/** Decided outside of this process. */
+export type External = StrategyOf<'http' | 'exec'>;
+const external: ReadonlySet<string> = new Set<External['kind']>(['http', 'exec']);
+
+export const isExternal = <S extends { kind: string }>(
+  strategy: S,
+): strategy is Extract<S, { kind: External['kind'] }> => external.has(strategy.kind);

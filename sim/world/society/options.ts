@@ -1,6 +1,7 @@
 /** What a world of scripted agents is made of. */
 import type { SignedRequest } from '../../../engine/internal.js';
 import type { ScriptedAgent } from '../../agents/port/agent.js';
+import type { Asking } from '../../agents/port/asking.js';
 import type { Behaviour, CallLoop } from '../../agents/port/behaviour.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Faults } from '../links/faults.js';
@@ -17,6 +18,8 @@ export interface SocietyOptions {
   behaviour: Behaviour;
   /** How they are called one after another; left out, simply so. */
   callLoop?: CallLoop;
+  /** Where decisions come from that are not made here; left out, all are. */
+  asking?: Asking;
   neighbours: number[][];
   faults: Faults;
   links: Links;

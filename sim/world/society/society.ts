@@ -21,22 +21,13 @@ import { NETWORK } from '../links/links.js';
 import { type Departure, leftAt } from '../links/uplinks.js';
 import { type MessageKind, requestBytes, requestKinds } from '../messages.js';
 import type { Cause, RefusedWhy } from '../observer.js';
-import { type Due, DueQueue } from './due.js';
+import { type Call, type Due, DueQueue, plans } from './due.js';
 import type { Changeable } from './intervening.js';
 import { Knowledge } from './knowledge.js';
 import { News } from './news.js';
 import type { SocietyOptions } from './options.js';
 import { Outbox } from './outbox.js';
-
-/** An agent is to be called. */
-interface Call extends Due {
-  /** When the call was asked for. */
-  since: number;
-  event: ScheduledEvent;
-}
-
-/** Calls that an agent planned itself; the others come from outside, or tell of a fault's end. */
-const plans = new Set<ScheduledEvent['type']>(['join', 'vote', 'produce', 'socialize', 'wake']);
+import { Questions } from './questions.js';
 
 /** Why a proposal is worth another try. */
 const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
@@ -56,6 +47,8 @@ export class Society implements Changeable {
   protected readonly knowledge: Knowledge;
   readonly #ids: string[];
   readonly #calls = new DueQueue<Call>();
+  /** Null where nobody outside decides. */
+  readonly #questions: Questions | null;
   readonly #sent = new DueQueue<Sent>();
   /** Null where nobody's uplink has a limit. */
   readonly #outbox: Outbox | null;
@@ -70,8 +63,9 @@ export class Society implements Changeable {
   constructor(options: SocietyOptions) {
     this.#options = options;
     const { agents, neighbours, links, uplinks, seedNumber, startMs, observer } = options;
-    const { head = GENESIS_HASH, intervening } = options;
+    const { head = GENESIS_HASH, intervening, asking } = options;
     this.#scenario = options.scenario;
+    this.#questions = asking ? new Questions(asking, observer, intervening) : null;
     const outbox = uplinks && new Outbox(uplinks, observer);
     this.#outbox = outbox;
     this.#scheduled = new Uint32Array(agents.length);
@@ -222,7 +216,19 @@ export class Society implements Changeable {
     else while (next());
   }
 
+  /** Calls everybody whose call is due before `end`, and lets those answer who are asked then. */
+  protected async callAndAsk(end: number): Promise<void> {
+    const began = this.now;
+    this.callAgents(end);
+    await this.#questions?.answerAll(this, (held) => {
+      for (const call of held) this.#calls.push(call);
+      this.now = began;
+      this.callAgents(end);
+    });
+  }
+
   #call(call: Call): void {
+    if (this.#questions?.holds(call)) return;
     const { agents, behaviour, faults, intervening } = this.#options;
     const { at, since, from: agent, event } = call;
     const down = faults.down(agent, at);
@@ -236,7 +242,7 @@ export class Society implements Changeable {
       this.now = Math.max(this.now, at);
       behaviour.handle(agents[agent]!, this, event);
     }
-    intervening?.called(agent, event);
+    if (!this.#questions?.asked(call)) intervening?.called(agent, event);
   }
 
   /** To be called when nothing more is sent before what has been sent: it goes on its way. */

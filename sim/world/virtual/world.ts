@@ -78,7 +78,7 @@ export class LocalWorld extends Society {
       return true;
     }
     const end = Math.min(next - (next % this.#windowMs) + this.#windowMs, horizon);
-    this.callAgents(end);
+    await this.callAndAsk(end);
     if (this.arrivesBefore(end)) await this.#deliver(end);
     this.#advance(end);
     this.sendOff();

@@ -59,7 +59,7 @@ function membersOf({ properties = {}, required = [] }: Node): fc.Arbitrary<unkno
   return fc.record(model, { requiredKeys }).map((record) => ({ ...record }));
 }
 
-/** Bounds that span two places are kept here; scripts need files, so there are none. */
+/** Bounds that span two places are kept here; what needs files or addresses is not drawn. */
 function consistent(raw: Raw): Raw {
   const agents = (raw.agents as Raw[]).map(({ share: _, leave: __, ...group }, index) => ({
     ...group,
@@ -100,7 +100,8 @@ function changed({ kind, alliance }: Raw, at: number): Raw[] {
 }
 
 function strategyOf(strategy: Raw | undefined): Raw {
-  if (strategy?.kind === 'script') return { strategy: { kind: 'honest' } };
+  const elsewhere = ['script', 'http'].includes(String(strategy?.kind));
+  if (elsewhere) return { strategy: { kind: 'honest' } };
   if (strategy?.kind === 'censor') return { strategy: { kind: 'censor', against: 'g0' } };
   return {};
 }

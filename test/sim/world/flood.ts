@@ -30,7 +30,10 @@ const linksOf = ({ latency, loss }: On) =>
 /** The first agent's meme; infinite where it is never heard. */
 export function flooded(neighbours: number[][], on: On): number[] {
   const ids = neighbours.map((_, agent) => `agent_${agent}`);
-  const observer = { event() {}, refused() {}, published() {}, traffic() {}, waited() {} };
+  const observer = {
+    ...{ event() {}, refused() {}, published() {} },
+    ...{ traffic() {}, waited() {}, asked() {} },
+  };
   const knowledge = new Knowledge({
     links: linksOf(on),
     outbox: null,

@@ -73,6 +73,7 @@ function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], win
   const waited: number[] = [];
   const observer = {
     ...{ event() {}, refused() {}, published() {}, traffic() {} },
+    asked() {},
     waited: (count: number, ms: number) => waited.push(count, ms),
   };
   const outbox = new Outbox(new Uplinks(Uint32Array.from(kbps), faultsOf(struck)), observer);
@@ -131,7 +132,14 @@ test('uplinks: messages of one instant leave in the order in which they were sen
 });
 
 function windowedInOrder(sent: readonly Message[]): number[] {
-  const observer = { event() {}, refused() {}, published() {}, traffic() {}, waited() {} };
+  const observer = {
+    event() {},
+    refused() {},
+    published() {},
+    asked() {},
+    traffic() {},
+    waited() {},
+  };
   const outbox = new Outbox(new Uplinks(Uint32Array.of(3), faultsOf([])), observer);
   const left: number[] = [];
   const leaves = (departure: Parameters<typeof leftAt>[0]) =>

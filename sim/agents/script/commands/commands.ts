@@ -32,55 +32,80 @@ const onBlock = ({ block }: Doing): BlockTalk => {
   throw new TypeError('this is about a block: it can be done in hear and vote only');
 };
 
-const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => void } = {
+/** Each is checked when it is given, and done by what that gives. */
+const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () => void } = {
   vote({ decision, reason }, doing) {
     const block = onBlock(doing);
-    const memes = doing.world.receivedMemes(doing.agent.ordinal, block.hash);
-    const said = reason === undefined ? {} : { reason, basis: { by: 'script', reason } as const };
-    const ballot = { decision, memes, ...said };
-    castVote(doing.agent, doing.world, block, ballot);
+    return () => {
+      const memes = doing.world.receivedMemes(doing.agent.ordinal, block.hash);
+      const said = reason === undefined ? {} : { reason, basis: { by: 'script', reason } as const };
+      castVote(doing.agent, doing.world, block, { decision, memes, ...said });
+    };
   },
-  meme: ({ stance, text }, doing) =>
-    postMeme(doing.agent, doing.world, onBlock(doing), stance, text),
-  say: ({ stance, message }, doing) =>
-    speak(doing.agent, doing.world, onBlock(doing), stance, message),
-  wait: ({ ms }, doing) =>
-    callToVote(doing.agent, doing.world, onBlock(doing), ms, doing.round + 1),
-  propose({ transactions, sound, leave_out }, { agent, world }) {
-    produce(agent, world, {
-      ...(transactions === undefined ? {} : { transactions }),
-      ...(sound === undefined ? {} : { care: sound ? 1 : 0 }),
-      ...(leave_out === undefined ? {} : { leaveOut: leave_out }),
-    });
+  meme({ stance, text }, doing) {
+    const block = onBlock(doing);
+    return () => postMeme(doing.agent, doing.world, block, stance, text);
   },
+  say({ stance, message }, doing) {
+    const block = onBlock(doing);
+    return () => speak(doing.agent, doing.world, block, stance, message);
+  },
+  wait({ ms }, doing) {
+    const block = onBlock(doing);
+    return () => callToVote(doing.agent, doing.world, block, ms, doing.round + 1);
+  },
+  propose:
+    ({ transactions, sound, leave_out }, { agent, world }) =>
+    () =>
+      produce(agent, world, {
+        ...(transactions === undefined ? {} : { transactions }),
+        ...(sound === undefined ? {} : { care: sound ? 1 : 0 }),
+        ...(leave_out === undefined ? {} : { leaveOut: leave_out }),
+      }),
   invite({ agents }, { agent, world }) {
     const stranger = agents.find((other) => other >= world.scenario.population);
     if (stranger !== undefined) throw new TypeError(`there is no agent ${stranger}`);
-    invite(agent, world, agents);
+    return () => invite(agent, world, agents);
   },
-  wake: ({ ms }, { agent, world }) =>
-    world.schedule(agent.ordinal, world.now + ms, { type: 'wake' }),
+  wake:
+    ({ ms }, { agent, world }) =>
+    () =>
+      world.schedule(agent.ordinal, world.now + ms, { type: 'wake' }),
   send({ to, content }, { agent, world }) {
     const neighbours = world.neighbours(agent.ordinal);
     const stranger = to?.find((other) => !neighbours.includes(other));
     if (stranger !== undefined) throw new TypeError(`agent ${stranger} is none of its neighbours`);
     const said = saidOf(content);
     const whom = to ?? neighbours.filter((other) => other !== agent.ordinal);
-    if (whom.length > 0) world.tell(agent.ordinal, whom, said);
+    return () => {
+      if (whom.length > 0) world.tell(agent.ordinal, whom, said);
+    };
   },
   answer({ accept }, { agent, world, alliance }) {
     if (alliance === undefined) throw new TypeError('answer can be done in invited only');
-    answer(agent, world, alliance, accept);
+    return () => answer(agent, world, alliance, accept);
   },
-  leave: ({ alliance }, { agent, world }) => leave(agent, world, alliance),
-  rest: (_, { agent, world }) => goAway(agent, world),
-  return: (_, { agent, world }) => comeBack(agent, world),
+  leave:
+    ({ alliance }, { agent, world }) =>
+    () =>
+      leave(agent, world, alliance),
+  rest:
+    (_, { agent, world }) =>
+    () =>
+      goAway(agent, world),
+  return:
+    (_, { agent, world }) =>
+    () =>
+      comeBack(agent, world),
 };
 
 const checks = new Map<string, ReturnType<typeof validator>>();
 
-/** @throws {TypeError} saying what is wrong with the command. */
-export function doCommand(given: unknown, doing: Doing): void {
+/**
+ * Checks a command, and gives what does it.
+ * @throws {TypeError} saying what is wrong with the command.
+ */
+export function commandFor(given: unknown, doing: Doing): () => void {
   const name = (given as { do?: unknown } | null)?.do;
   if (typeof name !== 'string' || !Object.hasOwn(commands, name)) {
     const expected = `expected { do: ${Object.keys(commands).join(' | ')} }`;
@@ -95,8 +120,8 @@ export function doCommand(given: unknown, doing: Doing): void {
     const wanted = allowed(schemaAt(commands[kind], path) ?? commands[kind]);
     throw new TypeError(`it gave ${shown(given)}; expected for ${path.join('.')} ${wanted}`);
   }
-  const done = does[kind] as (command: unknown, doing: Doing) => void;
-  done(given, doing);
+  const doneBy = does[kind] as (command: unknown, doing: Doing) => () => void;
+  return doneBy(given, doing);
 }
 
 function shown(value: unknown): string {

@@ -1,0 +1,258 @@
+/**
+ * A cassette as a file: read and checked line by line, appended to while a run goes on, and looked
+ * up by what an agent saw. Only places in the file are kept in memory.
+ */
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { StoreError } from '../../../../engine/internal.js';
+import { writeWhole } from '../../../../report/whole-file.js';
+import { nameOf } from '../question.js';
+import { FORMAT, type Header, lineOf, type Recorded, readLine } from './format.js';
+
+/** Its name in the folder of a run. */
+export const CASSETTE_FILE = 'decisions.cassette';
+
+const LONGEST_LINE_BYTES = 64 * 1_048_576;
+const CHUNK_BYTES = 1_048_576;
+const toDisk = promisify(fdatasync);
+
+/** What a record is looked up by. */
+export type Key = Pick<Recorded, 'agent' | 'kind' | 'number' | 'decider' | 'saw'>;
+
+interface Place {
+  offset: number;
+  bytes: number;
+}
+
+const keyOf = (key: Key): string => `${nameOf(key)} ${key.decider} ${key.saw}`;
+
+export class Cassette {
+  readonly path: string;
+  readonly header: Header;
+  /** It was ended, so nothing of it is missing. */
+  ended = false;
+  /** Bytes of a last line that was not written to its end, as when its process was killed. */
+  torn = 0;
+  #file: number | null;
+  #sum: string;
+  /** To the end of the last record. */
+  #size: number;
+  readonly #places = new Map<string, Place>();
+  /** The last record of each question, whatever was seen. */
+  readonly #latest = new Map<string, Place>();
+  /** A write to the disk that is under way, and what comes after it. */
+  #syncing: Promise<void> | null = null;
+  #behind = false;
+
+  /** @internal */
+  constructor(path: string, file: number, header: Header, sum: string, size: number) {
+    this.path = path;
+    this.header = header;
+    this.#file = file;
+    this.#sum = sum;
+    this.#size = size;
+  }
+
+  get records(): number {
+    return this.#places.size;
+  }
+
+  /** A new one. @throws {StoreError} `UNREADABLE` */
+  static create(path: string, header: Header): Cassette {
+    const { line, sum } = lineOf('', header);
+    writeWhole(dirname(path), basename(path), line);
+    return new Cassette(path, opened(path, 'r+'), header, sum, Buffer.byteLength(line));
+  }
+
+  /**
+   * Reads all of it.
+   * @param named a cassette, or the folder of a run that has one.
+   * @param append to go on with it: what was half written, and its end, are dropped.
+   * @throws {StoreError} `MISSING`, `UNREADABLE`, or `CORRUPT` naming the record.
+   */
+  static open(named: string, append = false): Cassette {
+    const path = fileOf(named);
+    const file = opened(path, append ? 'r+' : 'r');
+    try {
+      const cassette = readAll(path, file);
+      if (append) cassette.#goOn();
+      return cassette;
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+  }
+
+  has(key: Key): boolean {
+    return this.#places.has(keyOf(key));
+  }
+
+  find(key: Key): Recorded | null {
+    const place = this.#places.get(keyOf(key));
+    return place ? this.#read(place) : null;
+  }
+
+  /** A record of the same question, when something else was seen or another was asked. */
+  near(key: Key): Recorded | null {
+    const place = this.#latest.get(nameOf(key));
+    return place ? this.#read(place) : null;
+  }
+
+  /** Notes where a record is. False when there is one of the same already. */
+  note(record: Recorded, bytes: number, sum: string): boolean {
+    const key = keyOf(record);
+    if (this.#places.has(key)) return false;
+    const place = { offset: this.#size, bytes };
+    this.#places.set(key, place);
+    this.#latest.set(nameOf(record), place);
+    this.#size += bytes;
+    this.#sum = sum;
+    return true;
+  }
+
+  /** It is on its way to the disk: `durable` says when it is there. */
+  append(record: Recorded): void {
+    const { line, sum } = lineOf(this.#sum, record);
+    const bytes = Buffer.from(line);
+    try {
+      for (let done = 0; done < bytes.length; ) {
+        done += writeSync(this.#file!, bytes, done, bytes.length - done, this.#size + done);
+      }
+    } catch (cause) {
+      const why = `${this.path} cannot be written: ${(cause as Error).message}`;
+      throw new StoreError('UNREADABLE', why, { cause });
+    }
+    this.note(record, bytes.length, sum);
+    this.#behind = true;
+    this.durable().catch(() => {});
+  }
+
+  /** One write to the disk at a time, for all that was appended before it began. */
+  durable(): Promise<void> {
+    this.#syncing ??= this.#sync().finally(() => {
+      this.#syncing = null;
+    });
+    return this.#syncing;
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+
+  async #sync(): Promise<void> {
+    while (this.#behind && this.#file !== null) {
+      this.#behind = false;
+      try {
+        await toDisk(this.#file);
+      } catch (cause) {
+        const why = `${this.path} cannot be written: ${(cause as Error).message}`;
+        throw new StoreError('UNREADABLE', why, { cause });
+      }
+    }
+  }
+
+  #goOn(): void {
+    ftruncateSync(this.#file!, this.#size);
+    this.ended = false;
+    this.torn = 0;
+  }
+
+  #read({ offset, bytes }: Place): Recorded {
+    const buffer = Buffer.alloc(bytes);
+    readSync(this.#file!, buffer, 0, bytes, offset);
+    const { sum: _, ...record } = JSON.parse(buffer.toString()) as Recorded & { sum: string };
+    return record;
+  }
+}
+
+function fileOf(named: string): string {
+  const isFolder = existsSync(named) && statSync(named).isDirectory();
+  const path = isFolder ? join(named, CASSETTE_FILE) : named;
+  if (existsSync(path)) return path;
+  const expected = `expected a cassette, or the folder of a run that has ${CASSETTE_FILE}`;
+  throw new StoreError('MISSING', `${path} is not there; ${expected}`);
+}
+
+function opened(path: string, flags: string): number {
+  try {
+    return openSync(path, flags, 0o600);
+  } catch (cause) {
+    const why = `${path} cannot be used: ${(cause as Error).message}`;
+    throw new StoreError('UNREADABLE', why, { cause });
+  }
+}
+
+function readAll(path: string, file: number): Cassette {
+  let cassette: Cassette | null = null;
+  let [sum, number] = ['', 0];
+  const damaged = (what: string) => new StoreError('CORRUPT', `${path}: ${what}`);
+  for (const { bytes, whole } of linesOf(path, file)) {
+    if (cassette?.ended) throw damaged('something follows its end');
+    if (!whole) {
+      if (!cassette) throw damaged(`it is no cassette of the format ${FORMAT}`);
+      cassette.torn = bytes.length;
+      break;
+    }
+    const read = readLine(sum, bytes.toString());
+    if (!cassette) {
+      if (!read || !('header' in read.value)) {
+        throw damaged(`its first line is no whole header of the format ${FORMAT}`);
+      }
+      cassette = new Cassette(path, file, read.value.header, read.sum, bytes.length + 1);
+    } else if (!read) {
+      throw damaged(`record ${number} is not as it was written: its checksum does not fit`);
+    } else if ('record' in read.value) {
+      const { record } = read.value;
+      if (!cassette.note(record, bytes.length + 1, read.sum)) {
+        throw damaged(`record ${number} is of ${nameOf(record)} again, as one before it`);
+      }
+    } else if ('end' in read.value && read.value.end === number - 1) cassette.ended = true;
+    else throw damaged(`line ${number + 1} ends or begins a cassette, and should do neither`);
+    sum = read!.sum;
+    number += 1;
+  }
+  if (!cassette) throw damaged('it is empty');
+  return cassette;
+}
+
+interface RawLine {
+  bytes: Buffer;
+  /** It has its line end. */
+  whole: boolean;
+}
+
+function* linesOf(path: string, fd: number): Generator<RawLine> {
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  for (let offset = 0; ; ) {
+    const bytes = readSync(fd, chunk, 0, chunk.length, offset);
+    if (bytes === 0) break;
+    offset += bytes;
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0 && at < bytes; at = chunk.indexOf(10, from)) {
+      yield { bytes: Buffer.concat([...rest, chunk.subarray(from, at)]), whole: true };
+      rest = [];
+      restBytes = 0;
+      from = at + 1;
+    }
+    // The chunk is written over by what is read next.
+    rest.push(Buffer.from(chunk.subarray(from, bytes)));
+    restBytes += bytes - from;
+    if (restBytes > LONGEST_LINE_BYTES) {
+      throw new StoreError('CORRUPT', `${path}: a line is longer than ${LONGEST_LINE_BYTES} bytes`);
+    }
+  }
+  if (restBytes > 0) yield { bytes: Buffer.concat(rest), whole: false };
+}

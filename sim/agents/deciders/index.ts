@@ -1,0 +1,5 @@
+/** Deciders outside of the process: programs and servers that decide for agents. */
+export { AskingEnded, DeciderError } from './budget.js';
+export { CASSETTE_FILE } from './cassette/cassette.js';
+export { type DeciderHooks, type DeciderOptions, Deciders } from './deciders.js';
+export type { DeciderFigures } from './figures.js';

@@ -1,0 +1,242 @@
+/** Deciders that are slow, dead, lie or answer garbage: their agents do nothing; it is counted. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { deciderSchema } from '../../../dist/sim/agents/deciders/schema.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import type { Raw } from '../fixture.js';
+import { atOnce, bySoundness, deciderServer, own, type Rule, runIn, town } from './fixture.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const schema = JSON.parse(readFileSync(`${root}docs/deciders.schema.json`, 'utf8'));
+
+test('docs/deciders.schema.json: is what the code says', () => {
+  expect(schema, 'npm run docs').toEqual(JSON.parse(JSON.stringify(deciderSchema())));
+});
+
+const vote = { do: 'vote', decision: 'approve' };
+const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
+const raw =
+  (text: string | Buffer): Rule =>
+  (_, response) => {
+    response.end(text);
+    return own;
+  };
+
+/** Runs it with a decider of the rule, then again from its cassette. */
+async function decidedBy(rule: Rule, strategy: Raw = {}, sections: Raw = {}) {
+  const decider = await deciderServer(rule);
+  const scenario = town({ url: decider.url, retries: 0, ...atOnce, ...strategy }, sections);
+  const folder = temporaryFolder();
+  const out = join(folder, 'run');
+  const result = await runIn(scenario, out, { deciders: { record: true } });
+  await decider.close();
+  const again = await runIn(scenario, join(folder, 'again'), { deciders: { cassette: out } });
+  expect([again.digest, again.measures]).toEqual([result.digest, result.measures]);
+  const cassette = readFileSync(join(out, 'decisions.cassette'), 'utf8');
+  expect(readFileSync(join(folder, 'again', 'decisions.cassette'), 'utf8')).toBe(cassette);
+  const minds = result.groups.find(({ group }) => group === 'minds')!;
+  return { result, decider, cassette, minds };
+}
+
+const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
+  [
+    'a status',
+    'refused',
+    /status 500/,
+    (_, response) => {
+      response.statusCode = 500;
+      return vote;
+    },
+  ],
+  [
+    'a redirect',
+    'refused',
+    /status 302/,
+    (_, response) => {
+      response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
+      return own;
+    },
+  ],
+  ['no bytes', 'no_json', /not JSON/, raw('')],
+  ['garbage', 'no_json', /not JSON/, raw(Buffer.from([0xff, 0xfe, 0x00]))],
+  ['a page', 'no_json', /not JSON/, raw('<html>busy</html>')],
+  ['a megabyte', 'too_long', /more than 262144 bytes/, raw(`"${'x'.repeat(1_048_576)}"`)],
+  ['depth', 'no_json', /nested deeper than 16/, () => deep(50)],
+  ['a name that is refused', 'no_json', /refused/, raw('{"__proto__":{"commands":[]}}')],
+  ['a text', 'wrong', /its answer/, () => 'approve'],
+  ['an unknown member', 'wrong', /additional/, () => ({ commands: [], mood: 1 })],
+  ['an unknown command', 'wrong', /vote \| meme/, () => ({ do: 'abolish' })],
+  ['a wrong command', 'wrong', /decision/, () => ({ do: 'vote', decision: 'maybe' })],
+  [
+    'one wrong command of two',
+    'wrong',
+    /no agent 999/,
+    () => [vote, { do: 'invite', agents: [999] }],
+  ],
+  [
+    'a command of another occasion',
+    'wrong',
+    /invited only/,
+    () => ({ do: 'answer', accept: true }),
+  ],
+  ['many commands', 'wrong', /commands/, () => Array.from({ length: 17 }, () => vote)],
+  [
+    'a large memory',
+    'wrong',
+    /its memory has/,
+    () => ({ commands: [], memory: { a: 'x'.repeat(9_000) } }),
+  ],
+  ['a control character', 'wrong', /U\+001b/, () => ({ ...vote, reason: 'red \u001b[31m' })],
+  [
+    'a connection that breaks',
+    'unreachable',
+    /./,
+    (_, response) => {
+      response.destroy();
+      return own;
+    },
+  ],
+];
+
+test.each(bad)('answers: %s is %s', async (_, reason, detail, rule) => {
+  const { result, cassette, minds } = await decidedBy(rule);
+  const { questions, failures } = result.deciders!;
+  expect(questions).toBeGreaterThan(0);
+  expect(failures).toEqual({ [reason]: questions });
+  expect([minds.votes, minds.decider_failures]).toEqual([0, questions]);
+  expect(result.ended_by).toBe('blocks');
+  const said = cassette
+    .split('\n')
+    .slice(1, -2)
+    .map((line) => JSON.parse(line).failure);
+  expect(said.length).toBe(questions);
+  for (const failure of said)
+    expect(failure).toEqual({ reason, detail: expect.stringMatching(detail) });
+});
+
+test('answers: one that is slow, and one that never begins, are given up in time', async () => {
+  const slow = await decidedBy(() => new Promise(() => {}), { timeout_ms: 20 });
+  expect(slow.result.deciders!.failures).toEqual({ timeout: slow.result.deciders!.questions });
+  const dead = await deciderServer();
+  await dead.close();
+  const out = join(temporaryFolder(), 'run');
+  const notes: string[] = [];
+  const scenario = town({ url: dead.url, ...atOnce });
+  const { simulate } = await import('folkmoot/sim');
+  const hooks = { onNote: (note: string) => notes.push(note) };
+  const { deciders } = await simulate(scenario, { out, deciders: { record: true } }, hooks);
+  expect(deciders!.failures).toEqual({ unreachable: deciders!.questions });
+  expect(notes).toEqual([
+    expect.stringMatching(
+      /^the decider of group minds has not answered yet \(unreachable: .*ECONN/,
+    ),
+  ]);
+  // Once it is seen to be down, nothing is asked twice.
+  expect(deciders!.calls).toBe(deciders!.questions + 3 * 2);
+});
+
+test('answers: what fails is asked again; the first answer that can be used holds', async () => {
+  const tries = new Map<string, number>();
+  const { result, decider } = await decidedBy(
+    (question, response, headers) => {
+      const count = (tries.get(question.id) ?? 0) + 1;
+      tries.set(question.id, count);
+      if (count === 1) response.statusCode = 503;
+      if (count === 2) return { do: 'perhaps' };
+      return bySoundness(question, response, headers);
+    },
+    { retries: 2 },
+  );
+  const { questions, calls, failures } = result.deciders!;
+  expect([calls, failures]).toEqual([3 * questions, {}]);
+  expect(decider.asked.length).toBe(calls);
+  expect(result.measures.decider_calls).toBe(calls);
+});
+
+test('answers: one that changes its mind each time is recorded with the first', async () => {
+  let turn = 0;
+  const { result } = await decidedBy(() => {
+    turn += 1;
+    return { do: 'vote', decision: turn % 2 === 0 ? 'approve' : 'reject' };
+  });
+  expect(result.deciders!.failures).toEqual({});
+});
+
+test('answers: memory, thoughts, tokens and lists of commands', async () => {
+  const { result, decider, minds } = await decidedBy(
+    ({ kind, view }) => {
+      const seen = [...((view.memory.seen as string[]) ?? []), kind];
+      if (kind === 'hear') return { commands: [{ do: 'wait', ms: 1 }], memory: { seen } };
+      const usage = { input_tokens: 10, output_tokens: 3 };
+      return { commands: [vote], thought: 'Well.', usage, memory: { seen } };
+    },
+    { asks: ['hear', 'vote'], parameters: { creed: 'thrift' } },
+  );
+  const votes = decider.asked.filter(({ kind }) => kind === 'vote');
+  expect(votes.length).toBeGreaterThan(3);
+  // It waits for a millisecond: the vote is asked for in the same window, after the answer.
+  for (const { agent, number, view } of votes) {
+    const before = Array.from({ length: number }, () => ['hear', 'vote']).flat();
+    expect([agent, view.memory]).toEqual([agent, { seen: [...before, 'hear'] }]);
+    expect(view.parameters).toEqual({ creed: 'thrift' });
+  }
+  const { input_tokens, output_tokens } = result.deciders!;
+  expect([input_tokens, output_tokens]).toEqual([10 * votes.length, 3 * votes.length]);
+  expect([minds.decider_input_tokens, minds.votes]).toEqual([input_tokens, votes.length]);
+});
+
+test('answers: a key goes to the server, and nowhere else', async () => {
+  process.env.TEST_DECIDER_KEY = 'sk-very-secret-0123456789';
+  let seen: unknown;
+  const { result, cassette } = await decidedBy(
+    ({ number }, _, headers) => {
+      seen = headers.authorization;
+      return number === 0 ? { ...vote, reason: 'I was told sk-very-secret-0123456789' } : vote;
+    },
+    { key_env: 'TEST_DECIDER_KEY' },
+  );
+  expect(seen).toBe('Bearer sk-very-secret-0123456789');
+  expect(result.deciders!.failures).toEqual({ wrong: 4 });
+  expect(cassette).toContain('its answer holds a key that it was given');
+  expect(cassette + JSON.stringify(result)).not.toContain('very-secret');
+});
+
+test('answers: questions of each kind fit the schema, and so do answers', async () => {
+  const ajv = new Ajv2020({ strict: false });
+  ajv.addSchema(schema);
+  const isQuestion = ajv.getSchema('urn:folkmoot:decider#/$defs/question')!;
+  const isAnswer = ajv.getSchema('urn:folkmoot:decider#/$defs/answer')!;
+  const kinds = new Set<string>();
+  const answers: Record<string, unknown[]> = {
+    start: [
+      { do: 'send', content: { hello: true } },
+      { do: 'wake', ms: 5_000 },
+    ],
+    hear: [
+      { do: 'meme', stance: 'approve' },
+      { do: 'say', stance: 'reject', message: 'No.' },
+    ],
+    wake: [{ do: 'wake', ms: 86_400_000 }],
+    mingle: [{ do: 'invite', agents: [5, 6] }],
+    invited: [{ do: 'answer', accept: true }],
+    produce: [{ do: 'propose', transactions: 2, sound: true }],
+  };
+  const { result } = await decidedBy(
+    (question) => {
+      kinds.add(question.kind);
+      expect([isQuestion(question), isQuestion.errors]).toEqual([true, null]);
+      const commands = answers[question.kind] ?? [];
+      const more = question.kind === 'hear' ? [{ do: 'wait', ms: 100 }] : [];
+      const answer = { commands: [...commands, ...more], thought: 'So be it.' };
+      expect([isAnswer(answer), isAnswer.errors]).toEqual([true, null]);
+      return answer;
+    },
+    { asks: ['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive'] },
+    { topology: { kind: 'complete' }, length: { virtual_ms: 60_000 } },
+  );
+  expect(result.deciders!.failures).toEqual({});
+  expect([...kinds].sort()).toEqual(Object.keys(answers).concat('receive', 'vote').sort());
+});

@@ -1,0 +1,236 @@
+/** Recorded decisions: taken again without anybody, gone on with, forked; and damaged ones. */
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { completeScenario } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import { atOnce, bySoundness, deciderServer, failing, runIn, town } from './fixture.js';
+
+const record = { deciders: { record: true } };
+const textIn = (folder: string) => readFileSync(join(folder, 'decisions.cassette'), 'utf8');
+
+/** A run that is recorded, in a folder of its own. */
+async function recorded(sections = {}) {
+  const decider = await deciderServer();
+  const scenario = town({ url: decider.url, ...atOnce }, sections);
+  const folder = temporaryFolder();
+  const out = join(folder, 'run');
+  const result = await runIn(scenario, out, record);
+  return { decider, scenario, folder, out, result, text: textIn(out) };
+}
+
+test('cassette: fifty minds, then again without the server, and with one that lies', async () => {
+  const decider = await deciderServer();
+  const minds = { group: 'minds', count: 50, producers: 3 };
+  const strategy = { kind: 'http', url: decider.url, ...atOnce };
+  const scenario = town({ url: decider.url }, { agents: [{ ...minds, strategy }] });
+  const folder = temporaryFolder();
+  const first = await runIn(scenario, join(folder, 'first'), record);
+  const { questions, asked, calls, failures } = first.deciders!;
+  expect([asked, calls, failures]).toEqual([questions, questions, {}]);
+  expect(questions).toBe(decider.asked.length);
+  expect(first.measures.decider_questions).toBe(questions);
+  expect(first.measures.finalized).toBeGreaterThan(0);
+
+  decider.rule = () => ({ do: 'vote', decision: 'reject' });
+  const cassette = join(folder, 'first');
+  const lied = await runIn(scenario, join(folder, 'lied'), { deciders: { cassette } });
+  await decider.close();
+  const alone = await runIn(scenario, undefined, { deciders: { cassette } });
+  expect([lied.digest, alone.digest]).toEqual([first.digest, first.digest]);
+  expect(lied.measures).toEqual(first.measures);
+  expect([lied.deciders!.asked, decider.asked.length]).toEqual([0, questions]);
+  expect(textIn(join(folder, 'lied'))).toBe(textIn(cassette));
+});
+
+test('cassette: all of an instant is asked at once, and no order of answers matters', async () => {
+  const decider = await deciderServer(async (question, response, headers) => {
+    // The last of those that wait is answered first.
+    const turn = decider.asked.length;
+    while (decider.asked.length < 4) await new Promise((resolve) => setImmediate(resolve));
+    for (let pass = turn; pass < 8; pass += 1) await new Promise((go) => setImmediate(go));
+    return bySoundness(question, response, headers);
+  });
+  const strategy = { url: decider.url, asks: ['hear'], most_at_once: 4 };
+  const folder = temporaryFolder();
+  const late = await runIn(town(strategy), join(folder, 'late'), record);
+  expect(decider.most).toBe(4);
+  decider.rule = bySoundness;
+  const early = await runIn(town({ ...strategy, most_at_once: 1 }), join(folder, 'early'), record);
+  expect(early.digest).toBe(late.digest);
+  expect(textIn(join(folder, 'early'))).toBe(textIn(join(folder, 'late')));
+});
+
+test('cassette: a run whose calls are spent goes on, and asks nothing twice', async () => {
+  const { scenario, decider, folder, result, text } = await recorded();
+  const before = decider.asked.length;
+  const out = join(folder, 'budget');
+  let ends = 0;
+  for (;;) {
+    const run = runIn(scenario, out, { deciders: { record: true, mostCalls: 3 } });
+    const ended = await run.catch((error: Error) => error);
+    if (!(ended instanceof Error)) {
+      expect(ended.digest).toBe(result.digest);
+      break;
+    }
+    expect(ended.name).toBe('DeciderError');
+    expect(ended.message).toMatch(/^3 calls were made.*the same command again goes on$/);
+    ends += 1;
+  }
+  expect(ends).toBe(Math.ceil(before / 3) - 1);
+  expect(decider.asked.length).toBe(2 * before);
+  expect(textIn(out)).toBe(text);
+});
+
+test('cassette: a fork asks only where what is seen is another', async () => {
+  const { scenario, decider, folder, out } = await recorded({ length: { blocks: 6 } });
+  const before = decider.asked.length;
+  const longer = { ...scenario, length: { blocks: 8 } };
+  const wrong = await failing(runIn(longer, undefined, { deciders: { cassette: out } }));
+  expect([wrong.name, wrong.code]).toEqual(['StoreError', 'OTHER_NETWORK']);
+  expect(wrong.message).toMatch(/is of the scenario [0-9a-f]{16} with seed 1, not .*--record/);
+  const deciders = { cassette: out, record: true };
+  const forked = await runIn(longer, join(folder, 'fork'), { deciders });
+  const { questions, asked } = forked.deciders!;
+  expect(asked).toBe(decider.asked.length - before);
+  expect([questions - asked, asked > 0]).toEqual([before, true]);
+  const again = { deciders: { cassette: join(folder, 'fork') } };
+  expect((await runIn(longer, undefined, again)).digest).toBe(forked.digest);
+});
+
+test('cassette: with interventions, only those are asked who see it, or are new', async () => {
+  const { scenario, decider, folder, out } = await recorded({ length: { blocks: 5 } });
+  const before = decider.asked.length;
+  const forkOf = async (name: string, interventions: unknown[]) => {
+    const { title, agents, social, links, consensus, length } = scenario;
+    const raw = { title, agents, social, links, consensus, length, signatures: 'none' };
+    const fork = completeScenario({ ...raw, interventions });
+    const deciders = { cassette: out, record: true };
+    const asked = decider.asked.length;
+    const result = await runIn(fork, join(folder, name), { deciders });
+    return { result, anew: decider.asked.length - asked };
+  };
+  // Mind 4 votes on block 2 whatever its decider says; it decides nothing else.
+  const otherwise = { kind: 'vote', agent: 4, block: 2, decision: 'reject', at_ms: 0 };
+  const { result, anew } = await forkOf('voted', [otherwise]);
+  expect(result.interventions).toEqual([expect.objectContaining({ did: 1 })]);
+  expect(result.deciders!.questions).toBe(before);
+  expect(anew).toBeGreaterThan(0);
+  expect(anew).toBeLessThan(before);
+  const strategy = { kind: 'http', url: decider.url, ...atOnce };
+  const brought = { kind: 'strategy', whom: [{ agent: 0 }], at_height: 3, strategy };
+  const more = await forkOf('brought', [brought]);
+  const said = decider.asked.slice(-more.anew);
+  expect(said.some(({ agent }) => agent === 0)).toBe(true);
+  expect(said.every(({ agent, view }) => agent === 0 || view.now_ms > 0)).toBe(true);
+  expect(more.result.deciders!.questions).toBeGreaterThan(before);
+});
+
+test('cassette: what is asked and not there is named, with what is seen otherwise', async () => {
+  const { scenario, out, folder, decider } = await recorded();
+  // A cassette of the same name, whose agents saw other parameters.
+  const strategy = { url: decider.url, ...atOnce, parameters: { mood: 'glad' } };
+  const other = town(strategy);
+  await runIn(other, join(folder, 'other'), record);
+  const deciders = { cassette: join(folder, 'other') };
+  expect((await failing(runIn(scenario, undefined, { deciders }))).code).toBe('OTHER_NETWORK');
+  const nobody = await failing(runIn(scenario, undefined));
+  expect([nobody.name, nobody.message]).toEqual([
+    'ScenarioError',
+    'deciders outside of the simulation decide for minds (http): --record asks them and keeps ' +
+      'what they say, --cassette RUN takes what was kept',
+  ]);
+  const unkept = await failing(runIn(scenario, undefined, record));
+  expect(unkept.message).toMatch(/--record needs --out$/);
+  expect(out).toContain('run');
+});
+
+/** The cassette of a run in a folder of its own, changed. */
+function changed(folder: string, name: string, text: string | Buffer): string {
+  mkdirSync(join(folder, name));
+  writeFileSync(join(folder, name, 'decisions.cassette'), text);
+  return join(folder, name);
+}
+
+test('cassette: cut off, edited, doubled or of something else, it is named', async () => {
+  const { scenario, folder, text, out } = await recorded();
+  const lines = text.split('\n');
+  const records = lines.length - 3;
+  const cases: [name: string, text: string, said: RegExp][] = [
+    ['edited', text.replace('"approve"', '"reject"'), /: record \d+ is not as it was written/],
+    ['cut', text.slice(0, -100), new RegExp(`cut off after record ${records - 1}: \\d+ bytes`)],
+    ['endless', `${lines.slice(0, -2).join('\n')}\n`, /is cut off .*: it has no end/],
+    ['gap', [...lines.slice(0, 3), ...lines.slice(4)].join('\n'), /: record 3 is not as it was/],
+    ['twice', [...lines.slice(0, 3), ...lines.slice(2)].join('\n'), /: record 3 is not as it was/],
+    ['followed', `${text}${lines[1]}\n`, /: something follows its end$/],
+    ['empty', '', /: it is empty$/],
+    [
+      'other',
+      '{"a":1}\n',
+      /: its first line is no whole header of the format folkmoot-cassette-1$/,
+    ],
+    ['header', lines[0]!.slice(0, 40), /: it is no cassette of the format folkmoot-cassette-1$/],
+  ];
+  for (const [name, given, said] of cases) {
+    const cassette = changed(folder, name, given);
+    const error = await failing(runIn(scenario, undefined, { deciders: { cassette } }));
+    expect([name, error.name, error.code]).toEqual([name, 'StoreError', 'CORRUPT']);
+    expect(error.message).toMatch(said);
+  }
+  const cassette = join(folder, 'nowhere');
+  const missing = await failing(runIn(scenario, undefined, { deciders: { cassette } }));
+  expect([missing.code, missing.message]).toEqual([
+    'MISSING',
+    expect.stringContaining('not there'),
+  ]);
+  expect(readFileSync(join(out, 'decisions.cassette'), 'utf8')).toBe(text);
+});
+
+test('cassette: no byte of it can be another one, and no end missing, unnoticed', async () => {
+  const { scenario, folder, out } = await recorded();
+  const bytes = readFileSync(join(out, 'decisions.cassette'));
+  let number = 0;
+  const cassetteOf = (text: Buffer) => {
+    number += 1;
+    return changed(folder, `random${number}`, text);
+  };
+  const at = fc.integer({ min: 0, max: bytes.length - 1 });
+  await fc.assert(
+    fc.asyncProperty(at, fc.integer({ min: 1, max: 255 }), fc.boolean(), async (place, by, cut) => {
+      const other = Buffer.from(cut ? bytes.subarray(0, place) : bytes);
+      if (!cut) other[place]! ^= by;
+      const deciders = { cassette: cassetteOf(other) };
+      const error = await failing(runIn(scenario, undefined, { deciders }));
+      expect(error.name).toBe('StoreError');
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('cassette: what a killed run left half written is asked again, and nothing else', async () => {
+  const { scenario, decider, folder, result, text } = await recorded();
+  const lines = text.split('\n');
+  const before = decider.asked.length;
+  for (const [index, kept] of [2, 5].entries()) {
+    const torn = `${lines.slice(0, kept + 1).join('\n')}\n${lines[kept + 1]!.slice(0, 70)}`;
+    const out = changed(folder, `killed${index}`, torn);
+    // As a killed run leaves it: tables half written, and a network that ends somewhere.
+    writeFileSync(join(out, '.blocks.csv.part'), 'number');
+    copyFileSync(join(folder, 'run', 'agents.csv'), join(out, 'agents.csv'));
+    const asked = decider.asked.length;
+    const resumed = await runIn(scenario, out, record);
+    expect([resumed.digest, textIn(out)]).toEqual([result.digest, text]);
+    expect(decider.asked.length - asked).toBe(before - kept);
+    expect(resumed.deciders).toEqual({ ...result.deciders, asked: before - kept });
+  }
+  // One that came to its end holds a run, as any other does.
+  const whole = await failing(runIn(scenario, join(folder, 'run'), record));
+  expect(whole.message).toMatch(/holds a run already/);
+  const out = changed(folder, 'other', text);
+  const wrong = await failing(runIn({ ...scenario, seed: '2' }, out, record));
+  expect(wrong.message).toMatch(
+    /is of the scenario .* with seed 1, not .* expected another --out$/,
+  );
+  expect(textIn(out)).toBe(text);
+});

@@ -1,0 +1,111 @@
+/** Small worlds whose agents are decided for by a server of the test, and what comes of them. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { completeScenario, type Scenario, type SimOptions, simulate } from 'folkmoot/sim';
+import { expect, onTestFinished } from 'vitest';
+import { nearby, quiet, type Raw } from '../fixture.js';
+
+/** What is posted. */
+export interface Posted {
+  id: string;
+  agent: number;
+  kind: string;
+  number: number;
+  view: Raw & { block: { soundness: number; producer: number }; memory: Raw; now_ms: number };
+}
+
+/** Answers a question: with JSON, or by itself. */
+export type Rule = (question: Posted, response: ServerResponse, headers: Raw) => unknown;
+
+export interface DeciderServer {
+  url: string;
+  /** All that it was asked, in order. */
+  asked: Posted[];
+  rule: Rule;
+  /** The most questions that were under way at once. */
+  most: number;
+  close(): Promise<void>;
+}
+
+export const bySoundness: Rule = ({ view }) => ({
+  do: 'vote',
+  decision: view.block.soundness >= 80 ? 'approve' : 'reject',
+});
+
+/** It is closed at the end of the test. */
+export async function deciderServer(rule: Rule = bySoundness): Promise<DeciderServer> {
+  let underWay = 0;
+  const server = createServer((request, response) => {
+    underWay += 1;
+    decider.most = Math.max(decider.most, underWay);
+    response.once('close', () => {
+      underWay -= 1;
+    });
+    answer(request, response).catch(() => response.destroy());
+  });
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const question = JSON.parse(await textOf(request)) as Posted;
+    decider.asked.push(question);
+    const given = await decider.rule(question, response, request.headers);
+    if (response.writableEnded || response.destroyed || given === own) return;
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(given));
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/decide`;
+  const decider: DeciderServer = { url, asked: [], rule, most: 0, close };
+  onTestFinished(close);
+  return decider;
+}
+
+/** Of a rule that answers by itself, or never. */
+export const own = Symbol('own');
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  return text;
+}
+
+export const honest = { group: 'honest', count: 4, producers: 2, strategy: { kind: 'honest' } };
+
+/** Honest producers, and minds that are decided for. */
+export function town(strategy: Raw, sections: Raw = {}, folder?: string): Scenario {
+  return completeScenario(
+    {
+      title: 'a town of minds',
+      signatures: 'none',
+      agents: [
+        honest,
+        { group: 'minds', count: 4, producers: 1, strategy: { kind: 'http', ...strategy } },
+      ],
+      social: quiet,
+      links: nearby,
+      consensus: { policy: 'majority', participation: 0, dormant_after: 0 },
+      length: { blocks: 3 },
+      ...sections,
+    },
+    folder,
+  );
+}
+
+/** Nothing of a test is asked twice after a pause. */
+export const atOnce = { backoff_ms: 0 };
+
+export const runIn = (scenario: Scenario, out: string | undefined, options: SimOptions = {}) =>
+  simulate(scenario, { ...(out === undefined ? { store: 'memory' } : { out }), ...options });
+
+/** Why a run did not come to its end. */
+export async function failing(work: Promise<unknown>): Promise<Error & { code?: string }> {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(Error);
+  return error as Error;
+}
