@@ -30,6 +30,8 @@ export {
   type VerifyJob,
 } from './crypto/index.js';
 export { signatory } from './crypto/signatory.js';
+export type { CheckpointStats } from './history/folder.js';
+export { History, type HistoryOptions, type HistoryWork, type Moment } from './history/history.js';
 export type { ArchiveOptions } from './node/archiver.js';
 export { type Clock, systemClock, type VirtualClock, virtualClock } from './node/clock.js';
 export type { EncodedEvent, PublishedEvent } from './node/encode.js';

@@ -3,6 +3,7 @@ import type { Case } from '../case.js';
 import { admissionCase } from './engine/admission.js';
 import { encodeCase } from './engine/encode.js';
 import { engineCase } from './engine/engine.js';
+import { historyCase } from './engine/history.js';
 import { simulatedVoteCase } from './engine/simulated-vote.js';
 import { simulatorCase } from './engine/simulator.js';
 import { stagesCase } from './engine/stages.js';
@@ -28,6 +29,7 @@ export const cases: readonly Case[] = [
   engineCase,
   encodeCase,
   storeCase,
+  historyCase,
   feedCase,
   simulatorCase,
   simulatedVoteCase,

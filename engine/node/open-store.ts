@@ -93,7 +93,7 @@ function checkedGenesis(store: Store, { genesis: wanted, path }: OpenStoreOption
 }
 
 /** The parameters in entry 0. */
-function genesisOf(store: Store): Genesis {
+export function genesisOf(store: Store): Genesis {
   const stored = store.entry(0);
   if (!stored) throw new StoreError('CORRUPT', 'the log has no entry 0 (genesis)');
   return genesisIn(decodeEntry(splitStored(stored).bytes));
@@ -159,7 +159,7 @@ async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreM
 }
 
 /** The command of a logged proposal, as it was admitted. */
-function proposalAt(store: Store, genesis: Genesis, seq: number): ProposeCommand {
+export function proposalAt(store: Store, genesis: Genesis, seq: number): ProposeCommand {
   const stored = store.entry(seq);
   if (!stored) throw new StoreError('CORRUPT', `the log has no entry ${seq}`);
   const entry = decodeEntry(splitStored(stored).bytes);

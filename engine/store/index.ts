@@ -2,7 +2,7 @@
 
 export { ArchiveError } from './archive/segment-file.js';
 export { checkStorePages } from './file/check.js';
-export { makeFolder } from './file/folder.js';
+export { freeBytes, makeFolder } from './file/folder.js';
 export { lockFolder } from './file/lock.js';
 export { compareKeys, keyId, keysUnder } from './keys.js';
 export { type LmdbStoreOptions, openLmdbStore } from './lmdb/lmdb.js';

@@ -21,6 +21,8 @@ export const counts = {
   /** Certificates in which a bit, or a member, was changed. */
   forgedBytes: pick({ quick: 1_500, full: 100_000 }),
   forgedMembers: pick({ quick: 400, full: 20_000 }),
+  /** Random lives whose past is looked into. */
+  histories: pick({ quick: 6, full: 300 }),
   /** Texts that are nearly durations, timestamps or tags. */
   texts: pick({ quick: 1_000, full: 100_000 }),
   /** Random command sequences, and how long each is. */

@@ -6,7 +6,7 @@ import { known, offences, sources } from './sources.js';
 /** Folders in which the order of floors is fixed, from the lowest; a file counts as one, too. */
 const floors: Record<string, string> = {
   '': 'engine api report sim testing bench cli test',
-  engine: 'protocol crypto store core admit node replay certificate index.ts',
+  engine: 'protocol crypto store core admit node replay certificate history index.ts',
   api: 'contract documents checks limits transport socket http client server.ts index.ts',
   bench: 'raw load fixtures servers clients cases',
   'bench/load':

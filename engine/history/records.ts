@@ -1,0 +1,200 @@
+/**
+ * The records of a network as they were at an entry of its log. Some tables are kept whole; what is
+ * written once is read out of the folder as it is now, up to that entry; changes since lie over it.
+ */
+import { type Head, type RecordOf, type Table, tables } from '../protocol/schema/index.js';
+import {
+  compareKeys,
+  keyId,
+  type RangeOptions,
+  type RecordChange,
+  type RecordKey,
+  type Store,
+} from '../store/index.js';
+
+/** Tables of which every record may change, or go, at any time. */
+const whole = ['network', 'agent_states', 'standings', 'open', 'state'] as const;
+/** Of these only what may still change is kept. */
+const partly = ['alliances', 'requests'] as const;
+const kept: ReadonlySet<string> = new Set([...whole, ...partly]);
+
+interface Row {
+  key: RecordKey;
+  json: string;
+}
+
+/** An entry up to which all is in the folder, or kept. */
+export interface Base {
+  seq: number;
+  at: number;
+}
+
+export class RecordsAt {
+  readonly #live: Store;
+  readonly #tables = new Map<string, Map<string, Row>>();
+  #base: Base & { head: Head | null };
+
+  /** `rows` are those that {@link keptRows} gave at this entry; none before entry 0. */
+  constructor(live: Store, base: Base | null, rows: Iterable<RecordChange> = []) {
+    this.#live = live;
+    for (const table of tables) this.#tables.set(table, new Map());
+    this.#base = { seq: -1, at: -1, head: null };
+    this.write(rows);
+    if (base) this.#base = { ...base, head: this.#head() };
+  }
+
+  get(table: string, key: RecordKey): string | undefined {
+    const row = this.#rows(table).get(keyId(key));
+    if (row) return row.json;
+    const json = this.#before(table) ? this.#live.get(table, key) : undefined;
+    return json === undefined ? undefined : this.#asOfBase(table, key, json);
+  }
+
+  *range(table: string, options: RangeOptions = {}): Generator<Row, void> {
+    const { reverse = false, limit = Number.POSITIVE_INFINITY } = options;
+    const own = [...this.#rows(table).values()].filter(within(options));
+    own.sort((a, b) => (reverse ? -1 : 1) * compareKeys(a.key, b.key));
+    const older = this.#before(table) ? this.#live.range(table, this.#clamped(table, options)) : [];
+    let given = 0;
+    for (const row of merged(own, this.#older(table, older), reverse)) {
+      if (given >= limit) return;
+      given += 1;
+      yield row;
+    }
+  }
+
+  /** What an entry changed. */
+  write(changes: Iterable<RecordChange>): void {
+    for (const { table, key, json } of changes) {
+      const id = keyId(key);
+      if (json === null) this.#rows(table).delete(id);
+      else this.#rows(table).set(id, { key, json });
+    }
+  }
+
+  /** Goes on from an entry: what the folder has of it and before is read there. */
+  rebase({ seq, at }: Base): void {
+    this.#base = { seq, at, head: this.#head() };
+    for (const [table, rows] of this.#tables) {
+      if (!kept.has(table)) rows.clear();
+      else if (table === 'alliances') this.#dropAlliances(rows);
+      else if (table === 'requests') this.#dropRequests(rows);
+    }
+  }
+
+  /** What a checkpoint holds: all that cannot be read out of the folder later. */
+  *keptRows(): Iterable<RecordChange & { json: string }> {
+    for (const table of kept) {
+      for (const { key, json } of this.#rows(table).values()) yield { table, key, json };
+    }
+  }
+
+  /** An alliance that is over does not change; of this very instant, it may be of a later entry. */
+  #dropAlliances(rows: Map<string, Row>): void {
+    for (const [id, { key, json }] of rows) {
+      const { context } = JSON.parse(json) as RecordOf['alliances'];
+      const isOpen = this.#rows('open').has(keyId(['alliance', key as string]));
+      if (!isOpen && context.proposed_at < this.#base.at) rows.delete(id);
+    }
+  }
+
+  /** Of this very instant it may be of a later entry; all others have their time. */
+  #dropRequests(rows: Map<string, Row>): void {
+    for (const [id, { json }] of rows) {
+      const { at } = JSON.parse(json) as RecordOf['requests'];
+      if (at < this.#base.at) rows.delete(id);
+    }
+  }
+
+  #head(): Head | null {
+    const json = this.#rows('network').get(keyId('head'))?.json;
+    return json === undefined ? null : (JSON.parse(json) as Head);
+  }
+
+  #rows(table: string): Map<string, Row> {
+    const rows = this.#tables.get(table);
+    if (!rows) throw new TypeError(`there is no table ${table}`);
+    return rows;
+  }
+
+  /** Whether the folder's records of a table are looked at. */
+  #before(table: string): boolean {
+    return this.#base.head !== null && !(whole as readonly string[]).includes(table);
+  }
+
+  /** Numbers beyond the base are not even read. */
+  #clamped(table: string, { from, to, reverse }: RangeOptions): RangeOptions {
+    const end = this.#end(table);
+    const most = end === null ? to : to === undefined || compareKeys(end, to) < 0 ? end : to;
+    return {
+      ...(from === undefined ? {} : { from }),
+      ...(most === undefined ? {} : { to: most }),
+      ...(reverse === undefined ? {} : { reverse }),
+    };
+  }
+
+  /** Of tables by number: the first number that the base does not have. */
+  #end(table: string): number | null {
+    const { agents, electorates, blocks, height } = this.#base.head!;
+    if (table === 'agent_numbers') return agents;
+    if (table === 'electorates') return electorates;
+    if (table === 'block_numbers') return blocks;
+    return table === 'heights' ? height + 1 : null;
+  }
+
+  *#older(table: string, rows: Iterable<Row>): Generator<Row, void> {
+    for (const { key, json } of rows) {
+      if (this.#rows(table).has(keyId(key))) continue;
+      const then = this.#asOfBase(table, key, json);
+      if (then !== undefined) yield { key, json: then };
+    }
+  }
+
+  /** A record of the folder as it was at the base; undefined where it came later. */
+  #asOfBase(table: string, key: RecordKey, json: string): string | undefined {
+    const end = this.#end(table);
+    if (end !== null) return (key as number) < end ? json : undefined;
+    return this.#isOfBase(table as Table, JSON.parse(json))
+      ? this.#unclosed(table, key, json)
+      : undefined;
+  }
+
+  #isOfBase(table: Table, value: unknown): boolean {
+    const { seq, at, head } = this.#base;
+    const of = <T extends Table>(_: T) => value as RecordOf[T];
+    if (table === 'agents') return of(table).ordinal < head!.agents;
+    if (table === 'blocks') return of(table).context.ordinal < head!.blocks;
+    if (table === 'transactions') return of(table).height <= head!.height;
+    if (table === 'alliances') return of(table).context.proposed_at < at;
+    if (table === 'requests') return of(table).at < at;
+    return of(table as 'votes' | 'equivocations' | 'memes').entry <= seq;
+  }
+
+  /** A block that was in voting at the base: its record was that of the proposal. */
+  #unclosed(table: string, key: RecordKey, json: string): string {
+    if (table !== 'blocks' || !this.#rows('open').has(keyId(['block', key as string]))) return json;
+    const { context } = JSON.parse(json) as RecordOf['blocks'];
+    const counts = { closed_at: 0, approve: 0, reject: 0, voted: 0, vetoed: false };
+    // The members keep their places, so the text is canonical.
+    return JSON.stringify({ context: { ...context, ...counts }, state: 'voting' });
+  }
+}
+
+function within({ from, to }: RangeOptions): (row: Row) => boolean {
+  return ({ key }) =>
+    (from === undefined || compareKeys(key, from) >= 0) &&
+    (to === undefined || compareKeys(key, to) < 0);
+}
+
+/** Two runs in one order. */
+function* merged(own: readonly Row[], older: Iterable<Row>, reverse: boolean): Generator<Row> {
+  let next = 0;
+  for (const row of older) {
+    while (next < own.length && compareKeys(own[next]!.key, row.key) < 0 !== reverse) {
+      yield own[next]!;
+      next += 1;
+    }
+    yield row;
+  }
+  yield* own.slice(next);
+}

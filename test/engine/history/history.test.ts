@@ -1,0 +1,269 @@
+/** History: random entries of random logs, in random order, are what a fresh replay gives. */
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import {
+  createVerifier,
+  type GenesisOptions,
+  History,
+  Network,
+  openLmdbStore,
+  type RecordKey,
+  replay,
+  SCHEMA_VERSION,
+  storedLines,
+  type Table,
+  tables,
+  virtualClock,
+} from 'folkmoot';
+import { expect, test } from 'vitest';
+import { counts } from '../../support/counts.js';
+import { START_MS, temporaryFolder } from '../../support/fixture.js';
+import { type Attempt, attempts, genesis, Life } from '../random/random.js';
+
+const verifier = createVerifier('off');
+const openStore = (path: string) =>
+  openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+
+/** A network in a folder that has lived; its records by entry. */
+async function lived(path: string, options: GenesisOptions, script: Attempt[]): Promise<Network> {
+  const clock = virtualClock(START_MS);
+  const network = await Network.open({ path, genesis: options, verifier, clock });
+  await go(network, clock, script);
+  return network;
+}
+
+async function go(network: Network, clock: ReturnType<typeof virtualClock>, script: Attempt[]) {
+  const life = new Life(network);
+  const take = async (request: Parameters<Network['verify']>[0]) => {
+    const verified = await network.verify(request);
+    if (!('refusal' in verified)) network.apply(verified);
+    await network.durable;
+  };
+  for (const request of Life.founders()) await take(request);
+  for (const attempt of script) {
+    const next = life.next(attempt);
+    if (typeof next !== 'number') {
+      for (const request of next) await take(request);
+      continue;
+    }
+    clock.set(clock.now() + next);
+    network.fireDeadlines();
+    await network.durable;
+  }
+}
+
+type Records = Record<string, string>;
+
+/** All records after each entry, by a replay that knows nothing of checkpoints. */
+async function replayed(path: string): Promise<{ digests: string[]; records: Records[] }> {
+  const stored = openStore(path);
+  const [digests, records]: [string[], Records[]] = [[], []];
+  const now: Records = {};
+  const lines = storedLines(stored, 0, stored.meta()!.seq);
+  const result = await replay({
+    lines,
+    stored,
+    onStep: ({ changes, digest }) => {
+      for (const { table, key, json } of changes) {
+        const name = nameOf(table, key);
+        if (json === null) delete now[name];
+        else now[name] = json;
+      }
+      digests.push(digest);
+      records.push({ ...now });
+    },
+  });
+  expect(result.match).toBe(true);
+  await stored.close();
+  return { digests, records };
+}
+
+const nameOf = (table: string, key: RecordKey) => `${table} ${JSON.stringify(key)}`;
+
+async function recordsAt(history: History, seq: number) {
+  const { read, position } = await history.at(seq);
+  const found: Records = {};
+  for (const table of tables) {
+    const keys: RecordKey[] = [];
+    for (const { key, value } of read.records(table)) {
+      found[nameOf(table, key)] = JSON.stringify(value);
+      expect(JSON.stringify(read.record(table as Table, key))).toBe(JSON.stringify(value));
+      keys.push(key);
+    }
+    const backwards = [...read.records(table, { reverse: true })].map(({ key }) => key);
+    expect(backwards).toEqual(keys.toReversed());
+  }
+  return { found, position, read };
+}
+
+/** What was accepted once more, after it was forgotten, is not known to have been there before. */
+function withoutRenewed(records: Records, last: Records): Records {
+  const isRenewed = ([name, json]: [string, string]) =>
+    name.startsWith('requests ') && last[name] !== json;
+  const kept = Object.entries(records).filter((entry) => !isRenewed(entry));
+  return Object.fromEntries(kept.map(([name, json]) => [name, JSON.stringify(JSON.parse(json))]));
+}
+
+test('history: random entries of random logs, in random order, equal a fresh replay', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      genesis,
+      attempts(counts.commandsPerSequence),
+      fc.infiniteStream(fc.nat()),
+      async (options, script, draws) => {
+        const path = temporaryFolder();
+        const network = await lived(path, options, script);
+        const { digests, records } = await replayed(path);
+        // Beside the writer, and with checkpoints as near as they can be.
+        const history = History.open({ path, spacing: 16, share: 1 });
+        for (let look = 0; look < 8; look += 1) {
+          const seq = draws.next().value! % digests.length;
+          const { found, position, read } = await recordsAt(history, seq);
+          expect(position.digest).toBe(digests[seq]);
+          expect(found).toEqual(withoutRenewed(records[seq]!, records.at(-1)!));
+          expect(read.position.seq).toBe(seq);
+          expect([...read.events(1, 10 ** 9)]).toHaveLength(position.event_seq);
+        }
+        await history.close();
+        await network.close();
+      },
+    ),
+    { numRuns: counts.histories },
+  );
+});
+
+const town: GenesisOptions = { network_id: 'random', voting_period_ms: 5_000 };
+const script = fc.sample(attempts(120), { seed: 5, numRuns: 1 })[0]!;
+const namesIn = (path: string) => (existsSync(path) ? readdirSync(path).sort() : []);
+
+test('history: damaged, foreign and deleted checkpoints are made again', async () => {
+  const path = temporaryFolder();
+  await (await lived(path, town, script)).close();
+  const folder = join(path, 'history');
+  const options = { path, spacing: 16, share: 1 };
+  const history = History.open(options);
+  const { seq, digest } = history.end;
+  await history.prepare();
+  const made = namesIn(folder);
+  expect(made.length).toBeGreaterThan(3);
+  const contents = made.map((name) => readFileSync(join(folder, name)));
+  const bad = [
+    (file: string) => truncateSync(file, 40),
+    (file: string) => writeFileSync(file, 'nothing of the kind'),
+    (file: string) => rmSync(file),
+    // Whole, and of another entry.
+    (file: string) => writeFileSync(file, contents[0]!),
+    (file: string) => {
+      const bytes = Buffer.from(contents.at(-1)!);
+      bytes[bytes.length >> 1]! ^= 1;
+      writeFileSync(file, bytes);
+    },
+  ];
+  for (const harm of bad) {
+    harm(join(folder, made.at(-1)!));
+    expect((await history.at(seq)).position.digest).toBe(digest);
+    expect(namesIn(folder)).toEqual(made);
+    expect(readFileSync(join(folder, made.at(-1)!))).toEqual(contents.at(-1));
+  }
+  rmSync(folder, { recursive: true });
+  expect((await history.at(seq)).position.digest).toBe(digest);
+  expect(namesIn(folder)).toEqual(made);
+  await history.close();
+  // Another log of the same name and length takes none of them over.
+  const other = temporaryFolder();
+  await (await lived(other, town, script)).close();
+  const beside = History.open({ ...options, path: other, checkpoints: folder });
+  await beside.at(seq);
+  expect(readFileSync(join(folder, made.at(-1)!))).not.toEqual(contents.at(-1));
+  await beside.close();
+});
+
+test('history: checkpoints take at most a fifth of the log, and may be left out', async () => {
+  const path = temporaryFolder();
+  await (await lived(path, town, [...script, ...script])).close();
+  const store = openStore(path);
+  let bytes = 0;
+  for (const entry of store.entries(0, store.meta()!.seq)) bytes += entry.bytes.length;
+  await store.close();
+  const history = History.open({ path, spacing: 1 });
+  const stats = await history.prepare();
+  expect(stats.problem).toBe(null);
+  expect(5 * stats.bytes).toBeLessThanOrEqual(bytes);
+  expect(stats.count).toBeGreaterThan(0);
+  await history.close();
+  const bare = History.open({ path, checkpoints: false });
+  expect((await bare.prepare()).count).toBe(0);
+  await bare.close();
+});
+
+test('history: follows a log that grows, and looks into the past of archives', async () => {
+  const path = temporaryFolder();
+  const clock = virtualClock(START_MS);
+  const network = await Network.open({ path, genesis: town, verifier, clock });
+  const history = History.open({ path, spacing: 16, share: 1 });
+  const before = history.end;
+  expect((await history.at(0)).read.networkState().block_height).toBe(0);
+  await go(network, clock, script);
+  expect(history.end.seq).toBeGreaterThan(before.seq);
+  const { seq, digest } = network.read.position;
+  expect((await history.at(seq)).position.digest).toBe(digest);
+  const seen = await history.at(seq);
+  expect([...seen.read.agents()]).toEqual([...network.read.agents()]);
+  expect([...seen.read.blocks()]).toEqual([...network.read.blocks()]);
+  await history.close();
+  await network.close();
+  rmSync(join(path, 'history'), { recursive: true });
+  const { digests } = await replayed(path);
+  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION });
+  await store.archive!.move(seq - 10);
+  while (await store.archive!.trim());
+  await store.close();
+  const past = History.open({ path, spacing: 16, share: 1 });
+  for (const at of [seq, seq - 20, 3]) {
+    expect((await past.at(at)).position.digest).toBe(digests[at]);
+  }
+  await past.close();
+});
+
+test('history: what cannot be is refused, and a look can be ended', async () => {
+  const path = temporaryFolder();
+  await (await lived(path, town, script)).close();
+  expect(() => History.open({ path: join(path, 'none') })).toThrow('no network is stored here');
+  const history = History.open({ path, spacing: 16 });
+  const { seq } = history.end;
+  for (const wrong of [-1, seq + 1, 0.5, Number.NaN]) {
+    await expect(history.at(wrong)).rejects.toThrow(`the log has entries 0 to ${seq}`);
+  }
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(history.at(seq, { signal })).rejects.toThrow('enough');
+  const ended = new AbortController();
+  const onProgress = () => ended.abort(new Error('enough now'));
+  await expect(history.at(seq, { signal: ended.signal, onProgress })).rejects.toThrow('enough now');
+  // A look that failed is in nobody's way.
+  expect((await history.at(seq)).position.seq).toBe(seq);
+  await history.close();
+  await expect(history.at(0)).rejects.toThrow('closed');
+});
+
+test('history: without a place for checkpoints it says so, and looks all the same', async () => {
+  const path = temporaryFolder();
+  await (await lived(path, town, script)).close();
+  const checkpoints = join(path, 'a-file');
+  writeFileSync(checkpoints, '');
+  const history = History.open({ path, checkpoints, spacing: 16, share: 1 });
+  const { seq, digest } = history.end;
+  expect((await history.at(seq)).position.digest).toBe(digest);
+  expect(history.checkpoints).toMatchObject({
+    count: 0,
+    problem: expect.stringContaining('a-file'),
+  });
+  await history.close();
+});

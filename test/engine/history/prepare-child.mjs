@@ -1,0 +1,7 @@
+// Makes checkpoints of a network's past until it is done, or killed.
+import { History } from 'folkmoot';
+
+const [path, checkpoints] = process.argv.slice(2);
+const history = History.open({ path, checkpoints, spacing: 16, share: 1 });
+await history.prepare();
+await history.close();
