@@ -12,6 +12,8 @@ import { checkCertificateCommand } from './commands/certificate/check.js';
 import { checkCommand } from './commands/check.js';
 import { conformanceCommand } from './commands/conformance.js';
 import { eventsCommand } from './commands/events/events.js';
+import { compareCommand } from './commands/fork/compare.js';
+import { forkCommand } from './commands/fork/fork.js';
 import { keygenCommand } from './commands/keygen.js';
 import { loadCommand } from './commands/load/load.js';
 import { logCommand } from './commands/log.js';
@@ -58,6 +60,8 @@ for (const command of [
   mcpCommand,
   simCommand,
   scenarioCommand,
+  forkCommand,
+  compareCommand,
   sweepCommand,
   swarmCommand,
   replayCommand,

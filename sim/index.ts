@@ -30,12 +30,18 @@ export {
   violationText,
 } from './audit/index.js';
 export {
+  type BlockDifference,
+  type BlockOutcome,
+  compareKept,
   type EventDifference,
   firstDivergence,
   firstEventDivergence,
   type JsonDifference,
   jsonDifference,
+  type KeptComparison,
   type LogDifference,
+  type MeasureDifference,
+  type RunDifference,
   type StoredEvents,
 } from './compare/index.js';
 export {
@@ -54,6 +60,15 @@ export {
   type SuiteOptions,
   writeSuite,
 } from './conformance/index.js';
+export {
+  type Forked,
+  type ForkHooks,
+  forkScenario,
+  type KeptRun,
+  type Prefix,
+  readKept,
+  runFork,
+} from './fork/index.js';
 export {
   type MeasureName,
   type Measures,
@@ -77,7 +92,7 @@ export {
   type RemoteOptions,
   simulateRemote,
 } from './run/live/index.js';
-export type { EndedBy, SimResult, Verdict } from './run/result.js';
+export type { Acted, EndedBy, SimResult, Verdict } from './run/result.js';
 export { Interrupted, type SimHooks, type SimOptions, simulate } from './run/simulate.js';
 export { defaultScenario } from './scenario/default.js';
 export { ScenarioError } from './scenario/problem.js';

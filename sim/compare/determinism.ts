@@ -2,33 +2,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  openLmdbStore,
-  SCHEMA_VERSION,
-  type Store,
-  storedLines,
-  tables,
-} from '../../engine/internal.js';
 import type { SimResult } from '../run/result.js';
 import { type SimOptions, simulate } from '../run/simulate.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { jsonDifference } from './json.js';
-import { firstDivergence, firstEventDivergence } from './logs.js';
+import { partingOf, type RunDifference } from './parting.js';
 
 /** Whoever checks the signatures, and on however many threads, must not be seen in the result. */
 export const comparedVerifiers = ['pool', 'inline'] as const;
 type Compared = (typeof comparedVerifiers)[number];
-
-/** Where two runs part. */
-export interface RunDifference {
-  /** The first entry that differs, or what does where all entries are the same. */
-  where: string;
-  /**
-   * From the outside in: `by` (whose entry it is), `event`, `field`, and under the name of each
-   * run's verifier what it has there.
-   */
-  details: Record<string, string>;
-}
 
 /** Whether a run is the same again. */
 export interface Determinism {
@@ -93,12 +75,14 @@ interface Made {
 
 async function differenceOf(a: Made, b: Made): Promise<RunDifference | null> {
   const same = a.result.digest === b.result.digest && a.result.log_digest === b.result.log_digest;
-  if (!same) return logDifference(a, b);
+  if (!same) return partingOf(sideOf(a), sideOf(b));
   const found = jsonDifference(lasting(a.result), lasting(b.result));
   if (!found) return null;
   const where = 'entries and events are the same, and what was measured is not';
   return { where, details: { field: found.path, [a.verifier]: found.a, [b.verifier]: found.b } };
 }
+
+const sideOf = ({ verifier, folder }: Made) => ({ name: verifier, folder });
 
 /** What must be the same each time. */
 function lasting({
@@ -112,48 +96,4 @@ function lasting({
   virtual_ms,
 }: SimResult) {
   return { verdict, broken, measures, reported, entries, events, refused, virtual_ms };
-}
-
-async function logDifference(a: Made, b: Made): Promise<RunDifference> {
-  const stores = [storeOf(a), storeOf(b)] as const;
-  try {
-    const entry = firstDivergence(...both(stores, (store) => storedLines(store, 0, last(store))));
-    if (!entry) return { where: 'only the digests of the whole runs differ', details: {} };
-    const where = `entry ${entry.seq} (${entry.kind})`;
-    const values = (found: { a: string; b: string }) => ({
-      [a.verifier]: found.a,
-      [b.verifier]: found.b,
-    });
-    if (entry.path !== 'digest') {
-      const details = { by: entry.actor, field: entry.path || 'the entry', ...values(entry) };
-      return { where, details };
-    }
-    const event = firstEventDivergence(
-      ...both(stores, (store) => store.events(1, lastEvent(store))),
-    );
-    if (!event) {
-      const field = 'the records that it changed; all events are the same';
-      return { where, details: { by: entry.actor, field, ...values(entry) } };
-    }
-    const named = `${event.seq} (${event.type})`;
-    const details = { by: entry.actor, event: named, field: event.path, ...values(event) };
-    return { where: `${where}: the entry is the same, what followed is not`, details };
-  } finally {
-    for (const store of stores) await store.close();
-  }
-}
-
-const storeOf = ({ folder }: Made): Store =>
-  openLmdbStore({
-    path: join(folder, 'network'),
-    tables,
-    schemaVersion: SCHEMA_VERSION,
-    readOnly: true,
-  });
-
-const last = (store: Store): number => store.meta()!.seq;
-const lastEvent = (store: Store): number => store.meta()!.event_seq;
-
-function both<T>([a, b]: readonly [Store, Store], of: (store: Store) => T): [T, T] {
-  return [of(a), of(b)];
 }

@@ -5,7 +5,6 @@ export {
   compareRuns,
   type Determinism,
   type MakeRun,
-  type RunDifference,
 } from './determinism.js';
 export { type JsonDifference, jsonDifference } from './json.js';
 export {
@@ -15,3 +14,11 @@ export {
   type LogDifference,
   type StoredEvents,
 } from './logs.js';
+export { partingOf, type RunDifference, type Side, storeOf } from './parting.js';
+export {
+  type BlockDifference,
+  type BlockOutcome,
+  compareKept,
+  type KeptComparison,
+  type MeasureDifference,
+} from './runs.js';

@@ -9,6 +9,8 @@ export interface LogDifference extends JsonDifference {
   kind: EntryKind;
   /** Who sent it, and about which block or alliance. */
   actor: string;
+  /** The same of the other run's entry, where it is of somebody else. */
+  other?: string;
 }
 
 /**
@@ -25,20 +27,28 @@ export function firstDivergence(
     const other = others.next();
     noteName(names, line.entry);
     const found = jsonDifference(shape(line), other.done ? undefined : shape(other.value));
-    if (found) return about(line.entry, names, found);
+    if (!found) continue;
+    if (!other.done) noteName(names, other.value.entry);
+    return about([line.entry, other.done ? null : other.value.entry], names, found);
   }
   const other = others.next();
   if (other.done) return null;
   const { entry } = other.value;
   noteName(names, entry);
-  return about(entry, names, { path: '', a: 'nothing', b: `an entry ${entry.kind}` });
+  return about([entry, null], names, { path: '', a: 'nothing', b: `an entry ${entry.kind}` });
 }
 
-function about(entry: Entry, names: ReadonlyMap<string, string>, found: JsonDifference) {
+function about(
+  [entry, other]: readonly [Entry, Entry | null],
+  names: ReadonlyMap<string, string>,
+  found: JsonDifference,
+): LogDifference {
   const { seq, kind } = entry;
   const whole = found.path === '' && found.b === 'nothing';
   const difference = whole ? { ...found, a: `an entry ${kind}` } : found;
-  return { seq, kind, actor: actorOf(entry, names), ...difference };
+  const [actor, others] = [actorOf(entry, names), other && actorOf(other, names)];
+  const parted = others === null || others === actor ? {} : { other: others };
+  return { seq, kind, actor, ...parted, ...difference };
 }
 
 /** In the order in which differences say most: a signature only follows from what it signs. */

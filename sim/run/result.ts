@@ -25,6 +25,9 @@ export type EndedBy =
   | 'nothing_due'
   | 'safety';
 
+/** When what is not to act acts. */
+export const NEVER = 'never';
+
 /** What became of an intervention. */
 export interface Acted {
   /** What it is about and does, in words. */

@@ -40,5 +40,5 @@ the personality. 'sim/scenarios/scripts/grudge.ts' is one.
 `);
 
 export const interventionsText = code(`A list: what is made to be otherwise, from when on; see
-[what-if.md](what-if.md). Each has a kind, and one of these to say when it acts:
+[what-if.md](what-if.md). Each has a kind, and one of the first four of these to say when it acts:
 `);

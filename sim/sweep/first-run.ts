@@ -4,6 +4,7 @@
  */
 import { compareRuns, type Determinism } from '../compare/index.js';
 import { JobWorker, jobDefaults, usesDeciders } from '../run/jobs/index.js';
+import { scriptModules } from '../scenario/files/modules.js';
 import { type Plan, type SweepTask, tasksOf } from './plan.js';
 
 /** A first run that was made twice. */
@@ -29,7 +30,7 @@ export async function checkFirstRun(plan: Plan, limits: Limits): Promise<FirstRu
     (cell) => (cell === 1 ? 1 : 0),
     () => true,
   );
-  const scripts = scriptsOf(task!);
+  const scripts = scriptModules(task!.scenario);
   // What others decide is recorded, and not to be asked twice.
   if (scripts.length === 0 || usesDeciders(task!)) return null;
   const worker = new JobWorker({ ...jobDefaults, wallMs });
@@ -46,14 +47,6 @@ export async function checkFirstRun(plan: Plan, limits: Limits): Promise<FirstRu
   } finally {
     await worker.close();
   }
-}
-
-/** Each module once. */
-function scriptsOf({ scenario }: SweepTask): string[] {
-  const modules = scenario.agents.flatMap(({ strategy }) =>
-    strategy.kind === 'script' ? [strategy.module] : [],
-  );
-  return [...new Set(modules)];
 }
 
 /** In a line, or null when it is the same again. */

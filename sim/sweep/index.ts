@@ -4,7 +4,7 @@ export { checkDesign } from './design/check.js';
 export type { FactorValue } from './design/place.js';
 export { SweepError } from './folder/folder.js';
 export { type IndexRow, indicesOf } from './indices/index.js';
-export { type Plan, type PlanOptions, planSweep } from './plan.js';
+export { type Plan, type PlanOptions, planLoaded, planSweep } from './plan.js';
 export type { FailureKind, RunRecord } from './record.js';
 export {
   type IntervalKind,

@@ -6,9 +6,10 @@ import { canonical } from '../../engine/internal.js';
 import type { Job } from '../run/jobs/index.js';
 import { strategiesIn } from '../scenario/external.js';
 import { dataFiles } from '../scenario/files/data.js';
+import { scriptModules } from '../scenario/files/modules.js';
 import { ScenarioError } from '../scenario/problem.js';
 import { completeScenario } from '../scenario/read/complete.js';
-import { loadScenario } from '../scenario/read/load.js';
+import { type Loaded, loadScenario } from '../scenario/read/load.js';
 import { type Change, withValues } from '../scenario/read/paths.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Strategy } from '../scenario/schema/strategies.js';
@@ -70,7 +71,11 @@ export interface PlanOptions {
  * @throws {ScenarioError} naming the values of the first cell that cannot be, and why.
  */
 export function planSweep(file: string, options: PlanOptions = {}): Plan {
-  const { scenario, raw, folder } = loadScenario(file, changesOf(options));
+  return planLoaded(loadScenario(file, changesOf(options)));
+}
+
+/** The same of a scenario that is read already. */
+export function planLoaded({ scenario, raw, folder }: Loaded): Plan {
   const { sweep } = scenario;
   if (!sweep) throw new ScenarioError('sweep is missing; expected a section with factors');
   checkDesign(sweep);
@@ -139,9 +144,8 @@ const promptsIn = (strategy: Strategy): string[] =>
 
 /** Modules of scripts, prompts of deciders and files of data. */
 const filesOf = (scenario: Scenario): string[] => [
-  ...strategiesIn(scenario).flatMap(({ strategy }) =>
-    strategy.kind === 'script' ? [strategy.module] : promptsIn(strategy),
-  ),
+  ...scriptModules(scenario),
+  ...strategiesIn(scenario).flatMap(({ strategy }) => promptsIn(strategy)),
   ...dataFiles(scenario),
 ];
 

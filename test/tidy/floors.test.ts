@@ -13,7 +13,7 @@ const floors: Record<string, string> = {
     'server send prepare record agents chain workloads run figures saturate report files index.ts',
   sim:
     'rng.ts scenario agents world audit measure run ' +
-    'compare conformance report sweep swarm why validation index.ts',
+    'compare conformance report sweep fork swarm why validation index.ts',
   'sim/agents': 'keys.ts port actions strategies script deciders create.ts behaviour.ts',
   'sim/world': 'messages.ts observer.ts links gateway society virtual live.ts',
   cli: 'output options commands main.ts',

@@ -2,7 +2,7 @@
 import type { Measures } from '../../measure/dictionary.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { joinedByMs, leftByMs } from '../../scenario/staying.js';
-import type { Acted, EndedBy } from '../result.js';
+import { type Acted, type EndedBy, NEVER } from '../result.js';
 
 export interface Ended {
   scenario: Scenario;
@@ -74,7 +74,9 @@ function beyond(what: string, start: number | undefined, over: number, lastedMs:
 
 function neverActed(acted: NonNullable<Ended['acted']>): string[] {
   return acted.flatMap(({ what, when, at_ms }, index) =>
-    at_ms === null ? [`interventions.${index} (${what}) never acted: ${when}`] : [],
+    at_ms === null && when !== NEVER
+      ? [`interventions.${index} (${what}) never acted: ${when}`]
+      : [],
   );
 }
 

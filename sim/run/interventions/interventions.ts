@@ -16,7 +16,7 @@ import type { Faults } from '../../world/links/faults.js';
 import type { Links } from '../../world/links/links.js';
 import type { Changeable, Intervening, Outgoing } from '../../world/society/intervening.js';
 import { Conditions } from '../ending/conditions.js';
-import type { Acted } from '../result.js';
+import { type Acted, NEVER } from '../result.js';
 import { type Acting, acts } from './acts.js';
 import { Drops } from './drops.js';
 import { Mutes } from './mutes.js';
@@ -67,13 +67,14 @@ export class Interventions implements Intervening {
     this.#options = options;
     const { scenario, startMs, links, agents } = options;
     this.#names = new Names(scenario);
-    this.#pending = scenario.interventions.map((intervention, place) => ({
+    const all = scenario.interventions.map((intervention, place) => ({
       place,
       intervention,
       order: intervention.kind === 'vote' ? this.#orderOf(intervention, agents) : undefined,
       at: actsAt(startMs, intervention, links.windowMs),
       conditions: null,
     }));
+    this.#pending = all.filter(({ intervention: { acts } }) => acts !== false);
     const orders = this.#pending.flatMap(({ order }) => order ?? []);
     this.#votes = new Votes(orders, this.#numbers, () => this.#there);
   }
@@ -133,9 +134,10 @@ export class Interventions implements Intervening {
     const { scenario, startMs } = this.#options;
     return scenario.interventions.map((intervention, place) => {
       const past = this.#past.get(place);
+      const when = intervention.acts === false ? NEVER : momentText(intervention);
       return {
         what: interventionText(intervention),
-        when: momentText(intervention),
+        when,
         at_ms: past ? past.at - startMs : null,
         entry: past ? past.entry : null,
         did: past ? past.did() : 0,

@@ -2,6 +2,7 @@
 
 import type { DeciderOptions } from '../../agents/deciders/index.js';
 import { externalsIn } from '../../scenario/external.js';
+import { scriptModules } from '../../scenario/files/modules.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { RuleViolation } from '../../world/virtual/watch.js';
 import type { SimResult } from '../result.js';
@@ -38,7 +39,7 @@ export const brokenText = ({ rule, actor, expected, found }: RuleViolation): str
 
 /** A script's module may keep state between runs, or hold on to things: it gets a new thread. */
 export function runsScripts({ scenario }: Job): boolean {
-  return scenario.agents.some(({ strategy }) => strategy.kind === 'script');
+  return scriptModules(scenario).length > 0;
 }
 
 export const usesDeciders = ({ scenario }: Pick<Job, 'scenario'>): boolean =>

@@ -55,6 +55,7 @@ const claims: Claims = {
 export function contradiction(scenario: Scenario, names: Names): Problem | null {
   const said = new Map<string, { is: unknown; place: number }>();
   for (const [place, intervention] of scenario.interventions.entries()) {
+    if (intervention.acts === false) continue;
     const claimsOf = claims[intervention.kind] as (...of: [Intervention, Of, Names]) => Claim[];
     const options = { place, seed: scenario.seed, membersOf: () => [] };
     const of: Of = (whom) => selectedBy(scenario, names, whom, options);

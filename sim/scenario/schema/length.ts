@@ -6,7 +6,7 @@ import { about, GroupName, MOST_MS, section, strictly, whole } from './terms.js'
 const value = { minimum: 0, maximum: 2 ** 40 };
 
 /** What a condition can look at: whatever can be said while the run goes on. */
-const conditionMeasures = [
+export const conditionMeasures = [
   'proposed',
   'finalized',
   'rejected',

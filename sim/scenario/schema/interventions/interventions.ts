@@ -46,11 +46,20 @@ const when = {
   at_condition: Type.Optional(Condition),
 };
 
+const shared = {
+  ...when,
+  acts: Type.Optional(
+    Type.Boolean({
+      description: 'false: it never does; for a sweep over runs with it and without',
+    }),
+  ),
+};
+
 /** The members that say when it acts. */
 export const moments = ['at_ms', 'at_entry', 'at_height', 'at_condition'] as const;
 
 const action = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>
-  Type.Object({ kind: Type.Literal(kind), ...when, ...own } as const, {
+  Type.Object({ kind: Type.Literal(kind), ...shared, ...own } as const, {
     ...strictly,
     ...about(text),
   });

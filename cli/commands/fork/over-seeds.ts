@@ -1,0 +1,105 @@
+/** `folkmoot fork --replicates`: with what is otherwise and without it, over many seeds. */
+import { availableParallelism } from 'node:os';
+import { numberOf, type TableRow, tableRows } from '../../../report/read.js';
+import { type KeptRun, planFork } from '../../../sim/fork/index.js';
+import type { Scenario } from '../../../sim/index.js';
+import { type FailureKind, type SweepResult, sweep } from '../../../sim/sweep/index.js';
+import { exitCodes } from '../../output/exit.js';
+import { printed, printJson, say } from '../../output/output.js';
+import { showCount } from '../../output/progress.js';
+import { interruption } from '../../output/signals.js';
+import { commitHash, packageVersion } from '../../output/version.js';
+
+export interface OverSeeds {
+  out: string;
+  replicates: number;
+  /** How many interventions the fork added. */
+  added: number;
+  jobs?: number;
+  resume?: boolean;
+  json?: boolean;
+}
+
+export async function overSeeds(
+  kept: KeptRun,
+  scenario: Scenario,
+  flags: OverSeeds,
+): Promise<void> {
+  const { out, jobs = availableParallelism(), resume = false } = flags;
+  const plan = planFork(kept, scenario, flags);
+  say(`folkmoot fork of ${kept.folder}: ${plan.runs} runs, ${jobs} at a time, in ${out}`);
+  const made = { version: packageVersion(), commit: commitHash(), node: process.version };
+  const interrupt = interruption();
+  const progress = showCount(plan.runs, 'runs');
+  let result: SweepResult;
+  try {
+    const { signal } = interrupt;
+    result = await sweep(plan, { out, made, resume, jobs, signal, onProgress: progress.update });
+  } finally {
+    progress.stop();
+  }
+  const differences = result.finished ? await differencesIn(out) : [];
+  if (flags.json) printJson({ out, ...result, differences });
+  else if (result.finished) await printed(...luckLines(differences, flags.replicates));
+  if (result.failed) {
+    const { kind, message, seed } = result.failed;
+    say(`folkmoot: the run with seed ${seed} failed (${kind}): ${message}`);
+    process.exitCode = codes[kind];
+  } else if (result.finished) {
+    say(`kept in ${out}; to look at: ${out}/report.html, differences.csv`);
+  } else {
+    say('interrupted: --resume with the same options goes on');
+    interrupt.end();
+  }
+}
+
+const codes: Record<FailureKind, number> = {
+  safety: exitCodes.safety,
+  scenario: exitCodes.usage,
+  crash: exitCodes.crash,
+  differs: exitCodes.differs,
+  unanswered: exitCodes.unanswered,
+};
+
+/** Of one measure: with what is otherwise, less without it. */
+interface Difference {
+  measure: string;
+  n: number;
+  mean: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+async function differencesIn(out: string): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for await (const row of tableRows(out, 'differences.csv')) differences.push(differenceOf(row));
+  return differences;
+}
+
+const differenceOf = ({ measure = '', n, mean, low, high }: TableRow): Difference => ({
+  measure,
+  n: Number(n),
+  mean: numberOf(mean),
+  low: numberOf(low),
+  high: numberOf(high),
+});
+
+const shown = (value: number) => value.toLocaleString('en-US', { maximumSignificantDigits: 4 });
+
+/** Those whose interval has no zero in it, and how many were looked at. */
+export function luckLines(differences: readonly Difference[], replicates: number): string[] {
+  const told = differences.filter(({ n }) => n > 0);
+  const clear = told.filter(({ low, high }) => low !== null && (low > 0 || high! < 0));
+  const widest = Math.max(0, ...clear.map(({ measure }) => measure.length));
+  const lines = clear.map(({ measure, mean, low, high }) => {
+    const by = `${mean! > 0 ? '+' : ''}${shown(mean!)}`;
+    return `${measure.padEnd(widest)}  ${by}  (95 %: ${shown(low!)} to ${shown(high!)})`;
+  });
+  const still = told.filter(({ mean, low }) => mean === 0 && low === null).length;
+  return [
+    `with it, less without it, mean of ${replicates} pairs of runs:`,
+    ...(lines.length > 0 ? lines : ['no measure whose interval leaves out 0']),
+    `${told.length} measures were looked at: of so many, one in twenty leaves out 0 by luck alone`,
+    ...(still > 0 ? [`${still} of them were the same in each pair`] : []),
+  ];
+}

@@ -1,0 +1,110 @@
+/** What two kept runs have different: from which entry on, which blocks, and by how much. */
+import { numberOf, readJson, tableRows } from '../../report/read.js';
+import type { SimResult } from '../run/result.js';
+import { jsonDifference } from './json.js';
+import { parting, type RunDifference, type Side } from './parting.js';
+
+/** What became of a block in two runs; blocks are paired by their number. */
+export interface BlockDifference {
+  number: number;
+  /** Null where the run has no such block. */
+  a: BlockOutcome | null;
+  b: BlockOutcome | null;
+}
+
+/** How a block ended. */
+export interface BlockOutcome {
+  hash: string;
+  status: string;
+  votes: number;
+  /** Weights. */
+  approve: number;
+  reject: number;
+}
+
+/** A measure that differs. */
+export interface MeasureDifference {
+  measure: string;
+  a: number | null;
+  b: number | null;
+  /** b less a; null where one of them cannot be said. */
+  difference: number | null;
+}
+
+/** Two kept runs, held against each other. */
+export interface KeptComparison {
+  same: boolean;
+  /** Log digests of the whole runs. */
+  log_digests: [a: string, b: string];
+  /** The first value in which their scenarios differ, and their seeds; null where they do not. */
+  scenario: { path: string; a: string; b: string } | null;
+  /** Where the logs part; null where they are the same. */
+  first: RunDifference | null;
+  blocks: BlockDifference[];
+  measures: MeasureDifference[];
+}
+
+/**
+ * Compares two runs that `sim --out` or `fork` kept. In `first` each has the name of its folder.
+ *
+ * @throws {StoreError} when one of the folders holds no finished run.
+ */
+export async function compareKept(a: string, b: string): Promise<KeptComparison> {
+  const [one, other] = [a, b].map((folder) => readJson<SimResult>(folder, 'summary.json')) as [
+    SimResult,
+    SimResult,
+  ];
+  const first = await parting(sideOf('a', a), sideOf('b', b));
+  const described = ({ scenario, seed }: SimResult) => ({ ...scenario, seed });
+  const found = jsonDifference(described(one), described(other));
+  const blocks = await blockDifferences(a, b);
+  const measures = measureDifferences(one, other);
+  const log_digests: [string, string] = [one.log_digest, other.log_digest];
+  const same = first === null && blocks.length === 0 && measures.length === 0;
+  return { same, log_digests, scenario: found, first, blocks, measures };
+}
+
+const sideOf = (name: string, folder: string): Side => ({ name, folder });
+
+/** Measures of the run, and what its scripts reported, that are not the same. */
+export function measureDifferences(a: SimResult, b: SimResult): MeasureDifference[] {
+  const [one, other] = [valuesOf(a), valuesOf(b)];
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].flatMap((measure) => {
+    const [left, right] = [one[measure] ?? null, other[measure] ?? null];
+    if (left === right) return [];
+    const difference = left === null || right === null ? null : right - left;
+    return [{ measure, a: left, b: right, difference }];
+  });
+}
+
+const valuesOf = ({ measures, reported }: SimResult): Record<string, number | null> => ({
+  ...measures,
+  ...Object.fromEntries(Object.entries(reported.run).map(([name, of]) => [`reported.${name}`, of])),
+});
+
+/** Blocks that ended otherwise, or are in one run only. */
+async function blockDifferences(a: string, b: string): Promise<BlockDifference[]> {
+  const [one, other] = [await outcomesOf(a), await outcomesOf(b)];
+  const differences: BlockDifference[] = [];
+  for (let number = 0; number < Math.max(one.length, other.length); number += 1) {
+    const [left = null, right = null] = [one[number], other[number]];
+    if (left && right && jsonDifference(left, right) === null) continue;
+    differences.push({ number, a: left, b: right });
+  }
+  return differences;
+}
+
+async function outcomesOf(folder: string): Promise<BlockOutcome[]> {
+  const outcomes: BlockOutcome[] = [];
+  for await (const row of tableRows(folder, 'blocks.csv')) {
+    outcomes.push({
+      hash: row.block_hash!,
+      status: row.status!,
+      votes: numberOf(row.votes) ?? 0,
+      approve: numberOf(row.approve) ?? 0,
+      reject: numberOf(row.reject) ?? 0,
+    });
+  }
+  return outcomes;
+}

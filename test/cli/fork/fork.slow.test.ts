@@ -1,0 +1,116 @@
+/** The commands fork and compare: what they print, refuse and leave behind. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { lively } from '../../sim/interventions/world.js';
+import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
+import { expectOneLine, folkmoot } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { csvRows, suiteFolder } from '../../support/runs.js';
+
+const suite = suiteFolder();
+const kept = join(suite, 'run');
+
+beforeAll(async () => {
+  const file = writeScenario(suite, lively({ length: { blocks: 5 } }));
+  const { code } = await folkmoot(['sim', file, '--out', kept]);
+  expect(code).toBe(0);
+});
+
+const fork = (...args: string[]) => folkmoot(['fork', kept, ...args]);
+
+test('fork: says what was otherwise, proves all before, and compares', async () => {
+  const out = join(temporaryFolder(), 'fork');
+  const ended = await fork('--at', 'height 2', '--do', 'silence 5 of group town', '--out', out);
+  expect(ended.code).toBe(0);
+  expect(ended.stdout).toMatch(/^otherwise +silence 5 of town: from \d+ ms on, after entry \d+; c/);
+  expect(ended.stdout).toMatch(/^before +entries 0 to \d+ are the same .* digest [0-9a-f]{64}$/m);
+  expect(ended.stdout).toMatch(/^parts at +entry \d+ \(/m);
+  expect(readFileSync(join(out, 'report.html'), 'utf8')).toContain('silence 5 of town from');
+  const again = await folkmoot(['compare', kept, out, '--json']);
+  const found = JSON.parse(again.stdout) as { same: boolean; first: { seq: number } };
+  expect(found.same).toBe(false);
+  expect(ended.stdout).toContain(`parts at     entry ${found.first.seq} (`);
+  const rerun = await folkmoot(['sim', join(out, 'scenario.json'), '--json']);
+  const { log_digest } = JSON.parse(rerun.stdout) as { log_digest: string };
+  const summary = readFileSync(join(out, 'summary.json'), 'utf8');
+  expect((JSON.parse(summary) as { log_digest: string }).log_digest).toBe(log_digest);
+  const same = await folkmoot(['compare', kept, kept]);
+  expect(same.stdout).toContain('the same: entries, blocks and measures');
+});
+
+test('fork: over seeds, in pairs, and then over more of them', async () => {
+  const out = join(temporaryFolder(), 'seeds');
+  const args = ['--do', 'mute memes of all', '--replicates'];
+  const first = await fork(...args, '3', '--out', out);
+  expect(first.code).toBe(0);
+  const ended = await fork(...args, '5', '--out', out, '--resume', '--json');
+  expect(ended.code).toBe(0);
+  const { differences, completed } = JSON.parse(ended.stdout) as {
+    completed: number;
+    differences: { measure: string; n: number; mean: number; high: number }[];
+  };
+  expect(completed).toBe(10);
+  const references = differences.find(({ measure }) => measure === 'meme_references')!;
+  expect(references.n).toBe(5);
+  expect(references.high).toBeLessThan(0);
+  const runs = csvRows(join(out, 'runs.csv'));
+  expect(new Set(runs.map(({ seed }) => seed)).size).toBe(5);
+});
+
+test.each([
+  [['--do', 'mute meme 9999'], /--do 'mute meme 9999': meme 9999 is not in .*; expected 0 to/],
+  [['--do', 'set vote of 99 on block 1 to none'], /agent is 99; expected an ordinal up to 29/],
+  [['--do', 'drop block 1', '--at', 'entry 99999'], /entry 99999 is not in .*; expected at most/],
+  [['--do', 'drop block 1', '--at', '9h'], /32400000 ms is not in .*; expected at most \d+ ms/],
+  [['--do', 'fly'], /--do 'fly': at character 1 there is fly; expected mute/],
+  [[], /--do is missing; expected as 'mute meme 17'/],
+  [['--do', 'drop block 1', '--at', '1s', '--at', '2s'], /2 --at for 1 --do; expected one for all/],
+  [['--do', 'drop block 1', '--resume'], /--resume is for --replicates/],
+  [
+    ['--do', `drop block ${'ab'.repeat(32)}`, '--replicates', '3'],
+    /block abab.* is not in .*; expected 0 to/,
+  ],
+  [
+    ['--do', 'set links.loss to 0', '--do', 'set links.loss to 1'],
+    /--do 'set links.loss to 1': contradicts interventions.0 at one instant: links.loss/,
+  ],
+] as [string[], RegExp][])('fork: %j is refused before anything runs', async (args, expected) => {
+  const out = join(temporaryFolder(), 'fork');
+  const ended = await fork(...args, '--out', out);
+  expect(ended.code).toBe(2);
+  expectOneLine(ended);
+  expect(ended.stderr).toMatch(expected);
+  expect(existsSync(out)).toBe(false);
+});
+
+test('fork: of a run whose script is not the same again, exit code 12 and its name', async () => {
+  const folder = temporaryFolder();
+  const strategy = { kind: 'script', module: 'vote.mjs' };
+  const body = "return { do: 'vote', decision: 'approve', reason: String(process.pid) };";
+  writeFileSync(join(folder, 'vote.mjs'), `export function vote() { ${body} }`);
+  const raw = smallRaw();
+  const agents = [{ ...raw.agents[0], strategy }];
+  const file = writeScenario(folder, { ...raw, agents });
+  const run = join(folder, 'run');
+  expect((await folkmoot(['sim', file, '--out', run])).code).toBe(0);
+  const args = ['fork', run, '--folder', folder, '--at', 'height 1', '--do', 'silence 0'];
+  const ended = await folkmoot(args);
+  expect(ended.code).toBe(12);
+  expect(ended.stdout).toMatch(/^before .* part at entry \d+ \(vote\), before anything is other/m);
+  expect(ended.stdout).toContain('the script vote.mjs is not the same again');
+  expect(ended.stdout).toMatch(/^ {2}field +body.reason$/m);
+});
+
+test('fork, compare: a folder that holds no run', async () => {
+  const nothing = temporaryFolder();
+  for (const args of [
+    ['fork', nothing, '--do', 'drop block 1'],
+    ['fork', join(nothing, 'no'), '--do', 'drop block 1'],
+    ['compare', kept, nothing],
+  ]) {
+    const ended = await folkmoot(args);
+    expect([args, ended.code]).toEqual([args, 2]);
+    expectOneLine(ended);
+  }
+});
