@@ -102,17 +102,21 @@ test('a server that comes back after a while: the run goes on', async () => {
   // Long enough for a busy machine; what is in voting at the restart lasts so long.
   const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 8_000 } };
   const before = await live(where);
-  const scenario = hurriedScenario({ length: { blocks: 12 } });
+  // However many are orphaned: on a busy machine producers hear of others' blocks late.
+  const until = { measure: 'finalized', at_least: 24 };
+  const scenario = hurriedScenario({ length: { until } });
   const running = simulateRemote(scenario, { url: before.url, speed: 5 });
   const { read } = before.network;
   await expect.poll(() => read.networkState().block_height).toBeGreaterThan(2);
   await before.stop();
+  const height = before.network.read.networkState().block_height;
   const after = await live(where);
-  const { verdict, measures, events } = await running;
-  expect(verdict).toBe('pass');
-  // Not an event is missing: the height follows from those that were heard.
+  const { verdict, ended_by, measures, events } = await running;
+  expect([verdict, ended_by]).toEqual(['pass', 'until finalized at_least 24']);
+  // Heard before the restart and after it, each once.
+  expect(measures.finalized).toBeGreaterThanOrEqual(24);
+  expect(measures.finalized).toBeGreaterThan(height);
   expect(measures.finalized).toBeLessThanOrEqual(after.network.read.networkState().block_height);
-  expect(measures.finalized! + measures.rejected! + measures.expired!).toBeGreaterThanOrEqual(10);
   expect(events).toBeGreaterThan(100);
 });
 
