@@ -12,7 +12,7 @@ import type { Cause, Observer, RefusedWhy, Traffic } from '../world/observer.js'
 import { Activity } from './collect/activity.js';
 import { Agreement } from './collect/agreement.js';
 import { Alliances } from './collect/alliances.js';
-import { Blocks, countVote, type MeasuredBlock } from './collect/blocks.js';
+import { Blocks, countVote, type MeasuredBlock, type Watched } from './collect/blocks.js';
 import { Memes } from './collect/memes.js';
 import { Outcomes } from './collect/outcomes.js';
 import { type MeasuredAgent, NOBODY, Population } from './collect/population.js';
@@ -31,6 +31,8 @@ import { Warmup } from './warmup.js';
 export class Collector implements Observer {
   /** Since the start of the run. */
   readonly totals: Counts = noCounts();
+  /** A block on which an eye is kept. */
+  watched: Watched | null = null;
   /** When a block was finalized or rejected last: milliseconds since 1970; 0 before the first. */
   lastDecidedAt = 0;
   /** Since the warm-up. */
@@ -59,8 +61,7 @@ export class Collector implements Observer {
   /**
    * @param agents all agents of the scenario, in the order of their ordinals, from 0.
    * @param startMs when the run begins, milliseconds since 1970.
-   * @param onRow takes each row of votes.csv, in the order of votes; left out, none are made.
-   * @param onDecision takes each line of decisions.ndjson likewise.
+   * @param onRow takes each row of votes.csv, `onDecision` each line of decisions.ndjson.
    */
   constructor(
     scenario: Pick<Scenario, 'agents' | 'measure'>,
@@ -234,7 +235,6 @@ export class Collector implements Observer {
     this.#onDecision(decisionLine({ ...voted, voted_ms: at - this.#startMs }, cause));
   }
 
-  /** Null is whoever is not of the scenario. */
   #known(agent: number, group: number) {
     return {
       agent: agent === NOBODY ? null : agent,
@@ -269,6 +269,7 @@ export class Collector implements Observer {
     if (status === 'voting') return;
     const decided = status === 'finalized' || status === 'rejected';
     if (decided) this.lastDecidedAt = at;
+    if (this.watched?.hash === block_hash) this.watched.status = status;
     const block = this.#blocks.close(block_hash, status, at);
     const measured = !(block?.figure.warmup ?? this.#warmup.lasts);
     for (const counts of measured ? [this.totals, this.#counts] : [this.totals]) {

@@ -1,5 +1,5 @@
 /** What a run gives: its figures, and the digests that the same scenario and seed reproduce. */
-import type { VerifierKind } from '../../engine/internal.js';
+import type { BlockStatus, VerifierKind } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
 import type { DeciderFigures } from '../agents/deciders/index.js';
 import type { Reported } from '../agents/script/index.js';
@@ -61,6 +61,8 @@ export interface SimResult extends Partial<Provenance> {
   /** What the end cut short, in sentences: measures leave it out, or count it up to the end. */
   censored: string[];
   broken: RuleViolation | null;
+  /** What became of the block that was watched; absent while it is open, or none was. */
+  watched?: BlockStatus;
   /** What became of each intervention of the scenario; absent where it has none. */
   interventions?: Acted[];
   /** Both are '' for a run on a server: its log is there, and others write to it too. */

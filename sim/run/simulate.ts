@@ -13,7 +13,7 @@ import {
 import type { Provenance } from '../../report/provenance.js';
 import type { DeciderOptions, Deciders } from '../agents/deciders/index.js';
 import { Auditor } from '../audit/index.js';
-import { Collector } from '../measure/index.js';
+import { Collector, type DecisionLine } from '../measure/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Quotas } from '../world/virtual/quotas.js';
 import { LocalWorld } from '../world/virtual/world.js';
@@ -24,7 +24,7 @@ import { genesisOf } from './genesis.js';
 import { type Keeper, keeping, temporaryFolder } from './keep.js';
 import { reportedOf } from './reported.js';
 import type { EndedBy, SimResult } from './result.js';
-import { type NetworkFigures, resultOf } from './summary.js';
+import { figuresOf, resultOf } from './summary.js';
 
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
 const START_MS = 1_735_689_600_000;
@@ -43,6 +43,8 @@ export interface SimOptions {
   store?: 'lmdb' | 'memory';
   /** Leaves the auditor out. */
   audit?: boolean;
+  /** Ends the run when this block has closed: `watched` of the result says how. */
+  watch?: string;
   /** What one call of a script may take, in milliseconds of the wall; default: 10 s. */
   scriptMs?: number;
   /** Where the answers of external deciders come from; a scenario that has some needs it. */
@@ -57,6 +59,8 @@ export interface SimHooks {
   onNote?: (note: string) => void;
   /** Ends the run early, with `Interrupted`. */
   signal?: AbortSignal;
+  /** Called with what each vote that counted rested on. */
+  onDecision?: (line: DecisionLine) => void;
   /** What made the run: kept with its result. */
   made?: Provenance;
 }
@@ -210,6 +214,8 @@ async function runAssembled(
   keeper: Keeper,
 ): Promise<SimResult> {
   const { scenario, hooks, deciders } = running;
+  const { watch } = running.options;
+  if (watch !== undefined) collector.watched = { hash: watch, status: null };
   const ending = new Ending(scenario, collector, settledAt, START_MS);
   interventions?.begin(world, collector, () => network.applied);
   const ended_by = await runToEnd(network, hooks, { world, ending, interventions });
@@ -226,6 +232,7 @@ async function runAssembled(
     verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
     ended_by,
     broken: world.broken,
+    watched: collector.watched?.status,
     refusals: world.refusals,
     finished,
     reported: reportedOf(scripts, world, finished),
@@ -264,7 +271,11 @@ async function runToEnd(
   }
 }
 
-function assembleOn(network: Network, running: Running, { onRow, onDecision }: Keeper) {
+function assembleOn(
+  network: Network,
+  running: Running,
+  { onRow, onDecision: onLine = running.hooks.onDecision }: Keeper,
+) {
   const { scenario, options, hooks, clock, seed } = running;
   const { genesis } = network;
   return assemble({
@@ -276,7 +287,7 @@ function assembleOn(network: Network, running: Running, { onRow, onDecision }: K
     networkId: genesis.network_id,
     seq: 0,
     startMs: () => START_MS,
-    observerOf: (agents, startMs) => new Collector(scenario, agents, startMs, onRow, onDecision),
+    observerOf: (agents, startMs) => new Collector(scenario, agents, startMs, onRow, onLine),
     worldOf: (society) =>
       new LocalWorld({
         ...society,
@@ -290,17 +301,4 @@ function assembleOn(network: Network, running: Running, { onRow, onDecision }: K
         ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
       }),
   });
-}
-
-function figuresOf(network: Network, running: Running): NetworkFigures {
-  const { seq, event_seq, digest, log_digest } = network.read.position;
-  return {
-    verifier: running.kind,
-    digest,
-    log_digest,
-    entries: seq + 1,
-    events: event_seq,
-    verified: running.verifier.stats.verified,
-    commits: network.stats.commits,
-  };
 }

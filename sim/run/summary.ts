@@ -1,4 +1,5 @@
 /** The result of a run, the same in virtual time and on a live network. */
+import type { BlockStatus, Network, Verifier, VerifierKind } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
 import type { Finished } from '../measure/index.js';
 import { censored } from './ending/censored.js';
@@ -20,6 +21,8 @@ export interface RunEnd
   > {
   /** What became of the scenario's interventions; null where it has none. */
   acted: Acted[] | null;
+  /** Of the block that was watched. */
+  watched?: BlockStatus | null | undefined;
   /** Requests that were not done, by reason. */
   refusals: ReadonlyMap<string, number>;
   finished: Finished;
@@ -55,6 +58,7 @@ export function resultOf(end: RunEnd, network: NetworkFigures): SimResult {
     censored: censored(end),
     ...(end.acted === null ? {} : { interventions: end.acted }),
     broken,
+    ...(end.watched ? { watched: end.watched } : {}),
     refused: Object.fromEntries([...end.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
     measures,
     messages,
@@ -68,5 +72,22 @@ export function resultOf(end: RunEnd, network: NetworkFigures): SimResult {
     votes_per_s: Math.round(((measures.votes ?? 0) * 1000) / wallMs),
     peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
     ...(end.made ?? {}),
+  };
+}
+
+/** Of a network in this process. */
+export function figuresOf(
+  { read, stats }: Network,
+  { kind, verifier }: { kind: VerifierKind; verifier: Verifier },
+): NetworkFigures {
+  const { seq, event_seq, digest, log_digest } = read.position;
+  return {
+    verifier: kind,
+    digest,
+    log_digest,
+    entries: seq + 1,
+    events: event_seq,
+    verified: verifier.stats.verified,
+    commits: stats.commits,
   };
 }

@@ -76,6 +76,7 @@ const texts: { [K in InterventionKind]: (one: InterventionOf<K>) => string } = {
   strategy: ({ whom, strategy }) => `strategy of ${whomText(whom)}: ${strategy.kind}`,
   traits: ({ whom, traits }) => `${Object.keys(traits).join(', ')} of ${whomText(whom)}`,
   set: ({ path, value }) => `${path} = ${JSON.stringify(value)}`,
+  redraw: ({ seed }) => `redraw by ${seed}`,
   link: ({ between }) => `link of ${between.map(agentText).join(' and ')}`,
 };
 

@@ -14,6 +14,7 @@ import {
   splitStored,
   type Table,
 } from '../../engine/internal.js';
+import { blockTag } from '../agents/port/content.js';
 
 export interface Elector {
   agent_id: string;
@@ -40,7 +41,19 @@ export interface ActiveAlliance {
   members: readonly string[];
 }
 
+/** A meme about the block that was posted before it closed. */
+export interface MemeAbout {
+  meme_id: string;
+  /** Agent id, and name. */
+  creator: string;
+  author: string;
+  /** Milliseconds since 1970. */
+  posted_at: number;
+}
+
 export interface Evidence {
+  /** When the log begins: milliseconds since 1970. */
+  startedAt: number;
   genesis: Genesis;
   block: RecordOf['blocks']['context'];
   status: BlockStatus;
@@ -50,6 +63,8 @@ export interface Evidence {
   votes: readonly CountedVote[];
   /** Ascending by id. */
   alliances: readonly ActiveAlliance[];
+  /** As they were posted. */
+  memes: readonly MemeAbout[];
 }
 
 /**
@@ -73,13 +88,29 @@ export function evidenceOf(store: Store, folder: string, named: string): Evidenc
   });
   votes.sort((a, b) => a.entry - b.entry);
   const alliances = alliancesAt(store, block.block_hash);
-  return { genesis: genesisOf(store, folder), block, status, electors, votes, alliances };
+  const memes = memesAbout(store, block);
+  return { ...beginning(store, folder), block, status, electors, votes, alliances, memes };
 }
 
-function genesisOf(store: Store, folder: string): Genesis {
+function beginning(store: Store, folder: string): Pick<Evidence, 'genesis' | 'startedAt'> {
   const first = store.entry(0);
   if (!first) throw new StoreError('CORRUPT', `${folder}: the log has no entry 0 (genesis)`);
-  return genesisIn(decodeEntry(splitStored(first).bytes));
+  const entry = decodeEntry(splitStored(first).bytes);
+  return { genesis: genesisIn(entry), startedAt: entry.at };
+}
+
+function memesAbout(store: Store, block: Evidence['block']): MemeAbout[] {
+  const tag = blockTag(block.block_hash);
+  const closed = block.closed_at || Number.POSITIVE_INFINITY;
+  const found: MemeAbout[] = [];
+  for (const { json } of store.range('memes')) {
+    if (!json.includes(tag)) continue;
+    const { meme_id, creator, posted_at, tags } = JSON.parse(json) as RecordOf['memes'];
+    if (!tags.includes(tag) || posted_at < block.proposed_at || posted_at > closed) continue;
+    const { name } = stored(store, 'agents', creator);
+    found.push({ meme_id, creator, author: name, posted_at });
+  }
+  return found.sort((a, b) => a.posted_at - b.posted_at || (a.meme_id < b.meme_id ? -1 : 1));
 }
 
 const LEAST_DIGITS = 8;

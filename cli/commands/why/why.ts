@@ -1,16 +1,42 @@
 /** `folkmoot why`: why a block ended as it did. */
-import { Command } from 'commander';
-import { printed, printJson } from '../../output/output.js';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Store } from '../../../engine/internal.js';
+import type { Attribution } from '../../../sim/why/index.js';
+import { integer } from '../../options/options.js';
+import { printed, printJson, say } from '../../output/output.js';
+import { showCount } from '../../output/progress.js';
+import { interruption } from '../../output/signals.js';
 
 interface Flags {
+  mechanical?: boolean;
+  most: number;
+  replicates: number;
+  kind?: Kind[];
+  folder?: string;
+  jobs?: number;
   json?: boolean;
 }
+
+/** As sim/why has them, which is loaded later. */
+const kinds = ['meme', 'agent', 'alliance'] as const;
+type Kind = (typeof kinds)[number];
 
 export function whyCommand(): Command {
   return new Command('why')
     .description('say why a block ended as it did: who was pivotal, and what else would have')
     .argument('<dir>', 'a folder that sim --out or serve --data wrote')
     .argument('<block>', 'its hash, 8 of its digits or more, or the height of a final block')
+    .option('--mechanical', 'only what the log says: nothing is run again')
+    .option('--most <n>', 'of a kept run: leave out so many at most', bounded(1, 1_000), 10)
+    .option('--replicates <n>', 'each so often, with other chance', bounded(2, 10_000), 20)
+    .addOption(
+      new Option(
+        '--kind <name>',
+        `leave out only these; again for more: ${kinds.join(', ')}`,
+      ).argParser((name: string, before: Kind[] | undefined) => [...(before ?? []), kindOf(name)]),
+    )
+    .option('--folder <dir>', "where the run's scripts and data files are, if it has any")
+    .option('--jobs <n>', 'how many run at a time; default: one a core', bounded(1, 256))
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -18,14 +44,29 @@ export function whyCommand(): Command {
 Power is what the weights give, whoever decides how: exact Banzhaf and Shapley-Shubik indices of the
 electorate that was in force. A swing vote is one that, had it been another or none, would have
 changed the outcome of the votes that were cast. What is counted again without an agent, a meme or
-an alliance is mechanical: nobody was asked again. docs/attribution.md defines each.
+an alliance is mechanical: nobody was asked again.
+
+Of a kept run the memes, agents and alliances on which most votes hang are left out, one by one: the
+run is made again and forked, in pairs that have the same chance, with it and without it. Intervals
+are of 95 %; p is exact, and by Holm over all that were left out. docs/attribution.md defines each.
 
 Examples:
   $ folkmoot why runs/7 12                  the block that is final at height 12
+  $ folkmoot why runs/7 12 --kind meme --most 40 --replicates 30
   $ folkmoot why folkmoot-data 3f9a0c11     of a server's folder, also while it is served
-  $ folkmoot why runs/7 12 --json | jq .swings`,
+  $ folkmoot why runs/7 12 --mechanical --json | jq .swings`,
     )
     .action(run);
+}
+
+function kindOf(name: string): Kind {
+  const known = kinds.find((kind) => kind === name);
+  if (known) return known;
+  throw new InvalidArgumentError(`expected one of ${kinds.join(', ')}`);
+}
+
+function bounded(least: number, most: number) {
+  return integer({ least, most });
 }
 
 async function run(folder: string, block: string, flags: Flags): Promise<void> {
@@ -34,10 +75,42 @@ async function run(folder: string, block: string, flags: Flags): Promise<void> {
   const store = openForReading(folder);
   try {
     const explanation = explain(store, folder, block);
-    if (flags.json) return printJson(explanation);
+    const attribution = flags.mechanical ? null : await attributed(store, folder, block, flags);
+    if (flags.json) return printJson({ ...explanation, attribution });
     const { explanationLines } = await import('./lines.js');
-    await printed(...explanationLines(explanation));
+    const { attributionLines } = await import('./attribution-lines.js');
+    const asked = flags.mechanical ? 'nothing was run again: --mechanical' : null;
+    await printed(...explanationLines(explanation), '', ...attributionLines(attribution, asked));
   } finally {
     await store.close();
+  }
+}
+
+/** Null where there is no run that could be made again. */
+async function attributed(
+  store: Store,
+  folder: string,
+  block: string,
+  { kind = [...kinds], most, replicates, jobs, folder: source }: Flags,
+): Promise<Attribution | null> {
+  const { attribute } = await import('../../../sim/why/index.js');
+  const { signal, end } = interruption();
+  const progress = showCount(0, 'forks');
+  try {
+    const found = await attribute(store, folder, block, {
+      kinds: kind,
+      ...{ most, replicates, signal },
+      ...(source === undefined ? {} : { folder: source }),
+      ...(jobs === undefined ? {} : { jobs }),
+      onProgress: (done, of) => progress.update(done, of),
+    });
+    progress.stop();
+    return found;
+  } catch (error) {
+    progress.stop();
+    if (!signal.aborted) throw error;
+    say('folkmoot: interrupted: nothing was kept');
+    end();
+    return null;
   }
 }

@@ -25,6 +25,13 @@ export interface BlockFigure {
   closedAt: number;
 }
 
+/** A block on which an eye is kept. */
+export interface Watched {
+  hash: string;
+  /** What became of it; null while it is open. */
+  status: BlockStatus | null;
+}
+
 /** Votes of a block, by group number; outsiders are in the totals alone. */
 export interface Ballot {
   votes: number;

@@ -45,6 +45,7 @@ export class Ending {
   /** By what the run is over now; null while it goes on. To be asked after each step. */
   reached(now: number): EndedBy | null {
     this.#collector.passTo(now);
+    if (this.#collector.watched?.status) return 'until the watched block closed';
     const { blocks } = this.#scenario.length;
     if (blocks !== undefined && this.#collector.closed >= blocks) return 'blocks';
     const met = this.#conditions.met(now);

@@ -1,6 +1,7 @@
 /** What each kind of intervention does when it acts; each says how much it changed. */
 import { composeAllianceLeave } from '../../../engine/internal.js';
 import type { ScriptedAgent, Strategy } from '../../agents/port/agent.js';
+import { Streams } from '../../rng.js';
 import type { AllianceMembers, Names } from '../../scenario/interventions.js';
 import type {
   InterventionKind,
@@ -35,6 +36,8 @@ export interface Acting {
   chosen(whom: readonly Whom[]): ScriptedAgent[];
   membersOf: AllianceMembers;
 }
+
+const TWO_32 = 4_294_967_296;
 
 /** How much it changed; of what goes on, asked at the end. */
 type Did = () => number;
@@ -110,6 +113,13 @@ export const acts: Acts = {
   set({ path, value }, { world }) {
     world.change(path, value);
     return () => 1;
+  },
+
+  redraw({ seed }, { agents, world }) {
+    const streams = new Streams(`redraw/${world.seedNumber}/${seed}`);
+    for (const agent of agents) agent.rng = (purpose) => streams.of(agent.ordinal, purpose);
+    world.redraw(streams.of('world', 'latency').int(TWO_32));
+    return () => agents.length;
   },
 
   link({ between, loss, factor }, { names, links, world }) {

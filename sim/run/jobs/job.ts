@@ -16,6 +16,8 @@ export interface Job {
   folder?: string;
   /** False leaves the auditor out. */
   audit?: boolean;
+  /** Ends the run when the block with this hash has closed. */
+  watch?: string;
   /** Where the run is kept, and who verifies; left out, it is not kept. */
   keep?: { out: string; verifier: 'pool' | 'inline' };
   /** Where the answers of external deciders come from. */

@@ -9,7 +9,7 @@ import type { Failure, Job, Outcome } from './job.js';
 globalThis.console = new Console(process.stderr);
 
 export async function runJob(job: Job): Promise<Outcome> {
-  const { scenario, seed, folder, audit = true, keep, deciders } = job;
+  const { scenario, seed, folder, audit = true, watch, keep, deciders } = job;
   // The other core runs another job: a pool of verifiers would only be in its way.
   const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
   try {
@@ -17,6 +17,7 @@ export async function runJob(job: Job): Promise<Outcome> {
     const found = {
       ...(folder === undefined ? {} : { folder }),
       ...(deciders === undefined ? {} : { deciders }),
+      ...(watch === undefined ? {} : { watch }),
     };
     return { result: await simulate(scenario, { ...options, ...found }) };
   } catch (error) {

@@ -30,12 +30,13 @@ export class JobWorker {
 
   /** @param signal ends the run at once; the outcome then is a failure that means nothing. */
   async run(given: Job, signal: AbortSignal): Promise<Outcome> {
-    const { scenario, seed, folder, audit, keep, deciders } = given;
+    const { scenario, seed, folder, audit, watch, keep, deciders } = given;
     const job: Job = {
       scenario,
       seed,
       ...(folder === undefined ? {} : { folder }),
       ...(audit === undefined ? {} : { audit }),
+      ...(watch === undefined ? {} : { watch }),
       ...(keep === undefined ? {} : { keep }),
       ...(deciders === undefined ? {} : { deciders }),
     };

@@ -78,6 +78,7 @@ const checks: Checks = {
   silence: ({ whom }, looking) => whomProblem(whom, looking),
   remove: ({ whom }, looking) => whomProblem(whom, looking),
   dissolve: () => null,
+  redraw: () => null,
   drop: ({ block, alliance }, looking) =>
     oneOf({ block, alliance }) ?? (block === undefined ? null : blockProblem(block, looking)),
   vote({ agent, block }, looking) {

@@ -23,6 +23,7 @@ type Claims = {
 const claims: Claims = {
   mute: () => [],
   dissolve: () => [],
+  redraw: ({ seed }) => [['chance', seed]],
   silence: ({ whom }, of) => of(whom).map((agent) => [`agent ${agent}`, 'silent']),
   remove: ({ whom }, of) => of(whom).map((agent) => [`agent ${agent}`, 'gone']),
   drop: ({ block }) => (block === undefined ? [] : [[`block ${block}`, 'dropped']]),

@@ -33,4 +33,6 @@ export interface Intervening {
 export interface Changeable extends World {
   /** Another value of the scenario, by its path. */
   change(path: string, value: unknown): void;
+  /** Names from now on all draws that belong to nobody, or to a message. */
+  redraw(seedNumber: number): void;
 }

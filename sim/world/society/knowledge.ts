@@ -41,7 +41,7 @@ export interface KnowledgeOptions {
 
 export class Knowledge {
   readonly #links: Links;
-  readonly #seed: number;
+  #seed: number;
   readonly #size: number;
   readonly #ordinals: ReadonlyMap<string, number>;
   readonly #numbers: OwnNumbers;
@@ -88,6 +88,11 @@ export class Knowledge {
 
   closeReceivedAt(agent: number, closing: number, closedAt: number): number {
     return this.#links.delivery(closing, agent, closedAt);
+  }
+
+  /** Messages are named by another seed from now on. */
+  redraw(seed: number): void {
+    this.#seed = seed;
   }
 
   /** The name of the next message of a kind that somebody causes. */

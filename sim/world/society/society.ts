@@ -42,6 +42,7 @@ export interface Sent extends Due {
 
 export class Society implements Changeable {
   readonly #options: SocietyOptions;
+  #seedNumber: number;
   #scenario: Scenario;
   readonly #news: News;
   protected readonly knowledge: Knowledge;
@@ -66,6 +67,7 @@ export class Society implements Changeable {
     const { head = GENESIS_HASH, intervening, asking } = options;
     this.#scenario = options.scenario;
     this.#questions = asking ? new Questions(asking, observer, intervening) : null;
+    this.#seedNumber = seedNumber;
     const outbox = uplinks && new Outbox(uplinks, observer);
     this.#outbox = outbox;
     this.#scheduled = new Uint32Array(agents.length);
@@ -96,7 +98,11 @@ export class Society implements Changeable {
     return this.#options.startMs;
   }
   get seedNumber() {
-    return this.#options.seedNumber;
+    return this.#seedNumber;
+  }
+  redraw(seedNumber: number): void {
+    this.#seedNumber = seedNumber;
+    this.knowledge.redraw(seedNumber);
   }
 
   stamp(agent: number): string {

@@ -16,7 +16,13 @@ beforeAll(async () => {
 
 test('why: says of each block what its row in blocks.csv says, and why', async () => {
   for (const row of blocks) {
-    const { code, stdout, stderr } = await folkmoot(['why', run, row.block_hash!, '--json']);
+    const { code, stdout, stderr } = await folkmoot([
+      'why',
+      run,
+      row.block_hash!,
+      '--mechanical',
+      '--json',
+    ]);
     expect([code, stderr]).toEqual([0, '']);
     const { block, electors, outcome, power, swings } = JSON.parse(stdout) as Explanation;
     expect(`${block.status} ${outcome}`).toBe(`${row.status} ${row.status}`);
@@ -33,21 +39,39 @@ test('why: says of each block what its row in blocks.csv says, and why', async (
   }
 });
 
-test('why: the text names the block, the power, and that nobody was asked again', async () => {
+test('why: the text names block, power, reasons, and what was left out', async () => {
   const final = blocks.find(({ status }) => status === 'finalized')!;
-  const { code, stdout, stderr } = await folkmoot(['why', run, final.height!]);
-  expect([code, stderr]).toEqual([0, '']);
+  const few = ['--most', '3', '--replicates', '2'];
+  const { code, stdout, stderr } = await folkmoot(['why', run, final.height!, ...few]);
+  expect(code, stderr).toBe(0);
   const lines = linesOf(stdout);
   expect(lines[0]).toBe(`block ${final.block_hash} of height ${final.height}: finalized`);
   expect(lines[1]).toMatch(/^ {2}by veto, weights reputation: \d+ for, \d+ against, of \d+; /);
   expect(stdout).toContain('Banzhaf ');
   expect(stdout).toContain('nobody was asked again');
+  expect(stdout).toMatch(/^ {2}content \d+, neighbours \d+, memes \d+, whim \d+$/m);
+  expect(stdout).toMatch(/^left out, one by one: 3 of \d+, in 2 pairs of runs/m);
+  expect(stdout).toMatch(/^nothing changes the chance that the block is finalized/m);
+});
+
+test('why: a folder without a run says that its agents cannot be asked again', async () => {
+  const network = join(run, 'network');
+  const text = await folkmoot(['why', network, blocks[0]!.block_hash!]);
+  expect([text.code, text.stderr]).toEqual([0, '']);
+  expect(text.stdout).toContain('live log: its agents cannot be asked again');
+  const { stdout } = await folkmoot(['why', network, blocks[0]!.block_hash!, '--json']);
+  expect(JSON.parse(stdout).attribution).toBe(null);
 });
 
 test.each([
   ['a block that is not there', () => [run, 'f'.repeat(64)], 'there is no such block'],
   ['a height that is not final', () => [run, '999999'], 'no block is final at height 999999'],
   ['what is no block', () => [run, '../etc'], 'expected a block'],
+  [
+    'a kind that is none',
+    () => [run, '1', '--kind', 'mood'],
+    'expected one of meme, agent, alliance',
+  ],
   ['a folder that is not there', () => [join(run, 'nowhere'), '1'], 'does not exist'],
 ] as const)('why: %s is usage', async (_, args, text) => {
   const ended = await folkmoot(['why', ...args()]);

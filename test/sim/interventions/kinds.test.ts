@@ -170,3 +170,13 @@ test('what never acted is said, and is in the result', async () => {
     result.interventions,
   );
 });
+
+test('redraw: chance is another from then on, and follows from its seed', async () => {
+  const redraw = (seed: string) => ({ kind: 'redraw', seed, at_ms: 15_000 });
+  const { fork, acted } = await forked(redraw('a'));
+  expect(acted.did).toBe(fork.result.scenario.population);
+  const again = await run(lively(), [redraw('a')]);
+  expect(again.result.digest).toBe(fork.result.digest);
+  const other = await run(lively(), [redraw('b')]);
+  expect(other.result.digest).not.toBe(fork.result.digest);
+});

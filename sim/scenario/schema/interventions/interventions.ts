@@ -87,6 +87,9 @@ export const Intervention = Type.Union([
     path: Type.String({ minLength: 1, maxLength: 200, description: 'as social.memes.rate' }),
     value: Type.Unknown({ description: 'what the scenario could have there' }),
   }),
+  action('redraw', 'whatever is drawn by chance is drawn by another seed', {
+    seed: Type.String({ minLength: 1, maxLength: 100, description: 'with that of the run' }),
+  }),
   action('link', 'what passes between two agents, or one and the network', {
     between: Type.Array(AgentName('an agent, or network'), {
       minItems: 2,

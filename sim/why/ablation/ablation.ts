@@ -1,0 +1,160 @@
+/**
+ * Ablation by forks: the run once more up to the block, then many times on with other chance, in
+ * pairs that have the same chance and differ in one thing that is left out.
+ */
+import { StoreError } from '../../../engine/internal.js';
+import { type Job, type Outcome, runJobs } from '../../run/jobs/index.js';
+import type { Intervention } from '../../scenario/schema/interventions/interventions.js';
+import type { Scenario } from '../../scenario/schema/scenario.js';
+import type { Candidate } from './candidates.js';
+import { type Effect, effectOf, holm, type Pairs } from './effects.js';
+
+/** The chance that something is found where nothing has an effect, over all that is tried. */
+const LEVEL = 0.05;
+
+export interface AblationOptions {
+  /** With which the run was made. */
+  seed: string;
+  /** From where modules of scripts and data files are found. */
+  folder?: string;
+  block: string;
+  replicates: number;
+  /** How many run at a time; default: one a core. */
+  jobs?: number;
+  signal?: AbortSignal;
+  onProgress?: (done: number, of: number) => void;
+}
+
+export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>, Pairs, Effect {
+  /** What left it out, as a scenario has it. */
+  intervention: Intervention;
+  /** Pairs in which the intervention changed anything. */
+  acted: number;
+  p_holm: number;
+  significant: boolean;
+}
+
+export interface Ablation {
+  level: number;
+  replicates: number;
+  /** Runs that were made. */
+  forks: number;
+  /** The most certain first. */
+  rows: AblationRow[];
+}
+
+interface Fork extends Job {
+  /** Null is with everything. */
+  candidate: number | null;
+  fromMs: number;
+  replicate: number;
+}
+
+interface Arm {
+  finalized: boolean;
+  acted: boolean;
+}
+
+/**
+ * @param scenario of the run, to which interventions are added.
+ * @throws {StoreError} `FAILED` when a run that was forked did not end.
+ */
+export async function ablate(
+  scenario: Scenario,
+  candidates: readonly Candidate[],
+  options: AblationOptions,
+): Promise<Ablation> {
+  const forks = [...forksOf(scenario, candidates, options)];
+  const arms = new Map<string, Arm>();
+  const { jobs, signal, onProgress } = options;
+  await runJobs(forks, {
+    ...(jobs === undefined ? {} : { jobs }),
+    ...(signal ? { signal } : {}),
+    onDone(fork, outcome) {
+      arms.set(nameOf(fork), armOf(outcome, fork));
+      onProgress?.(arms.size, forks.length);
+    },
+  });
+  const rows = candidates.map((candidate, at) => rowOf(candidate, at, options.replicates, arms));
+  const adjusted = holm(rows.map(({ p }) => p));
+  const judged = rows.map((row, at) => {
+    const p_holm = adjusted[at]!;
+    return { ...row, p_holm, significant: p_holm <= LEVEL };
+  });
+  judged.sort(
+    (a, b) =>
+      a.p_holm - b.p_holm ||
+      a.p - b.p ||
+      Math.abs(b.difference) - Math.abs(a.difference) ||
+      b.votes - a.votes,
+  );
+  const { replicates } = options;
+  return { level: LEVEL, replicates, forks: forks.length, rows: judged };
+}
+
+/** Candidates that leave the run at the same moment share the runs with everything. */
+function* forksOf(
+  scenario: Scenario,
+  candidates: readonly Candidate[],
+  { seed, folder, block, replicates }: AblationOptions,
+): Iterable<Fork> {
+  const common = { seed, audit: false, watch: block, ...(folder === undefined ? {} : { folder }) };
+  const moments = new Set(candidates.map(({ fromMs }) => fromMs));
+  for (let replicate = 0; replicate < replicates; replicate += 1) {
+    for (const fromMs of moments) {
+      const whole = forkOf(scenario, fromMs, replicate, []);
+      yield { ...common, scenario: whole, candidate: null, fromMs, replicate };
+    }
+    for (const [candidate, { fromMs, intervention }] of candidates.entries()) {
+      const without = forkOf(scenario, fromMs, replicate, [intervention]);
+      yield { ...common, scenario: without, candidate, fromMs, replicate };
+    }
+  }
+}
+
+/** A signature that is made and not checked is the same one. */
+function forkOf(
+  scenario: Scenario,
+  fromMs: number,
+  replicate: number,
+  added: readonly Intervention[],
+): Scenario {
+  const redraw = { kind: 'redraw', seed: `why/${replicate}`, at_ms: fromMs } as const;
+  return {
+    ...scenario,
+    signatures: scenario.signatures === 'none' ? 'none' : 'unverified',
+    measure: { ...scenario.measure, votes: false, decisions: false },
+    interventions: [...scenario.interventions, redraw, ...added],
+  };
+}
+
+const nameOf = ({ candidate, fromMs, replicate }: Omit<Fork, keyof Job>): string =>
+  `${candidate ?? `all ${fromMs}`} ${replicate}`;
+
+function armOf(outcome: Outcome, { candidate, replicate }: Fork): Arm {
+  if ('failure' in outcome) {
+    const which = `replicate ${replicate}${candidate === null ? '' : ` of ${candidate}`}`;
+    throw new StoreError('FAILED', `a fork, ${which}, did not end: ${outcome.failure.message}`);
+  }
+  const { watched, interventions = [] } = outcome.result;
+  return { finalized: watched === 'finalized', acted: (interventions.at(-1)?.did ?? 0) > 0 };
+}
+
+function rowOf(
+  { intervention, fromMs, ...candidate }: Candidate,
+  at: number,
+  replicates: number,
+  arms: ReadonlyMap<string, Arm>,
+) {
+  const pairs: Pairs = { pairs: replicates, both: 0, only_with: 0, only_without: 0 };
+  let acted = 0;
+  for (let replicate = 0; replicate < replicates; replicate += 1) {
+    const whole = arms.get(nameOf({ candidate: null, fromMs, replicate }))!;
+    const without = arms.get(nameOf({ candidate: at, fromMs, replicate }))!;
+    if (without.acted) acted += 1;
+    if (whole.finalized && without.finalized) pairs.both += 1;
+    else if (whole.finalized) pairs.only_with += 1;
+    else if (without.finalized) pairs.only_without += 1;
+  }
+  return { ...candidate, ...pairs, ...effectOf(pairs), intervention, acted };
+}

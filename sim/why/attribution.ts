@@ -1,0 +1,58 @@
+/**
+ * Attribution of a block of a kept run: the run is made again, and forked without whatever may have
+ * mattered. A server's folder has no run that could be made again.
+ */
+import type { Store } from '../../engine/internal.js';
+import type { DecisionLine } from '../measure/index.js';
+import { type Ablation, ablate } from './ablation/ablation.js';
+import { type CandidateKind, candidatesOf } from './ablation/candidates.js';
+import { keptResult, runAgain } from './ablation/run-again.js';
+import { evidenceOf } from './evidence.js';
+
+export const candidateKinds = ['meme', 'agent', 'alliance'] as const;
+
+/** What was asked for. */
+export interface AttributionOptions {
+  /** From where modules of scripts and data files are found. */
+  folder?: string;
+  kinds: readonly CandidateKind[];
+  /** So many candidates are tried at most. */
+  most: number;
+  replicates: number;
+  jobs?: number;
+  signal?: AbortSignal;
+  onProgress?: (done: number, of: number) => void;
+}
+
+export interface Attribution {
+  /** What each vote that counted rested on. */
+  decisions: DecisionLine[];
+  /** Memes, agents and alliances that could be left out. */
+  candidates: number;
+  ablation: Ablation;
+}
+
+/**
+ * @returns null for a folder that is no kept run.
+ * @throws {ScenarioError} when the run is not the same again.
+ * @throws {StoreError} when a fork does not end.
+ */
+export async function attribute(
+  store: Store,
+  run: string,
+  named: string,
+  { folder, kinds, most, ...options }: AttributionOptions,
+): Promise<Attribution | null> {
+  const result = keptResult(run);
+  if (!result) return null;
+  const evidence = evidenceOf(store, run, named);
+  const decisions = await runAgain(store, evidence, result, folder);
+  const candidates = candidatesOf(evidence, decisions, kinds);
+  const ablation = await ablate(result.scenario, candidates.slice(0, most), {
+    ...options,
+    ...(folder === undefined ? {} : { folder }),
+    seed: result.seed,
+    block: evidence.block.block_hash,
+  });
+  return { decisions, candidates: candidates.length, ablation };
+}
