@@ -9,10 +9,14 @@ import { hurriedScenario } from '../clients/scenarios.js';
 
 const LATENCY_MS = 400;
 
-/** Each sends its ordinal and the time to a neighbour now and then, and notes what it receives. */
+/**
+ * Each sends its ordinal and the time to a neighbour now and then, for half of the run, and notes
+ * what it receives.
+ */
 const script = `
   export const start = (_, rng) => ({ do: 'wake', ms: 1 + rng.int(1000) });
   export const wake = ({ memory, me, neighbours, nowMs }, rng) => {
+    if (nowMs > 30_000) return null;
     memory.sent = (memory.sent ?? 0) + 1;
     const to = rng.pick(neighbours);
     return [
@@ -55,8 +59,6 @@ test('messages of scripts on a server: from whom, to whom, and not too early', a
   const { sent_here: sent, received_here: received, wrong, least_ms } = reported.groups.town!;
   expect(wrong).toBe(0);
   expect(sent).toBeGreaterThan(12);
-  // What is not received yet was sent within the last moments; nothing comes twice.
-  expect(received).toBeLessThanOrEqual(sent!);
-  expect(received).toBeGreaterThanOrEqual(sent! - 2 * 12);
+  expect(received).toBe(sent);
   expect(least_ms).toBeGreaterThanOrEqual(LATENCY_MS);
 });
