@@ -1,6 +1,6 @@
 /** The public list of `folkmoot/sim`: experiments, from a scenario file to its report. */
 export type { Provenance } from '../report/provenance.js';
-export type { DeciderFigures, DeciderOptions } from './agents/deciders/index.js';
+export type { DeciderFigures, DeciderOptions, FailureReason } from './agents/deciders/index.js';
 export { DeciderError } from './agents/deciders/index.js';
 export type {
   ReceivedMeme,
@@ -83,6 +83,7 @@ export {
 export { writeRunReport, writeSweepReport } from './report/index.js';
 export type { Stream } from './rng.js';
 export type { Progress } from './run/ending/ending.js';
+export type { Failure } from './run/jobs/index.js';
 export {
   type LiveOptions,
   type PopulateOptions,

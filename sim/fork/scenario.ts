@@ -37,7 +37,7 @@ export function interventionsOf({ at, do: actions }: Said): Raw[] {
  */
 export function forkScenario(
   { result, source }: Pick<KeptRun, 'result' | 'source'>,
-  added: readonly Raw[],
+  added: readonly Readonly<Record<string, unknown>>[],
   labels: readonly string[] = [],
 ): Scenario {
   const { scenario, seed } = result;

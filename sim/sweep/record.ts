@@ -82,7 +82,7 @@ export const intervalKindOf = (name: string): IntervalKind =>
   kindOf(name in dictionary ? measureKinds[name as MeasureName] : 'mean');
 
 /** A failure is what ends a sweep; a run without progress is a result like any other. */
-export type FailureKind = Failure['kind'] | 'safety' | 'differs';
+export type FailureKind = 'scenario' | 'unanswered' | 'crash' | 'safety' | 'differs';
 
 /** Null unless the run failed. */
 export function failureOf({

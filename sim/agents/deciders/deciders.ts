@@ -22,7 +22,7 @@ import { type DeciderFigures, Figures } from './figures.js';
 import { deciderDigest, promptsOf, scenarioDigest } from './identity.js';
 import { type Question, questionOf } from './question.js';
 
-/** Where answers come from and where they are kept; see {@link Tapes}. */
+/** Where answers come from, and where they are kept. */
 export interface DeciderOptions {
   /** A cassette or a run's folder: answers are taken from there. */
   cassette?: string;

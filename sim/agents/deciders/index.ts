@@ -2,4 +2,5 @@
 export { AskingEnded, DeciderError } from './budget.js';
 export { CASSETTE_FILE } from './cassette/cassette.js';
 export { type DeciderHooks, type DeciderOptions, Deciders } from './deciders.js';
+export type { FailureReason } from './doors/door.js';
 export type { DeciderFigures } from './figures.js';

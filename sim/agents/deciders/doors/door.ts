@@ -11,6 +11,12 @@ export const failureReasons = {
   no_json: 'what it said is no JSON, or none that is taken',
   wrong: 'what it said is no answer, or has a command that cannot be',
 } as const;
+
+/**
+ * Why a call gave no answer that can be used.
+ *
+ * @useDeclaredType
+ */
 export type FailureReason = keyof typeof failureReasons;
 
 /** A call gave no answer that can be used. */
