@@ -67,15 +67,16 @@ test.each([
   ['a block that is not there', () => [run, 'f'.repeat(64)], 'there is no such block'],
   ['a height that is not final', () => [run, '999999'], 'no block is final at height 999999'],
   ['what is no block', () => [run, '../etc'], 'expected a block'],
-  [
-    'a kind that is none',
-    () => [run, '1', '--kind', 'mood'],
-    'expected one of meme, agent, alliance',
-  ],
   ['a folder that is not there', () => [join(run, 'nowhere'), '1'], 'does not exist'],
 ] as const)('why: %s is usage', async (_, args, text) => {
   const ended = await folkmoot(['why', ...args()]);
   expectOneLine(ended);
   expect(ended.code).toBe(2);
   expect(ended.stderr).toContain(text);
+});
+
+test('why: a kind that is none is usage', async () => {
+  const { code, stderr } = await folkmoot(['why', run, '1', '--kind', 'mood']);
+  expect(code).toBe(2);
+  expect(stderr).toContain("'mood' is invalid. expected one of meme, agent, alliance");
 });
