@@ -39,6 +39,11 @@ export async function printed(...lines: readonly string[]): Promise<void> {
   await once(process.stdout, 'drain');
 }
 
+/** All that was written to standard output has left. */
+export async function flushed(): Promise<void> {
+  await new Promise((resolve) => process.stdout.write('', resolve));
+}
+
 /** A value as one line of JSON on standard output. */
 export const printJson = (value: unknown): void => print(JSON.stringify(value));
 

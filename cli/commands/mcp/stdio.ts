@@ -1,7 +1,7 @@
 /** One session over standard input and output: nothing but the protocol is written there. */
 import { once } from 'node:events';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { say } from '../../output/output.js';
+import { flushed, say } from '../../output/output.js';
 import type { Stopping } from '../serve/stopping.js';
 import type { ActingAgents } from './acting.js';
 import { offered, session } from './session.js';
@@ -22,5 +22,5 @@ export async function serveStdio(agents: ActingAgents, stopping: Stopping): Prom
   say(`folkmoot mcp: serving ${agents.url} to standard input as ${agents.names.join(', ')}`);
   await Promise.race([closed, gone, stopping.asked]);
   await end();
-  await new Promise((resolve) => process.stdout.write('', resolve));
+  await flushed();
 }
