@@ -113,6 +113,8 @@ async function finish(
   const signed = await signedOf(request, raw, entry.route);
   checker?.request(signed);
   if (treatment === 'keepSilent') return;
+  // Before it is written: whoever reads the answer has waited for so long, and not for less.
+  entry.answeredAtMs = nowMs();
   if (treatment === 'drop') response.destroy();
   else if (treatment === 'lie') writeLie(response, ordinal);
   else if (treatment === 'pour') pour(response);
@@ -122,7 +124,6 @@ async function finish(
     if (treatment === 'cut') writeHalf(response, answer);
     else writeAnswer(response, answer);
   }
-  entry.answeredAtMs = nowMs();
   if (treatment !== 'drop') entry.status = response.statusCode;
 }
 

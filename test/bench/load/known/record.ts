@@ -28,7 +28,7 @@ export interface Received {
   treatment: Treatment;
   /** When it was to be answered. */
   dueAtMs: number;
-  /** When the answer, or what took its place, was written; null where nothing was. */
+  /** When the answer, or what took its place, began to be written; null where nothing was. */
   answeredAtMs: number | null;
   /** Of the answer; 0 without one. */
   status: number;
