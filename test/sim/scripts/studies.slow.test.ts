@@ -141,10 +141,15 @@ test.each([
   [0.5, 1, 1],
 ])('deffuant: at confidence %d there are %i to %i opinions left', async (confidence, low, high) => {
   const path = 'agents.town.strategy.parameters.confidence';
-  const { own } = await outcome('deffuant', 'town', [path, confidence]);
-  expect(own.clusters).toBeGreaterThanOrEqual(low);
-  expect(own.clusters).toBeLessThanOrEqual(high);
-  if (confidence === 0.5) expect(own.opinion_range).toBeLessThan(0.01);
+  const ranges: number[] = [];
+  for (const seed of ['deffuant', '1', '2', '3']) {
+    const { own } = await outcome('deffuant', 'town', [path, confidence], ['seed', seed]);
+    expect(own.clusters).toBeGreaterThanOrEqual(low);
+    expect(own.clusters).toBeLessThanOrEqual(high);
+    ranges.push(own.opinion_range!);
+  }
+  if (confidence === 0.5) return expect(Math.max(...ranges)).toBeLessThan(0.01);
   // The outer groups settle within some 1.5 confidences of the ends of the scale.
-  else expect(own.opinion_range).toBeGreaterThan(1 - 3 * confidence);
+  expect(Math.min(...ranges)).toBeGreaterThan(1 - 3 * confidence);
+  expect(ranges.reduce((sum, range) => sum + range) / ranges.length).toBeGreaterThan(0.5);
 });
