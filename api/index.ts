@@ -1,5 +1,14 @@
 /** The public list of `folkmoot/api`: a network served over HTTP and WebSocket. */
 export { closeCodes, socketPath, topics } from './contract/channels.js';
+export type {
+  ClockShown,
+  Control,
+  ControlCommand,
+  ControlName,
+  ControlShown,
+  Until,
+  WorldKind,
+} from './contract/control.js';
 export {
   type Figures,
   type LimitName,
@@ -7,6 +16,7 @@ export {
   type Profile,
   perMinute,
 } from './contract/limit-table.js';
+export type { DivergenceShown, ProofShown } from './contract/proof.js';
 export type { Exchange } from './http/observe.js';
 export { browserOrigin } from './http/request/origins.js';
 export { servedName } from './http/request/served-names.js';

@@ -1,7 +1,11 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
+import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { KeyPair, Network } from '../engine/internal.js';
+import { formatInstant, type KeyPair, type ServedNetwork } from '../engine/internal.js';
+import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
+import type { ProofShown } from './contract/proof.js';
+import type { ScenarioShown } from './contract/shown.js';
 import { type App, createApplication } from './http/application.js';
 import type { Exchange } from './http/observe.js';
 import type { ExchangeLimits } from './transport/exchange-limits.js';
@@ -12,7 +16,7 @@ import { uwsTransport } from './transport/uws.js';
 /** What a server serves, where, and with which limits. */
 export interface ServerOptions {
   /** Stays the caller's: a server that closes does not close it. */
-  network: Network;
+  network: ServedNetwork;
   /** Address to listen at; default 127.0.0.1. */
   host?: string;
   /** 0 picks a free one. */
@@ -33,10 +37,20 @@ export interface ServerOptions {
   responseKeys?: KeyPair;
   /** Addresses of proxies whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[];
+  /** What is known of the scenario of its agents: served at `/api/v1/scenario`. */
+  scenario?: ScenarioShown;
   /** What `/api/v1/meta` and the documents say that this program is. */
   version: string;
+  /** Whether the page that shows the network is served, at `/ui/`; default true. */
+  ui?: boolean;
+  /** Whether others may look on over the WebSocket without a key; default true. */
+  watch?: boolean;
   /** Wall time and, where it is given, also the time that limits count by. */
   now?: () => number;
+  /** The clock of the world that is shown; default: a live network's, which nobody holds. */
+  control?: Control;
+  /** How far a log is that is recomputed while it is shown. */
+  proof?: () => ProofShown;
   /** Called with each fault of the server itself: a bug, whose request was answered with 500. */
   onFault?: (error: unknown, requestId: string) => void;
   /** Each request and its answer; costs nothing where it is not given. */
@@ -47,6 +61,12 @@ export interface ServerOptions {
 export interface Server {
   /** As in `http://127.0.0.1:8080`. */
   url: string;
+  /**
+   * Where a browser sees the network; null without the page. Where the world may be controlled it
+   * ends in `#token=` and the token for that, which is drawn anew for each server: it belongs to
+   * whoever started it.
+   */
+  page: string | null;
   /** What carries it. */
   transport: 'uws' | 'node';
   /** Why the faster transport does not serve, where nobody chose; else undefined. */
@@ -84,15 +104,23 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     port = 0,
     limits: profile = 'spec',
     version,
+    ui = true,
+    watch = true,
     cors = [],
     hosts = [],
     exchange = {},
   } = options;
   const { transport, fallback } = await chooseTransport(options.transport);
+  const control = options.control ?? uncontrolled(options.now ?? Date.now);
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const app: App = createApplication({
     network,
     profile,
     version,
+    ui,
+    watch,
+    control,
+    token,
     now: options.now ?? Date.now,
     steady: options.now ?? (() => Math.trunc(performance.now())),
     onFault: options.onFault ?? (() => {}),
@@ -102,12 +130,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     hosts: isIP(host) === 0 ? [host, ...hosts] : hosts,
     exchange,
     ...(options.responseKeys ? { responseKeys: options.responseKeys } : {}),
+    ...(options.scenario ? { scenario: options.scenario } : {}),
+    ...(options.proof ? { proof: options.proof } : {}),
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });
   const listening: Listening = await transport.listen(app, { host, port });
   const shown = host.includes(':') ? `[${host}]` : host;
+  const url = `http://${shown}:${listening.port}`;
   return {
-    url: `http://${shown}:${listening.port}`,
+    url,
+    page: ui ? `${url}/ui/${control.can.length > 0 ? `#token=${token}` : ''}` : null,
     transport: transport.name,
     ...(fallback === undefined ? {} : { fallback }),
     async close() {
@@ -115,9 +147,27 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       const closed = listening.close();
       app.closeConnections();
       await closed;
+      await app.closeView();
     },
   };
 }
+
+const TOKEN_BYTES = 24;
+
+/** A live network whose time is that of the wall. */
+const uncontrolled = (now: () => number): Control => ({
+  kind: 'live',
+  can: [],
+  clock: () => ({
+    holds: 'nothing',
+    paused: false,
+    speed: 1,
+    until: null,
+    at: formatInstant(now()),
+  }),
+  do: async () => null,
+  onChange: () => () => {},
+});
 
 interface Chosen {
   transport: Transport;

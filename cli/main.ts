@@ -12,6 +12,7 @@ import { checkCertificateCommand } from './commands/certificate/check.js';
 import { checkCommand } from './commands/check.js';
 import { conformanceCommand } from './commands/conformance.js';
 import { eventsCommand } from './commands/events/events.js';
+import { exploreCommand } from './commands/explore/explore.js';
 import { compareCommand } from './commands/fork/compare.js';
 import { forkCommand } from './commands/fork/fork.js';
 import { keygenCommand } from './commands/keygen.js';
@@ -19,7 +20,7 @@ import { loadCommand } from './commands/load/load.js';
 import { logCommand } from './commands/log.js';
 import { mcpCommand } from './commands/mcp/mcp.js';
 import { networkCommand } from './commands/network.js';
-import { replayCommand } from './commands/replay.js';
+import { replayCommand } from './commands/replay/replay.js';
 import { scenarioCommand } from './commands/scenario.js';
 import { serveCommand } from './commands/serve/serve.js';
 import { simCommand } from './commands/sim/sim.js';
@@ -65,6 +66,7 @@ for (const command of [
   sweepCommand,
   swarmCommand,
   replayCommand,
+  exploreCommand,
   conformanceCommand,
   loadCommand,
   whyCommand,

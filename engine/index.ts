@@ -33,8 +33,16 @@ export { signatory } from './crypto/signatory.js';
 export type { CheckpointStats } from './history/folder.js';
 export { History, type HistoryOptions, type HistoryWork, type Moment } from './history/history.js';
 export type { ArchiveOptions } from './node/archiver.js';
-export { type Clock, systemClock, type VirtualClock, virtualClock } from './node/clock.js';
+export {
+  type Clock,
+  systemClock,
+  type Timekeeper,
+  type VirtualClock,
+  virtualClock,
+} from './node/clock.js';
 export type { EncodedEvent, PublishedEvent } from './node/encode.js';
+export { KeptNetwork, type KeptOptions } from './node/kept/kept-network.js';
+export type { ServedNetwork } from './node/kept/served.js';
 export { Network } from './node/network.js';
 export type { Applied, NetworkOptions } from './node/network-options.js';
 export type { GenesisOptions } from './node/open-store.js';

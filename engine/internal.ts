@@ -4,6 +4,7 @@
  */
 export { badTimestampHeader, keyProblem, signatureProblem } from './admit/credentials.js';
 export { freshness, type Knows, knownKey } from './admit/edge-checks.js';
+export { genesisIn } from './admit/genesis.js';
 export { type Admission, admit, admitNow } from './admit/index.js';
 export {
   type Change,
@@ -11,6 +12,7 @@ export {
   Engine,
   emptyReader,
   type Input,
+  neededToFinalize,
   type Position,
   type QuorumRule,
   type Reader,
@@ -23,10 +25,21 @@ export {
   verifyReference,
   verifyWithLibsodium,
 } from './crypto/index.js';
+export type { HistoryWork } from './history/history.js';
+export { replayedIndex } from './history/replayed-index.js';
 export * from './index.js';
 export { firstKept } from './node/archiver.js';
 export { type EncodedStep, encodeStep } from './node/encode.js';
-export { genesisIn } from './node/open-store.js';
+export {
+  blockEnds,
+  decodeIndexRow,
+  encodeIndexRow,
+  eventTypes,
+  type IndexedEntry,
+  type IndexRow,
+  type IndexTotals,
+  noTotals,
+} from './node/entry-index/row.js';
 export {
   type Static,
   type TObject,
@@ -59,11 +72,13 @@ export {
   Status,
   Weights,
 } from './protocol/schema/index.js';
+export { validator } from './protocol/schema/validator.js';
 export { splitLines } from './replay/split-lines.js';
 export { type CrashPoint, crashPoint, crashPoints } from './store/crash.js';
 export {
   checkStorePages,
   createMemoryStore,
+  freeBytes,
   keysUnder,
   lockFolder,
   makeFolder,

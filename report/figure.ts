@@ -6,6 +6,7 @@ import { type PlotOptions, plot } from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import { type Content, Html, html } from './html.js';
 import { downloads } from './look/download.js';
+import type { Sign } from './shared/outcomes.js';
 
 /** Pixels, as CSS counts them: what the style sheet leaves for a chart. */
 const widths = { wide: 880, narrow: 350 } as const;
@@ -14,6 +15,9 @@ export interface LegendEntry {
   /** A CSS colour. */
   color: string;
   text: string;
+  /** A line, so dashed; '' for a whole one. A patch of the colour without it and `sign`. */
+  dash?: string;
+  sign?: Sign;
 }
 
 export interface Chart {
@@ -23,14 +27,6 @@ export interface Chart {
   legend?: readonly LegendEntry[];
   draw(width: number, narrow: boolean): PlotOptions;
 }
-
-/** The colours of the style sheet, in the order in which they are given out. */
-const colors = Array.from({ length: 8 }, (_, index) => `var(--c${index + 1})`);
-
-export const OTHERS = colors[7]!;
-/** How many things can have a colour of their own. */
-export const COLORED = 7;
-export const colorOf = (index: number): string => (index < COLORED ? colors[index]! : OTHERS);
 
 export function figure(chart: Chart): Html {
   return html`<figure>
@@ -44,12 +40,36 @@ ${downloads}</figure>
 
 function legend(entries: readonly LegendEntry[]): Content {
   const items = entries.map(
-    ({ color, text }) =>
-      html`<li><svg viewBox="0 0 18 10" aria-hidden="true">
-<rect width="18" height="10" rx="2" style="fill: ${color}"></rect></svg>${text}</li>`,
+    (entry) =>
+      html`<li><svg viewBox="0 0 24 10" aria-hidden="true">${keyOf(entry)}</svg>${entry.text}</li>`,
   );
   return html`<ul class="legend">${items}</ul>\n`;
 }
+
+/** What a legend shows of a series, on 24 by 10. */
+function keyOf({ color, dash, sign }: LegendEntry): Html {
+  if (dash === undefined && sign === undefined) {
+    return html`<rect width="18" height="10" rx="2" style="fill: ${color}"></rect>`;
+  }
+  const dashed = dash ? `; stroke-dasharray: ${dash}` : '';
+  const line = html`<path d="M0 5H24" style="stroke: ${color}; stroke-width: 2.4${dashed}"></path>`;
+  const drawn = [dash === undefined ? null : line, sign ? drawnSign(sign, color) : null];
+  return html`${drawn}`;
+}
+
+function drawnSign(sign: Sign, color: string): Html {
+  const paint = sign === 'times' ? `stroke: ${color}; stroke-width: 2` : `fill: ${color}`;
+  return html`<path d="${signs[sign]}" style="${paint}"></path>`;
+}
+
+const signs: Record<Sign, string> = {
+  circle: 'M8 5a4 4 0 1 0 8 0a4 4 0 1 0 -8 0',
+  cross: 'M10.5 0.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z',
+  times: 'M8 1L16 9M16 1L8 9',
+  diamond: 'M12 0L17 5L12 10L7 5z',
+  square: 'M8 1h8v8h-8z',
+  triangle: 'M12 0.5L17 9.5H7z',
+};
 
 function drawn(chart: Chart, size: keyof typeof widths): Html {
   const { document } = parseHTML('<!DOCTYPE html><html><body></body></html>');

@@ -1,5 +1,7 @@
 /** The folder that a run writes to: new or empty at its beginning, its renames on the disk. */
+import { existsSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { makeFolder, StoreError } from '../engine/internal.js';
 
 /**
@@ -8,6 +10,7 @@ import { makeFolder, StoreError } from '../engine/internal.js';
  * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
  */
 export async function prepareFolder(folder: string, names: readonly string[]): Promise<void> {
+  refuseNetwork(folder);
   try {
     makeFolder(folder);
     const there = await readdir(folder);
@@ -20,6 +23,13 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
     'OTHER_NETWORK',
     `${folder} holds a run already; expected a new or empty folder`,
   );
+}
+
+/** @throws {StoreError} `OTHER_NETWORK` where a network has its data: nothing is put beside it. */
+export function refuseNetwork(folder: string): void {
+  if (!existsSync(join(folder, 'data.mdb'))) return;
+  const what = `${folder} holds the data of a network`;
+  throw new StoreError('OTHER_NETWORK', `${what}; expected a new or empty folder`);
 }
 
 /** Makes renames in it durable. */

@@ -1,4 +1,5 @@
 /** HTML as text: whatever is put into a template is escaped, unless it is HTML already. */
+import { visible } from './shared/text.js';
 
 export class Html {
   constructor(readonly text: string) {}
@@ -29,8 +30,8 @@ const entities: Record<string, string> = {
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign]!);
 
-/** Characters that no HTML document may hold, and halves of characters, shown as such. */
+/** What no HTML document may hold, halves of characters and what hides, shown as such. */
 export function wellFormed(text: string): string {
   const forbidden = /(?![\t\n\r])[\p{Cc}\p{Noncharacter_Code_Point}]/gu;
-  return text.toWellFormed().replace(forbidden, '\ufffd');
+  return visible(text.toWellFormed().replace(forbidden, '\ufffd'));
 }

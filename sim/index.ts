@@ -93,8 +93,9 @@ export {
   type RemoteOptions,
   simulateRemote,
 } from './run/live/index.js';
+export type { SimHooks, SimOptions } from './run/options.js';
 export type { Acted, EndedBy, SimResult, Verdict } from './run/result.js';
-export { Interrupted, type SimHooks, type SimOptions, simulate } from './run/simulate.js';
+export { Interrupted, simulate } from './run/simulate.js';
 export { defaultScenario } from './scenario/default.js';
 export { ScenarioError } from './scenario/problem.js';
 export { completeScenario } from './scenario/read/complete.js';

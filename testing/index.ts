@@ -20,4 +20,5 @@ export {
   verifyWithLibsodium,
 } from '../engine/internal.js';
 export { checkDeterminism, type Determinism, type RunDifference } from '../sim/compare/index.js';
-export { type FaultHooks, simulateWithFaults } from '../sim/run/simulate.js';
+export type { FaultHooks } from '../sim/run/options.js';
+export { simulateWithFaults } from '../sim/run/simulate.js';

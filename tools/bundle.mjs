@@ -2,36 +2,61 @@
  * The end of the build: in dist/, what programs of others become part of, and their licences. Who
  * installs the package needs none of these packages, only what stands here.
  */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { buildPage } from './page/build.mjs';
+import { writeList } from './page/pack.mjs';
+import { validatorsCode } from './validators.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bundled = join(root, 'dist/engine/protocol/bundled');
 const vendor = join(root, 'dist/vendor');
 
 // TypeBox's 700 modules and ajv's 60 take longer to load than a small simulation to run.
-const { metafile } = await build({
-  entryPoints: ['typebox.js', 'ajv.js'].map((name) => join(bundled, name)),
+const options = {
   bundle: true,
   format: 'esm',
   platform: 'neutral',
   mainFields: ['module', 'main'],
   logLevel: 'warning',
-  outdir: bundled,
   allowOverwrite: true,
   absWorkingDir: root,
   metafile: true,
-});
+};
+const libraries = [
+  await build({ ...options, entryPoints: [join(bundled, 'typebox.js')], outdir: bundled }),
+  // Read when it is first needed, by a call that waits for it.
+  await build({
+    ...options,
+    format: 'cjs',
+    entryPoints: [join(bundled, 'ajv.js')],
+    outfile: join(bundled, 'ajv.cjs'),
+  }),
+];
+rmSync(join(bundled, 'ajv.js'));
+
+libraries.push(
+  await build({
+    ...options,
+    stdin: { contents: await validatorsCode(), resolveDir: bundled },
+    external: ['./options.js'],
+    outfile: join(bundled, 'validators.js'),
+  }),
+);
 
 // The page at /docs is drawn by one file of RapiDoc; the package depends on a hundred and more.
 const viewer = join(root, 'node_modules/rapidoc');
 mkdirSync(vendor, { recursive: true });
 copyFileSync(join(viewer, 'dist/rapidoc-min.js'), join(vendor, 'rapidoc-min.js'));
+writeList(vendor, ['rapidoc-min.js']);
+
+const made = [...libraries, ...(await buildPage(root))];
+const inputs = made.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 
 const folders = new Set(
-  Object.keys(metafile.inputs)
+  inputs
     .map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
     .filter((folder) => folder !== undefined)
     .map((folder) => join(root, folder)),

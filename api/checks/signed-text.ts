@@ -5,10 +5,10 @@ import {
   isSignature,
   type Knows,
   knownKey,
-  type Network,
   parseInstant,
   type Refusal,
   refuse,
+  type ServedNetwork,
 } from '../../engine/internal.js';
 
 export interface SignedText {
@@ -39,7 +39,7 @@ export function signatureProblemOf(
  * @throws where the network is too busy to verify, or closes.
  */
 export function holds(
-  network: Network,
+  network: ServedNetwork,
   { publicKey, signature }: SignedText,
   input: string,
 ): Promise<boolean> {

@@ -2,7 +2,7 @@
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import type { ProposalBody, VoteBody } from '../../engine/protocol/schema/request.js';
-import type { BlockView } from '../../engine/protocol/schema/view.js';
+import type { AgentView, BlockView } from '../../engine/protocol/schema/view.js';
 
 export type {
   AgentList,
@@ -60,6 +60,61 @@ export interface EventPage extends Paged {
   events: Event[];
   epoch: string;
   last_seq: number;
+}
+
+/** Registered agents in order of registration; `number` is what pictures and spans call one. */
+export interface RosterPage extends Paged {
+  agents: (Omit<AgentView, 'description' | 'reason' | 'expected_duration'> & { number: number })[];
+}
+
+/** Votes of one agent that counted, newest block first. */
+export interface AgentVotePage extends Paged {
+  agent_id: string;
+  votes: {
+    block_hash: string;
+    height: number;
+    block_status: BlockView['status'];
+    decision: VoteBody['decision'];
+    entry: number;
+    /** Milliseconds since 1970. */
+    at: number;
+    meme_references: string[];
+  }[];
+}
+
+/** Memes, newest first. */
+export interface MemePage extends Paged {
+  memes: {
+    meme_id: string;
+    creator: string;
+    type: 'image' | 'text' | 'gif';
+    media_type: string;
+    caption: string;
+    tags: string[];
+    /** Bytes of its file. */
+    size: number;
+    /** Milliseconds since 1970. */
+    at: number;
+    entry: number;
+  }[];
+}
+
+/** An entry of the log as it was sent, and the events that came of it. */
+export interface EntryShown {
+  entry: number;
+  /** Milliseconds since 1970. */
+  at: number;
+  kind: string;
+  /** Who asked; '' for what nobody asked for. */
+  agent_id: string;
+  public_key: string;
+  target: string;
+  timestamp: string;
+  signature: string;
+  body: string;
+  log_digest?: string;
+  digest?: string;
+  events: Event[];
 }
 
 /** The network's parameters and position, and the server's limits. */

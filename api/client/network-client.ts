@@ -95,6 +95,28 @@ export class NetworkClient {
     return this.#get<answer.EventPage>('/events', query);
   }
 
+  /** All registered agents in order of registration, whatever their status. */
+  roster(query: PageQuery = {}) {
+    return this.#get<answer.RosterPage>('/agents', query);
+  }
+
+  /** The votes of an agent that counted, newest block first. */
+  votesOf(agentId: string, query: PageQuery = {}) {
+    return this.#get<answer.AgentVotePage>(`/agents/${part(agentId)}/votes`, query);
+  }
+
+  /** Memes, newest first: of one agent, or of all. */
+  memes(query: PageQuery & { agentId?: string } = {}) {
+    const { agentId, ...page } = query;
+    const path = agentId === undefined ? '/memes' : `/agents/${part(agentId)}/memes`;
+    return this.#get<answer.MemePage>(path, page);
+  }
+
+  /** An entry of the log, and what came of it. */
+  entry(seq: number) {
+    return this.#get<answer.EntryShown>(`/entries/${seq}`);
+  }
+
   /** The network's parameters, where its log stands, and the server's limits. */
   meta() {
     return this.#get<answer.Meta>('/meta');

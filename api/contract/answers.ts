@@ -21,6 +21,7 @@ import {
   Type,
   VoteBody,
 } from '../../engine/internal.js';
+import { ControlView } from './control.js';
 
 const Text = Type.String();
 /** What the next page is asked for with; null on the last. */
@@ -156,6 +157,24 @@ export const DebugVerifyBody = Type.Object({
   headers: Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: 4096 })),
   body: Type.String(),
 });
+
+const Entry = Type.Integer({ minimum: 0 });
+
+/** What who watches is told, besides frames. */
+export const tellings = {
+  watching: {
+    text: 'Frames follow, of entries after `entry`.',
+    shape: Type.Object({ type: Type.Literal('watching'), entry: Entry, epoch: Epoch }),
+  },
+  skipped: {
+    text: 'A slow watcher is not sent these entries: whoever wants them asks for them.',
+    shape: Type.Object({ type: Type.Literal('skipped'), from: Entry, to: Entry }),
+  },
+  clock: {
+    text: 'The clock of the world that is shown was paused, or goes on.',
+    shape: Type.Object({ type: Type.Literal('clock'), ...ControlView.properties }),
+  },
+} as const;
 
 /** The data of each acknowledgement on the WebSocket. */
 export const acknowledgements = {

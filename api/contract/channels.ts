@@ -32,6 +32,11 @@ export const clientMessages = {
     ),
   }),
   unsubscribe: Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }),
+  watch: Type.Object({
+    type: Type.Literal('watch'),
+    since: Type.Optional(Type.Integer({ minimum: -1 })),
+    every_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 60_000 })),
+  }),
   ping: Type.Object({
     type: Type.Literal('ping'),
     id: Type.Union([Type.String({ maxLength: 128 }), Type.Number()]),
@@ -49,10 +54,12 @@ export const closeCodes = {
   slow: { code: 1013, meaning: 'slow consumer: never a silent hole', retry: 'yes, resume' },
   malformed: { code: 4400, meaning: 'malformed, third time', retry: 'no' },
   unauthenticated: { code: 4401, meaning: 'not authenticated, bad signature', retry: 'once' },
-  unknownAgent: { code: 4403, meaning: 'agent unknown', retry: 'no' },
+  unknownAgent: { code: 4403, meaning: 'agent unknown, or nothing is written here', retry: 'no' },
+  notWatched: { code: 4405, meaning: 'nobody may watch here', retry: 'no' },
   authTimeout: { code: 4408, meaning: 'no auth in time', retry: 'yes' },
   tooMany: { code: 4409, meaning: 'a newer connection took its place', retry: 'no' },
   tooFast: { code: 4429, meaning: 'too many messages, third warning', retry: 'after 60 s' },
+  crowded: { code: 4430, meaning: 'the address has too many that watch', retry: 'after 60 s' },
   damaged: { code: 4503, meaning: 'the history asked for cannot be read', retry: 'no' },
 } as const;
 
@@ -84,4 +91,21 @@ export const socketLimits = {
   malformed: 3,
   /** How long a closed connection can still be asked about. */
   rememberMs: 300_000,
+} as const;
+
+/** What watchers are sent, and how many there may be. */
+export const watchLimits = {
+  /** Connections of one address that watch, by the profile `spec`. */
+  perAddress: 32,
+  /** Between two frames, unless a watcher asks for fewer. */
+  everyMs: 100,
+  /** Of one frame: rows, texts that were said, and bytes, but never less than one entry. */
+  frameRows: 16_384,
+  frameSaid: 50,
+  frameBytes: 256 * 1024,
+  /** Frames that are kept for who is a little behind. */
+  keptFrames: 64,
+  keptBytes: 4 * 1024 * 1024,
+  /** A socket that buffers more than this is not sent any until it drains. */
+  backlogBytes: 256 * 1024,
 } as const;

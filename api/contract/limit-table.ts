@@ -97,6 +97,20 @@ export const serverBounds = {
   jsonValues: 65_536,
   /** Canonical JSON of members that the protocol does not know, all together. */
   unknownMembersBytes: 512,
+  /** What a page that looks at the network is given at a time. */
+  view: {
+    columnRows: 16_384,
+    columnBytes: 2 * MIB,
+    /** Texts that were said: votes may all have reasons. */
+    columnSaid: 500,
+    logBytes: 4 * MIB,
+    buckets: 2_000,
+    defaultBuckets: 240,
+    /** Rows of the index that one page of memes goes through. */
+    memeRows: 2_000,
+    /** Blocks that one page of an agent's votes goes through. */
+    voteBlocks: 1_000,
+  },
   /** One page of a list read. */
   pageBytes: MIB,
   /** Rows of a page where none are asked for. */

@@ -4,7 +4,16 @@ import type { ReadName } from './answers.js';
 import { serverBounds } from './limit-table.js';
 
 /** The two documents, the page that shows one of them, and its scripts. */
-export type DocumentName = 'openapi' | 'asyncapi' | 'docs' | 'docs_theme' | 'docs_viewer';
+export type DocumentName =
+  | 'openapi'
+  | 'asyncapi'
+  | 'docs'
+  | 'docs_socket'
+  | 'docs_theme'
+  | 'docs_viewer';
+
+/** The page that shows a network: under each of its paths the same, and what it is made of. */
+export type PageName = 'page' | 'page_bare' | 'page_view' | 'page_item' | 'page_asset';
 
 /** What is neither a command nor a read of the committed. */
 export type SpecialName =
@@ -13,12 +22,29 @@ export type SpecialName =
   | 'meme_content'
   | 'debug_ws'
   | 'debug_verify'
+  | 'control'
+  | 'control_write'
+  | 'proof'
   | 'live'
   | 'ready'
   | 'metrics'
+  | PageName
   | DocumentName;
 
-export type RouteName = CommandKind | ReadName | SpecialName;
+/** What a page that looks at the network is given. */
+export type ShownName =
+  | 'view'
+  | 'columns'
+  | 'overview'
+  | 'roster'
+  | 'agent_votes'
+  | 'agent_memes'
+  | 'memes'
+  | 'log'
+  | 'entry'
+  | 'scenario';
+
+export type RouteName = CommandKind | ReadName | ShownName | SpecialName;
 
 export interface Route {
   /** Its handler and its part of the documents are found by it. */
@@ -46,7 +72,7 @@ const command = (kind: CommandKind): Route => ({
   limited: true,
 });
 
-const get = (path: string, name: ReadName | SpecialName): Route => ({
+const get = (path: string, name: ReadName | ShownName | SpecialName): Route => ({
   name,
   method: 'GET',
   path,
@@ -55,7 +81,8 @@ const get = (path: string, name: ReadName | SpecialName): Route => ({
   limited: true,
 });
 
-const operator = (path: string, name: SpecialName): Route => ({
+/** What an operator asks, or what costs nothing: files that were made ahead. */
+const unlimited = (path: string, name: SpecialName): Route => ({
   ...get(path, name),
   limited: false,
 });
@@ -73,17 +100,36 @@ export const routes: readonly Route[] = [
   get('/api/v1/state/{key}', 'stateValue'),
   get('/api/v1/social/alliances', 'alliances'),
   get('/api/v1/events', 'events'),
+  get('/api/v1/view', 'view'),
+  get('/api/v1/columns', 'columns'),
+  get('/api/v1/overview', 'overview'),
+  get('/api/v1/agents', 'roster'),
+  get('/api/v1/agents/{id}/votes', 'agent_votes'),
+  get('/api/v1/agents/{id}/memes', 'agent_memes'),
+  get('/api/v1/memes', 'memes'),
+  get('/api/v1/log', 'log'),
+  get('/api/v1/entries/{entry}', 'entry'),
+  get('/api/v1/scenario', 'scenario'),
   get('/', 'root'),
   get('/api/v1/meta', 'meta'),
   get('/api/v1/social/memes/{id}/content', 'meme_content'),
   get('/api/v1/debug/ws/{connection_id}', 'debug_ws'),
   { ...get('/api/v1/debug/verify', 'debug_verify'), method: 'POST', bodyBytes: debug_verify },
-  operator('/metrics', 'metrics'),
-  operator('/healthz', 'live'),
-  operator('/readyz', 'ready'),
-  get('/openapi.json', 'openapi'),
-  get('/asyncapi.json', 'asyncapi'),
-  get('/docs', 'docs'),
-  get('/docs/theme.js', 'docs_theme'),
-  get('/docs/rapidoc-min.js', 'docs_viewer'),
+  get('/api/v1/control', 'control'),
+  { ...get('/api/v1/control', 'control_write'), method: 'POST', bodyBytes: small },
+  get('/api/v1/proof', 'proof'),
+  unlimited('/metrics', 'metrics'),
+  unlimited('/healthz', 'live'),
+  unlimited('/readyz', 'ready'),
+  unlimited('/openapi.json', 'openapi'),
+  unlimited('/asyncapi.json', 'asyncapi'),
+  unlimited('/docs', 'docs'),
+  unlimited('/docs/socket', 'docs_socket'),
+  unlimited('/docs/theme.js', 'docs_theme'),
+  unlimited('/docs/rapidoc-min.js', 'docs_viewer'),
+  unlimited('/ui', 'page_bare'),
+  unlimited('/ui/', 'page'),
+  unlimited('/ui/assets/{file}', 'page_asset'),
+  unlimited('/ui/{view}', 'page_view'),
+  unlimited('/ui/{view}/{item}', 'page_item'),
 ];

@@ -1,6 +1,6 @@
 /** The AsyncAPI document: the WebSocket's messages, topics and close codes, out of their tables. */
 import { type EventType, eventTopics } from '../../engine/internal.js';
-import { acknowledgements, ErrorBody, eventShapes } from '../contract/answers.js';
+import { acknowledgements, ErrorBody, eventShapes, tellings } from '../contract/answers.js';
 import { clientMessages, closeCodes, socketLimits, socketPath } from '../contract/channels.js';
 import { type Components, createComponents, extension, type Part } from './openapi/schemas.js';
 import { overAuth } from './openapi/signing.js';
@@ -8,8 +8,13 @@ import { info } from './openapi.js';
 
 type ClientType = keyof typeof clientMessages;
 type AckType = keyof typeof acknowledgements;
+/** What a client may send, or be told, that has its members beside `type`. */
+type TellingType = keyof typeof tellings;
 
-const clientTexts: Record<ClientType, { text: string; ack: AckType; extension?: true }> = {
+const clientTexts: Record<
+  ClientType,
+  { text: string; ack: AckType | TellingType; extension?: true }
+> = {
   auth: {
     text: `The first message, within ${socketLimits.authMs / 1000} seconds.
 Signed: \`${overAuth}\`.`,
@@ -21,6 +26,12 @@ ended, in the first subscribe of a connection only.`,
     ack: 'subscribed',
   },
   unsubscribe: { text: 'Drops topics.', ack: 'unsubscribed', extension: true },
+  watch: {
+    text: `Looks on without a key, instead of \`auth\`: from now on frames come, each a span of
+entries as bytes. \`since\` is the last entry that is known.`,
+    ack: 'watching',
+    extension: true,
+  },
   ping: { text: 'Asks for a pong with the same id.', ack: 'pong', extension: true },
 };
 
@@ -127,7 +138,20 @@ function allMessages({ lift }: Components): Record<string, Part> {
     typed('error', { error: lift(ErrorBody) }),
     'What was wrong; before most closes.',
   );
-  return Object.fromEntries([...clients, ...acks, ...events, error]);
+  const told = Object.entries(tellings).map(([type, { text, shape }]) =>
+    message(type, lift(shape), text, true),
+  );
+  const frame: [string, Part] = [
+    'frame',
+    {
+      name: 'frame',
+      contentType: 'application/octet-stream',
+      summary: 'A span of entries, as bytes: a binary message.',
+      payload: { type: 'string', contentMediaType: 'application/octet-stream' },
+      ...extension,
+    },
+  ];
+  return Object.fromEntries([...clients, ...acks, ...told, frame, ...events, error]);
 }
 
 const typed = (type: string, members: Part): Part => ({
@@ -161,6 +185,13 @@ function published(channel: Part): Part {
       channel,
       summary: 'Events of the topics that were subscribed to.',
       messages: Object.keys(eventShapes).map(inChannel),
+    },
+    frame: {
+      action: 'send',
+      channel,
+      summary: 'What happened, to who watches; what was left out; a clock that was paused.',
+      messages: ['frame', 'skipped', 'clock'].map(inChannel),
+      ...extension,
     },
     error: {
       action: 'send',

@@ -121,6 +121,7 @@ const anywhere: Reason[] = [
   'DEADLINE',
 ];
 const ofWrites: Reason[] = [
+  'READ_ONLY',
   'MISSING',
   'MALFORMED',
   'MISMATCH',
@@ -130,6 +131,7 @@ const ofWrites: Reason[] = [
   'MEDIA_TYPE',
   'QUOTA_USED',
   'QUEUE_FULL',
+  'PAUSED',
   'DISK_FULL',
   'STOPPING',
 ];

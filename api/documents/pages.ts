@@ -1,34 +1,30 @@
 /** What is served of the documents, by name: each is made on first use, then kept. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { DocumentName } from '../contract/routes.js';
+import { builtFiles } from './built-files.js';
 import { asyncapiDocument, openapiDocument } from './documents.js';
-import { referencePage, themeScript } from './reference-page.js';
+import { contentPolicy, referencePage, themeScript } from './reference-page.js';
+import { type Made, madeFile, type ServedFile } from './served-file.js';
+import { socketPage } from './socket-page.js';
 
-export interface Page {
-  type: string;
-  body: string | Uint8Array;
-}
-
-const require = createRequire(import.meta.url);
 const json = 'application/json; charset=utf-8';
 const script = 'text/javascript; charset=utf-8';
+const html = 'text/html; charset=utf-8';
 
-const makers: Record<DocumentName, () => Page | Promise<Page>> = {
-  openapi: () => ({ type: json, body: JSON.stringify(openapiDocument()) }),
-  asyncapi: () => ({ type: json, body: JSON.stringify(asyncapiDocument()) }),
-  docs: () => ({ type: 'text/html; charset=utf-8', body: referencePage }),
-  docs_theme: () => ({ type: script, body: themeScript }),
-  docs_viewer: async () => ({
-    type: script,
-    body: await readFile(require.resolve('#docs-viewer')),
-  }),
+const makers: Record<DocumentName, () => ServedFile> = {
+  openapi: () => made({ type: json, body: JSON.stringify(openapiDocument()) }),
+  asyncapi: () => made({ type: json, body: JSON.stringify(asyncapiDocument()) }),
+  docs: () => made({ type: html, body: referencePage() }),
+  docs_socket: () => made({ type: html, body: socketPage() }),
+  docs_theme: () => made({ type: script, body: themeScript }),
+  docs_viewer: () => builtFiles('#viewer', contentPolicy).get('rapidoc-min.js')!,
 };
 
-const made = new Map<DocumentName, Page>();
+const made = (file: Made) => madeFile({ ...file, policy: contentPolicy });
 
-export async function pageOf(name: DocumentName): Promise<Page> {
-  const page = made.get(name) ?? (await makers[name]());
-  made.set(name, page);
-  return page;
+const known = new Map<DocumentName, ServedFile>();
+
+export function documentFile(name: DocumentName): ServedFile {
+  const file = known.get(name) ?? makers[name]();
+  known.set(name, file);
+  return file;
 }

@@ -1,4 +1,6 @@
 /** The page at /docs. All that it needs comes from this server: it works without a network. */
+import { openapiDocument } from './documents.js';
+import { type Contents, masthead, mastheadStyle } from './masthead.js';
 
 /**
  * Scripts from here only. Styles may stand inline: the viewer's elements carry style attributes,
@@ -15,7 +17,13 @@ export const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export const referencePage = `<!doctype html>
+/** Beside its own, which it shows where there is room. */
+const style = `${mastheadStyle}
+rapi-doc { height: calc(100vh - 53px); }
+@media (min-width: 768px) { .contents { display: none; } }
+`;
+
+export const referencePage = (): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -25,14 +33,17 @@ export const referencePage = `<!doctype html>
 <title>folkmoot: HTTP reference</title>
 <script src="/docs/theme.js" defer></script>
 <script src="/docs/rapidoc-min.js" defer></script>
+<style>${style}</style>
 </head>
 <body>
+${masthead('/docs', contents())}
 <rapi-doc
   spec-url="/openapi.json"
   load-fonts="false"
   regular-font="system-ui, sans-serif"
   mono-font="ui-monospace, monospace"
   render-style="read"
+  primary-color="#0072b2"
   schema-style="table"
   schema-description-expanded="true"
   default-schema-tab="schema"
@@ -53,10 +64,34 @@ This page needs scripts. The document itself is at <a href="/openapi.json">/open
 </html>
 `;
 
-/** Follows the reader's choice of light or dark, also when it changes. */
+interface Openapi {
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, { tags: string[]; summary: string }>>;
+}
+
+/** Every operation, by the names that the viewer gives to their places. */
+function contents(): Contents {
+  const { tags, paths } = openapiDocument() as unknown as Openapi;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { tags: of, summary }]) => ({
+      tag: of[0],
+      place: { href: `#${method}-${path.replace(/[\s#:?&={}]/g, '-')}`, name: summary },
+    })),
+  );
+  return tags.map(({ name, description }) => ({
+    title: description,
+    places: operations.filter(({ tag }) => tag === name).map(({ place }) => place),
+  }));
+}
+
+/** Follows the reader's choice of light or dark, also when it changes; a chosen place is shown. */
 export const themeScript = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const page = document.querySelector('rapi-doc');
-const paint = () => page.setAttribute('theme', dark.matches ? 'dark' : 'light');
+const paint = () => page?.setAttribute('theme', dark.matches ? 'dark' : 'light');
 dark.addEventListener('change', paint);
 paint();
+const contents = document.querySelector('.contents');
+contents.addEventListener('click', ({ target }) => {
+  if (target.closest('a')) contents.open = false;
+});
 `;

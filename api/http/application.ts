@@ -1,15 +1,20 @@
 /** The application: what a transport asks of a server, and what its requests share. */
-import type { KeyPair, Network } from '../../engine/internal.js';
+import type { KeyPair, ServedNetwork } from '../../engine/internal.js';
 import { firstOfEach } from '../checks/damaged-archive.js';
-import { socketPath } from '../contract/channels.js';
+import { socketPath, watchLimits } from '../contract/channels.js';
+import type { Control } from '../contract/control.js';
 import { type Figures, figuresOf, type Profile } from '../contract/limit-table.js';
+import type { ProofShown } from '../contract/proof.js';
+import type { ScenarioShown } from '../contract/shown.js';
 import { blockShareOf } from '../limits/block-share.js';
 import { ChargedSignatures } from '../limits/charged-signatures.js';
 import { Limits } from '../limits/limits.js';
 import { SignatureAttempts } from '../limits/signature-attempts.js';
 import { Connections } from '../socket/connections.js';
+import { Watchers } from '../socket/watch/watchers.js';
 import { type ExchangeLimits, exchangeLimits } from '../transport/exchange-limits.js';
 import type { Application } from '../transport/transport.js';
+import { ViewLog } from '../view/log/index.js';
 import type { Services } from './handler.js';
 import { Incoming, type Serving } from './incoming.js';
 import { Metrics } from './metrics.js';
@@ -19,11 +24,21 @@ import { HeadChecks } from './request/head-checks.js';
 import { LargeBodies } from './request/large-bodies.js';
 
 export interface ApplicationOptions {
-  network: Network;
+  network: ServedNetwork;
   profile: Profile;
   /** In place of the profile's own. */
   figures?: Partial<Figures>;
   version: string;
+  /** Whether the page is served. */
+  ui: boolean;
+  /** Whether others may look on without a key. */
+  watch: boolean;
+  /** The clock of the world that is shown. */
+  control: Control;
+  /** Whoever has it may control the world. */
+  token: string;
+  /** Of a log that is recomputed while it is shown. */
+  proof?: () => ProofShown;
   /** Signs every answer; nothing by default. */
   responseKeys?: KeyPair;
   /** Proxies whose X-Forwarded-For is believed; none by default. */
@@ -34,6 +49,8 @@ export interface ApplicationOptions {
   hosts?: readonly string[];
   /** Other than those of exchange-limits.ts. */
   exchange?: Partial<ExchangeLimits>;
+  /** What is known of the scenario of its agents. */
+  scenario?: ScenarioShown;
   /** Wall time, which may be set: only freshness, and what is shown, follow it. */
   now: () => number;
   /** Milliseconds that pass whatever becomes of the wall clock: limits count by it. */
@@ -49,6 +66,8 @@ export interface App extends Application {
   stopping(): void;
   /** Ends all WebSocket connections. */
   closeConnections(): void;
+  /** Ends what is being made for a page: before the network is closed. */
+  closeView(): Promise<void>;
 }
 
 export function createApplication(options: ApplicationOptions): App {
@@ -76,13 +95,16 @@ export function createApplication(options: ApplicationOptions): App {
       state.ready = false;
     },
     closeConnections: () => connections.close(),
+    closeView: () => services.view.close(),
   };
 }
 
 function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Services {
-  const { network, profile, version, now, steady } = options;
+  const { network, profile, version, ui, control, token, now, steady } = options;
   const limits = new Limits(profile, figuresOf(profile, options.figures), steady);
-  const connections = new Connections(network, now, steady);
+  const view = new ViewLog(network);
+  const watchers = options.watch ? watchersOf(options, view) : null;
+  const connections = new Connections({ network, watchers, now, steady });
   return {
     network,
     limits,
@@ -91,9 +113,21 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     large: new LargeBodies(),
     blocks: blockShareOf(limits.figures, steady),
     connections,
+    view,
     metrics: new Metrics(network, connections),
     version,
+    ui,
+    control,
+    token,
+    scenario: options.scenario ?? null,
+    proof: options.proof ?? null,
     now,
     ready: () => state.ready,
   };
+}
+
+function watchersOf({ network, control, profile, onFault }: ApplicationOptions, view: ViewLog) {
+  const perAddress = profile === 'spec' ? watchLimits.perAddress : Number.POSITIVE_INFINITY;
+  const fault = (error: unknown) => onFault(error, 'watch');
+  return new Watchers({ network, view, control, perAddress, onFault: fault });
 }

@@ -1,12 +1,16 @@
 /** What a route's handler is: what it is given of a request, and what all handlers share. */
-import type { Network } from '../../engine/internal.js';
+import type { ServedNetwork } from '../../engine/internal.js';
+import type { Control } from '../contract/control.js';
+import type { ProofShown } from '../contract/proof.js';
 import type { Route } from '../contract/routes.js';
+import type { ScenarioShown } from '../contract/shown.js';
 import type { BlockShare } from '../limits/block-share.js';
 import type { ChargedSignatures } from '../limits/charged-signatures.js';
 import type { Limits } from '../limits/limits.js';
 import type { SignatureAttempts } from '../limits/signature-attempts.js';
 import type { Connections } from '../socket/connections.js';
 import type { Body, RequestHead } from '../transport/transport.js';
+import type { ViewLog } from '../view/log/index.js';
 import type { Metrics } from './metrics.js';
 import type { LargeBodies } from './request/large-bodies.js';
 import type { RequestBudget } from './request/request-budget.js';
@@ -14,7 +18,7 @@ import type { Answer } from './response/envelope.js';
 
 /** What the handlers of one server share. */
 export interface Services {
-  readonly network: Network;
+  readonly network: ServedNetwork;
   readonly limits: Limits;
   readonly attempts: SignatureAttempts;
   readonly charged: ChargedSignatures;
@@ -25,6 +29,17 @@ export interface Services {
   readonly connections: Connections;
   readonly metrics: Metrics;
   readonly version: string;
+  /** Whether the page is served. */
+  readonly ui: boolean;
+  readonly control: Control;
+  /** Whoever has it may control the world. */
+  readonly token: string;
+  /** What a page is shown, at any entry. */
+  readonly view: ViewLog;
+  /** Of the network's agents, where it is known. */
+  readonly scenario: ScenarioShown | null;
+  /** Of a log that is recomputed while it is shown; null where none is. */
+  readonly proof: (() => ProofShown) | null;
   /** The edge's clock: freshness is checked here, never in the engine. */
   now(): number;
   /** Whether the server takes requests: not while it stops. */

@@ -1,6 +1,6 @@
 /** /metrics: what an operator watches, in Prometheus' format. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Network } from '../../engine/internal.js';
+import type { ServedNetwork } from '../../engine/internal.js';
 import type { Route } from '../contract/routes.js';
 import type { Connections } from '../socket/connections.js';
 
@@ -14,7 +14,7 @@ export class Metrics {
   /** By route, and by status. Counted here: the library's way costs a microsecond each. */
   readonly #requests = new Map<Route | null, Map<number, Answered>>();
 
-  constructor(network: Network, connections: Connections) {
+  constructor(network: ServedNetwork, connections: Connections) {
     const registers = [this.#registry];
     // Event loop lag, memory, handles: of the process.
     collectDefaultMetrics({ register: this.#registry, prefix: 'folkmoot_' });
@@ -42,6 +42,7 @@ export class Metrics {
       });
     gauge('commit_backlog', 'Entries applied but not durable yet', () => network.backlog);
     gauge('ws_connections', 'Open WebSocket connections', () => connections.openCount);
+    gauge('ws_watchers', 'Connections that watch', () => connections.watchers?.size ?? 0);
     gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);
     this.#counts(network, connections);
     this.#sizes(network);
@@ -74,7 +75,7 @@ export class Metrics {
   }
 
   /** What only grows, counted where it happens. */
-  #counts(network: Network, connections: Connections): void {
+  #counts(network: ServedNetwork, connections: Connections): void {
     const counter = (name: string, help: string, value: () => number) =>
       new Counter({
         name: `folkmoot_${name}_total`,
@@ -93,10 +94,13 @@ export class Metrics {
     counter('committed_entries', 'Entries made durable', () => stats().entries);
     counter('commit_seconds', 'Time spent in commits', () => stats().commitMs / 1000);
     counter('ws_dropped', 'Subscribers cut for being slow', () => connections.feed.dropped);
+    const { watchers } = connections;
+    counter('ws_frames', 'Frames made for watchers', () => watchers?.frames ?? 0);
+    counter('ws_skipped', 'Times a watcher was skipped ahead', () => watchers?.skipped ?? 0);
     counter('ws_resumed', 'Subscriptions that resumed', () => connections.resumed);
   }
 
-  #sizes(network: Network): void {
+  #sizes(network: ServedNetwork): void {
     const sizes = (name: string, help: string, counts: () => readonly number[]) =>
       new Counter({
         name: `folkmoot_${name}`,

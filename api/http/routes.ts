@@ -2,17 +2,31 @@
 import { type CommandKind, carriage } from '../../engine/internal.js';
 import type { ReadName } from '../contract/answers.js';
 import { createMatcher } from '../contract/match.js';
-import { type DocumentName, type RouteName, routes, type SpecialName } from '../contract/routes.js';
+import {
+  type DocumentName,
+  type PageName,
+  type RouteName,
+  routes,
+  type ShownName,
+  type SpecialName,
+} from '../contract/routes.js';
+import { readControl, writeControl } from './control.js';
 import type { HandledRoute, Handler } from './handler.js';
 import { live, metrics, ready } from './operator.js';
 import { committed, counted } from './reads/counted.js';
 import { debugSocket } from './reads/debug-socket.js';
 import { debugVerify } from './reads/debug-verify.js';
-import { document } from './reads/documents.js';
+import { document, page, pageAsset } from './reads/documents.js';
 import { memeContent } from './reads/meme-content.js';
 import { meta } from './reads/meta.js';
+import { proof } from './reads/proof.js';
 import * as reads from './reads/reads.js';
 import { root } from './reads/root.js';
+import { agentMemes, agentVotes, memes, roster } from './shown/agents.js';
+import { entry, log } from './shown/entries.js';
+import { columns, overview, picture } from './shown/pictures.js';
+import { scenario } from './shown/scenario.js';
+import { shown } from './shown/shown.js';
 import { write } from './writes/write.js';
 
 const commands = Object.fromEntries(
@@ -33,26 +47,58 @@ const reading: Record<ReadName, Handler> = {
   events: committed(reads.events),
 };
 
-const documents: Record<DocumentName, Handler> = {
-  openapi: counted(document('openapi')),
-  asyncapi: counted(document('asyncapi')),
-  docs: counted(document('docs')),
-  docs_theme: counted(document('docs_theme')),
-  docs_viewer: counted(document('docs_viewer')),
+const showing: Record<ShownName, Handler> = {
+  view: shown(picture),
+  columns: shown(columns),
+  overview: shown(overview),
+  roster: shown(roster),
+  agent_votes: shown(agentVotes),
+  agent_memes: shown(agentMemes),
+  memes: shown(memes),
+  log: shown(log),
+  entry: shown(entry),
+  scenario: shown(scenario),
 };
 
-const specials: Record<Exclude<SpecialName, DocumentName>, Handler> = {
+const documents: Record<DocumentName, Handler> = {
+  openapi: document('openapi'),
+  asyncapi: document('asyncapi'),
+  docs: document('docs'),
+  docs_socket: document('docs_socket'),
+  docs_theme: document('docs_theme'),
+  docs_viewer: document('docs_viewer'),
+};
+
+const pages: Record<PageName, Handler> = {
+  page,
+  page_bare: page,
+  page_view: page,
+  page_item: page,
+  page_asset: pageAsset,
+};
+
+const specials: Record<Exclude<SpecialName, DocumentName | PageName>, Handler> = {
   root: counted(root),
   meta: counted(meta),
   meme_content: counted(memeContent),
   debug_ws: counted(debugSocket),
   debug_verify: counted(debugVerify),
+  control: counted(readControl),
+  control_write: counted(writeControl),
+  proof: counted(proof),
   live,
   ready,
   metrics,
 };
 
-const handlers: Record<RouteName, Handler> = { ...commands, ...reading, ...documents, ...specials };
+const handlers: Record<RouteName, Handler> = {
+  ...commands,
+  ...reading,
+  ...showing,
+  ...documents,
+  ...pages,
+  ...specials,
+};
 
 const handled: HandledRoute[] = routes.map((route) => ({
   ...route,

@@ -1,5 +1,5 @@
 /** Whether an `auth` message holds: whose it is, or why it is refused. */
-import { type Network, parseInstant, type Refusal, refuse } from '../../engine/internal.js';
+import { parseInstant, type Refusal, refuse, type ServedNetwork } from '../../engine/internal.js';
 import { authInput } from '../../engine/protocol/signing.js';
 import { holds, signatureProblemOf } from '../checks/signed-text.js';
 import type { ClientMessage } from '../contract/channels.js';
@@ -7,9 +7,10 @@ import type { UsedAuths } from './used-auths.js';
 
 /** @throws where the network is too busy to verify, or closes. */
 export async function authenticate(
-  { network, now, usedAuths }: { network: Network; now: () => number; usedAuths: UsedAuths },
+  { network, now, usedAuths }: { network: ServedNetwork; now: () => number; usedAuths: UsedAuths },
   { public_key, timestamp, signature }: ClientMessage['auth'],
 ): Promise<{ publicKey: string } | { refusal: Refusal }> {
+  if (network.readOnly !== undefined) return { refusal: refuse('READ_ONLY', network.readOnly) };
   const publicKey = public_key.toLowerCase();
   const signed = { publicKey, timestamp, signature };
   const refusal = signatureProblemOf(signed, network.knows, now());

@@ -1,8 +1,9 @@
 /** What is kept of a WebSocket connection, and what a session and its keeper ask of each other. */
-import type { Network } from '../../engine/internal.js';
+import type { ServedNetwork } from '../../engine/internal.js';
 import type { closeCodes } from '../contract/channels.js';
 import type { Feed } from './feed.js';
 import type { UsedAuths } from './used-auths.js';
+import type { Watchers } from './watch/watchers.js';
 
 export interface SessionFigures {
   topics: string[];
@@ -39,14 +40,18 @@ export interface ConnectionRecord {
 
 /** What a session asks of those who keep all of them. */
 export interface SessionHost {
-  readonly network: Network;
+  readonly network: ServedNetwork;
   readonly feed: Feed;
   readonly now: () => number;
   /** Milliseconds that nobody sets: rates count by it. */
   readonly steady: () => number;
+  /** Null where nobody may watch. */
+  readonly watchers: Watchers | null;
   resumed: number;
   readonly usedAuths: UsedAuths;
   /** It has an agent now; the oldest of the agent's gives way if there are too many. */
   authenticated(record: ConnectionRecord): void;
+  /** It watches: its auth is not waited for. */
+  watches(record: ConnectionRecord): void;
   ended(record: ConnectionRecord, code: number, reason: string): void;
 }

@@ -1,16 +1,26 @@
 /** All WebSocket connections: who has how many, heartbeats, and what the debug endpoint shows. */
 import { randomBytes } from 'node:crypto';
-import { formatInstant, type Network } from '../../engine/internal.js';
+import { formatInstant, type ServedNetwork } from '../../engine/internal.js';
 import { socketLimits } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';
 import type { ConnectionRecord, SessionHost } from './connection-record.js';
 import { Feed } from './feed.js';
 import { Session } from './session.js';
 import { UsedAuths } from './used-auths.js';
+import type { Watchers } from './watch/watchers.js';
+
+export interface ConnectionsOptions {
+  network: ServedNetwork;
+  /** Null where nobody may watch. */
+  watchers: Watchers | null;
+  now: () => number;
+  steady: () => number;
+}
 
 export class Connections implements SessionHost {
-  readonly network: Network;
+  readonly network: ServedNetwork;
   readonly feed: Feed;
+  readonly watchers: Watchers | null;
   readonly now: () => number;
   readonly steady: () => number;
   /** Subscriptions that went on where an earlier connection ended. */
@@ -23,8 +33,9 @@ export class Connections implements SessionHost {
   readonly #unauthenticated = new Map<string, number>();
   readonly #heartbeat: NodeJS.Timeout;
 
-  constructor(network: Network, now: () => number, steady: () => number) {
+  constructor({ network, watchers, now, steady }: ConnectionsOptions) {
     this.network = network;
+    this.watchers = watchers;
     this.now = now;
     this.steady = steady;
     this.feed = new Feed(network);
@@ -65,7 +76,11 @@ export class Connections implements SessionHost {
     if (open.size > socketLimits.connectionsPerAgent) oldest?.session?.replace();
   }
 
-  /** It is authenticated, or gone. */
+  watches(record: ConnectionRecord): void {
+    this.#noLongerWaiting(record);
+  }
+
+  /** It is authenticated, watches, or is gone. */
   #noLongerWaiting(record: ConnectionRecord): void {
     if (record.waitingFor === null) return;
     const left = this.unauthenticated(record.waitingFor) - 1;
@@ -88,6 +103,8 @@ export class Connections implements SessionHost {
     record.closed ??= { code, reason, at: this.now() };
     record.last = record.session?.figures() ?? null;
     record.session = null;
+    // Nobody may ask about it.
+    if (record.publicKey === null) this.#records.delete(record.id);
   }
 
   /** What the owner of a connection sees of it; null for everybody else. */
@@ -112,6 +129,7 @@ export class Connections implements SessionHost {
     clearInterval(this.#heartbeat);
     for (const { session } of this.#records.values()) session?.end('stopping');
     this.feed.close();
+    this.watchers?.close();
   }
 
   #beat(): void {

@@ -4,7 +4,7 @@
  * are one mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never
  * given a hole.
  */
-import { eventTopics, type Network, type PublishedEvent } from '../../engine/internal.js';
+import { eventTopics, type PublishedEvent, type ServedNetwork } from '../../engine/internal.js';
 import { damagedPast } from '../checks/damaged-archive.js';
 import type { Socket } from '../transport/transport.js';
 import { TextBuffer } from './text-buffer.js';
@@ -40,8 +40,19 @@ export interface Subscriber {
   onCut(why: 'slow' | 'damaged'): void;
 }
 
+/** One that has no agent, and no topics, yet. */
+export const newSubscriber = (socket: Socket, onCut: Subscriber['onCut']): Subscriber => ({
+  socket,
+  agent: '',
+  topics: new Set(),
+  cursor: 0,
+  catchingUp: false,
+  lastSent: 0,
+  onCut,
+});
+
 export class Feed {
-  readonly #network: Network;
+  readonly #network: ServedNetwork;
   readonly #ring: (RingEvent | undefined)[] = new Array(RING);
   readonly #texts = new TextBuffer();
   readonly #subscribers = new Set<Subscriber>();
@@ -57,7 +68,7 @@ export class Feed {
   /** Called with the status of each block that leaves voting. */
   onBlock: (status: string) => void = () => {};
 
-  constructor(network: Network) {
+  constructor(network: ServedNetwork) {
     this.#network = network;
     this.#head = network.read.position.event_seq;
     this.#oldest = this.#head + 1;
@@ -101,6 +112,16 @@ export class Feed {
   /** The earliest `since` that can be resumed from: history is longer, a resume is not. */
   get resumable(): number {
     return Math.max(0, this.#head - RESUMABLE);
+  }
+
+  /** Where a subscriber begins; `gap` where what follows its `since` is not all replayed. */
+  positionOf(since?: { epoch: string; seq: number }) {
+    const head = this.#head;
+    const known = since?.epoch === this.#network.epoch && since.seq <= head;
+    const gap = since !== undefined && (!known || since.seq < this.resumable);
+    // Another history, or too long ago: what is held is replayed from its beginning.
+    const from = since === undefined ? head : gap ? this.resumable : since.seq;
+    return { head, gap, from };
   }
 
   /** How many events of a span concern a subscriber, counted in pieces and given in the end. */

@@ -11,15 +11,18 @@ import type {
   SessionFigures,
   SessionHost,
 } from './connection-record.js';
-import type { Subscriber } from './feed.js';
+import { newSubscriber, type Subscriber } from './feed.js';
 import { MessageRate } from './message-rate.js';
 import { counted, type Traffic } from './traffic.js';
+import { authenticatedAlready, beginWatching, watchesOnly } from './watch/begin.js';
+import type { Watcher } from './watch/watchers.js';
 
 export class Session implements SocketHandlers, OpenSession {
   readonly #host: SessionHost;
   readonly #record: ConnectionRecord;
   readonly #socket: Socket;
   readonly #subscriber: Subscriber;
+  #watcher: Watcher | null = null;
   #authTimer: NodeJS.Timeout | null;
   /** What came while a signature was being verified: it is dealt with in its turn. */
   #waiting: (string | null)[] | null = null;
@@ -38,15 +41,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#record = record;
     // Never a hole: who misses one message gets no more.
     this.#socket = counted(socket, this.#traffic, () => this.end('slow'));
-    this.#subscriber = {
-      socket: this.#socket,
-      agent: '',
-      topics: new Set(),
-      cursor: 0,
-      catchingUp: false,
-      lastSent: 0,
-      onCut: (why) => this.end(why),
-    };
+    this.#subscriber = newSubscriber(this.#socket, (why) => this.end(why));
     this.#authTimer = setTimeout(() => this.#authTimedOut(), socketLimits.authMs);
     this.#authTimer.unref();
   }
@@ -137,13 +132,30 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   #dispatch(message: AnyClientMessage): void {
-    if (message.type === 'auth') this.#authInTurn(message);
-    else if (!this.#record.agentId) {
+    if (message.type === 'watch') this.#watch(message);
+    else if (this.#watcher && message.type !== 'ping') this.#error(...watchesOnly);
+    else if (message.type === 'auth') this.#authInTurn(message);
+    else if (!this.#record.agentId && !this.#watcher) {
       this.#error('INVALID_SIGNATURE', 'MISSING', 'auth must be the first message');
       this.end('unauthenticated');
     } else if (message.type === 'subscribe') this.#subscribe(message);
     else if (message.type === 'unsubscribe') this.#unsubscribe(message);
     else this.#reply('pong', { id: message.id, server_time: formatInstant(this.#host.now()) });
+  }
+
+  #watch(message: ClientMessage['watch']): void {
+    if (this.#watcher) return this.#error(...watchesOnly);
+    if (this.#record.agentId) return this.#error(...authenticatedAlready);
+    const onEnd = () => this.end('damaged');
+    const begun = beginWatching(this.#host.watchers, this.#socket, message, onEnd);
+    if ('refusal' in begun) {
+      const { code, reason, message: why, details } = begun.refusal;
+      this.#error(code, reason, why, details);
+      return this.end(begun.end);
+    }
+    this.#watcher = begun;
+    if (this.#authTimer) clearTimeout(this.#authTimer);
+    this.#host.watches(this.#record);
   }
 
   /** Messages behind an auth wait for it: a client need not. */
@@ -169,15 +181,15 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   async #auth(message: ClientMessage['auth']): Promise<void> {
-    const already = 'this connection is authenticated already';
-    if (this.#record.agentId) return this.#error('INVALID_REQUEST', 'SCHEMA', already);
+    if (this.#record.agentId) return this.#error(...authenticatedAlready);
     const answer = await authenticate(this.#host, message);
     if (this.#closed) return;
     if ('publicKey' in answer) return this.#authenticated(answer.publicKey);
     const { code, reason, message: why } = answer.refusal;
     const details = { server_time: formatInstant(this.#host.now()), kind: 'auth' };
     this.#error(code, reason, why, details);
-    this.end(code === 'INVALID_AGENT' ? 'unknownAgent' : 'unauthenticated');
+    const never = code === 'INVALID_AGENT' || reason === 'READ_ONLY';
+    this.end(never ? 'unknownAgent' : 'unauthenticated');
   }
 
   #authenticated(publicKey: string): void {
@@ -206,11 +218,7 @@ export class Session implements SocketHandlers, OpenSession {
     const first = !this.#subscribedOnce;
     this.#subscribedOnce = true;
     for (const topic of topics) this.#subscriber.topics.add(topic);
-    const head = feed.head;
-    const known = since?.epoch === network.epoch && since.seq <= head;
-    const gap = since !== undefined && (!known || since.seq < feed.resumable);
-    // Another history, or too long ago: what is held is replayed from its beginning.
-    const from = since === undefined ? head : gap ? feed.resumable : since.seq;
+    const { head, gap, from } = feed.positionOf(since);
     if (since !== undefined) this.#host.resumed += 1;
     const begin = (replay: number) => {
       if (this.#closed) return;
@@ -260,7 +268,7 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   #authTimedOut(): void {
-    if (this.#closed || this.#record.agentId) return;
+    if (this.#closed || this.#record.agentId || this.#watcher) return;
     this.#error('INVALID_SIGNATURE', 'MISSING', `no auth within ${socketLimits.authMs} ms`);
     this.end('authTimeout');
   }
@@ -286,5 +294,6 @@ export class Session implements SocketHandlers, OpenSession {
     this.#closed = true;
     if (this.#authTimer) clearTimeout(this.#authTimer);
     this.#host.feed.remove(this.#subscriber);
+    if (this.#watcher) this.#host.watchers?.remove(this.#watcher);
   }
 }

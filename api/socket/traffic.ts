@@ -9,14 +9,15 @@ export interface Traffic {
 
 /** The socket, counting what leaves; `onFull` where it had no room for a message. */
 export function counted(socket: Socket, traffic: Traffic, onFull: () => void): Socket {
+  const note = (length: number, taken: boolean) => {
+    traffic.messagesOut += 1;
+    traffic.bytesOut += length;
+    if (!taken) onFull();
+    return taken;
+  };
   return {
     ...socket,
-    send: (text) => {
-      traffic.messagesOut += 1;
-      traffic.bytesOut += text.length;
-      const taken = socket.send(text);
-      if (!taken) onFull();
-      return taken;
-    },
+    send: (text) => note(text.length, socket.send(text)),
+    sendBytes: (bytes) => note(bytes.length, socket.sendBytes(bytes)),
   };
 }

@@ -132,13 +132,15 @@ function attach(
 }
 
 function socketOf(ws: WebSocket, stream: NetSocket, addressKey: string): Socket {
+  const send = (message: Uint8Array | string, binary: boolean) => {
+    if (ws.bufferedAmount > socketLimits.backlogBytes) return false;
+    ws.send(message, { binary });
+    return true;
+  };
   return {
     addressKey,
-    send(text) {
-      if (ws.bufferedAmount > socketLimits.backlogBytes) return false;
-      ws.send(text, { binary: false });
-      return true;
-    },
+    send: (text) => send(text, false),
+    sendBytes: (bytes) => send(bytes, true),
     bufferedBytes: () => ws.bufferedAmount,
     cork(work) {
       stream.cork();

@@ -51,6 +51,8 @@ export interface Socket {
   readonly addressKey: string;
   /** Text, encoded. False when its buffer was full and it was dropped. */
   send(text: Uint8Array | string): boolean;
+  /** A binary message; false as with `send`. */
+  sendBytes(bytes: Uint8Array): boolean;
   /** Bytes given to `send` that have not left yet. */
   bufferedBytes(): number;
   /** Sends within `work` leave together. */

@@ -88,6 +88,7 @@ function socketOf(ws: WebSocket<SocketData>): Socket {
   return {
     addressKey: data.addressKey,
     send: (text) => ended || ws.send(text, false) !== DROPPED,
+    sendBytes: (bytes) => ended || ws.send(bytes, true) !== DROPPED,
     bufferedBytes: () => (alive() ? ws.getBufferedAmount() : 0),
     cork(work) {
       if (alive()) ws.cork(work);

@@ -1,6 +1,7 @@
 /** The fast transport: uWebSockets.js. Its memory is gone when a callback returns: copy at once. */
 
 import type { HttpResponse, us_listen_socket, us_socket } from 'uWebSockets.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InFlight } from './in-flight.js';
 import { listenProblem } from './listen-problem.js';
 import type { Application, Listening, Transport } from './transport.js';
@@ -52,6 +53,8 @@ async function listen(
     async close() {
       uws.us_listen_socket_close(socket);
       await inFlight.drained();
+      // What was answered last leaves when this turn of the library ends.
+      await nextTurn();
       app.close();
     },
   };

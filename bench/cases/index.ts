@@ -4,17 +4,20 @@ import { admissionCase } from './engine/admission.js';
 import { encodeCase } from './engine/encode.js';
 import { engineCase } from './engine/engine.js';
 import { historyCase } from './engine/history.js';
+import { replayCase } from './engine/replay.js';
 import { simulatedVoteCase } from './engine/simulated-vote.js';
 import { simulatorCase } from './engine/simulator.js';
 import { stagesCase } from './engine/stages.js';
 import { storeCase } from './engine/store.js';
 import { verifyCase } from './engine/verify.js';
+import { viewCase } from './engine/view.js';
 import { fanOutCase } from './served/fan-out.js';
 import { feedCase } from './served/feed.js';
 import { footprintCase } from './served/footprint.js';
 import { idleCase } from './served/idle.js';
 import { readsCase } from './served/reads.js';
 import { transactionsCase } from './served/transactions.js';
+import { watchCase } from './served/watch.js';
 import { tiersCase } from './tiers/tiers.js';
 
 export const cases: readonly Case[] = [
@@ -23,6 +26,7 @@ export const cases: readonly Case[] = [
   readsCase,
   fanOutCase,
   idleCase,
+  watchCase,
   stagesCase,
   verifyCase,
   admissionCase,
@@ -30,6 +34,8 @@ export const cases: readonly Case[] = [
   encodeCase,
   storeCase,
   historyCase,
+  viewCase,
+  replayCase,
   feedCase,
   simulatorCase,
   simulatedVoteCase,

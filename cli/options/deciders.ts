@@ -13,12 +13,15 @@ export function deciderOptions(): Option[] {
   return [
     new Option('--record', 'ask external deciders, and keep what they answer'),
     new Option('--cassette <dir>', 'take their answers from this run, or this cassette'),
-    new Option(
-      '--most-calls <n>',
-      'with --record: end after so many calls; the same command again goes on',
-    ).argParser(integer({ least: 0, most: 1_000_000_000 })),
+    mostCallsOption(),
   ];
 }
+
+export const mostCallsOption = (): Option =>
+  new Option(
+    '--most-calls <n>',
+    'with --record: end after so many calls; the same command again goes on',
+  ).argParser(integer({ least: 0, most: 1_000_000_000 }));
 
 /** @throws {UsageError} for a budget of nothing. */
 export function decidersFrom({ record, cassette, mostCalls }: DeciderFlags) {

@@ -38,7 +38,7 @@ export function entriesOf(spans: readonly CertificateSpan[]): Entry[] {
     if (index > 0 && span.first <= next) {
       throw new Refused(`${where}/first`, `is ${span.first}; expected more than ${next}`);
     }
-    entries.push(...spanEntries(span, index, where));
+    for (const entry of spanEntries(span, index, where)) entries.push(entry);
     next = span.first + span.links.length;
   }
   return entries;
@@ -56,12 +56,12 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
     const seq = span.first + place;
     const where = `${inside}/links/${place}`;
     if (request)
-      log_digest = hexOf(sha256(joined(bytesOf(log_digest), framed(partsOf(seq, request)))));
+      log_digest = hexOf(sha256(joined([bytesOf(log_digest), framed(partsOf(seq, request))])));
     else log_digest = claimed;
     if (log_digest !== claimed) {
       throw new Refused(`${where}/log_digest`, `entry ${seq} gives ${log_digest}, not ${claimed}`);
     }
-    digest = hexOf(sha256(joined(bytesOf(digest), bytesOf(log_digest), framed(results))));
+    digest = hexOf(sha256(joined([bytesOf(digest), bytesOf(log_digest), framed(results)])));
     return { seq, span: index, where, request, results, digest, log_digest };
   });
   for (const [name, found] of Object.entries({ digest, log_digest })) {
@@ -84,7 +84,7 @@ const partsOf = (seq: number, entry: CertifiedEntry): string[] => {
 /** Each part preceded by its length in bytes as eight bytes, big-endian. */
 function framed(parts: readonly string[]): Uint8Array {
   return joined(
-    ...parts.flatMap((part) => {
+    parts.flatMap((part) => {
       const bytes = encoder.encode(part);
       const length = new Uint8Array(8);
       new DataView(length.buffer).setUint32(4, bytes.length);
@@ -93,7 +93,7 @@ function framed(parts: readonly string[]): Uint8Array {
   );
 }
 
-function joined(...pieces: readonly Uint8Array[]): Uint8Array {
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
   let end = 0;
   for (const piece of pieces) {
@@ -111,15 +111,21 @@ const bytesOf = (hex: string): Uint8Array =>
 const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** A changed record: its key and value, by the beginning of its text; undefined without one. */
+/** Members of what should be an object. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * A changed record: its key and value, by the beginning of its text; undefined without one.
+ * @throws {Refused} where its value is no object.
+ */
 export function recordIn(
   { results, where }: Entry,
   beginning: string,
-): { key: unknown; value: unknown } | undefined {
+): { key: unknown; value: Members } | undefined {
   const text = results.find((result) => result.startsWith(beginning));
   if (text === undefined) return undefined;
   const [, key, value] = parsed(text, where) as unknown[];
-  return { key, value };
+  return { key, value: membersOf(value, where) };
 }
 
 /** The beginning of a record's text: `["table",key,`, or less of it. */
@@ -127,18 +133,44 @@ export const recordText = (table: string, key: unknown): string =>
   `[${canonical(table)},${canonical(key)},`;
 
 /** An event of an entry, by its type: canonical JSON ends with it. */
-export function eventIn({ results, where }: Entry, type: string): unknown {
+export function eventIn({ results, where }: Entry, type: string): Members | undefined {
   const text = results.find(
     (result) => result.startsWith('{') && result.endsWith(`"type":"${type}"}`),
   );
-  return text === undefined ? undefined : (parsed(text, where) as { data: unknown }).data;
+  if (text === undefined) return undefined;
+  return membersOf((parsed(text, where) as { data: unknown }).data, where);
 }
 
 /** @throws {Refused} */
-export function parsed(text: string, where: string): unknown {
+export function membersOf(value: unknown, where: string): Members {
+  if (typeof value === 'object' && value !== null) return value as Members;
+  throw new Refused(where, `holds ${said(value)} where an object is expected`);
+}
+
+const LONGEST = 100;
+
+/** A value as it is told: whatever it is, in a line. */
+export function said(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value).slice(0, LONGEST);
+  return JSON.stringify(value).slice(0, LONGEST);
+}
+
+/** More than any event or record of a log has: whoever goes through a value comes to its end. */
+const DEEPEST = 64;
+
+/** @throws {Refused} */
+function parsed(text: string, where: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw new Refused(where, 'holds a text that is not JSON');
   }
+  if (isShallow(value, DEEPEST)) return value;
+  throw new Refused(where, `holds a text that is nested deeper than ${DEEPEST}`);
+}
+
+function isShallow(value: unknown, left: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return left > 0 && Object.values(value).every((member) => isShallow(member, left - 1));
 }

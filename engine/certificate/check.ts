@@ -4,7 +4,15 @@
  */
 import { canonical } from '../protocol/canonical.js';
 import { agentId } from '../protocol/signing.js';
-import { type Entry, entriesOf, recordIn, recordText } from './chain.js';
+import {
+  type Entry,
+  entriesOf,
+  type Members,
+  membersOf,
+  recordIn,
+  recordText,
+  said,
+} from './chain.js';
 import { CERTIFICATE_BYTES, type Certificate, type CertificateClaim, Refused } from './format.js';
 import { readCertificate } from './read.js';
 import {
@@ -151,7 +159,7 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   // Last, since they cost the most.
   assertProposalSigned(opened, proposal, claim.network_id);
   for (const vote of votes) assertVoteSigned(vote.entry, vote);
-  const said = statement(grounds, known);
+  const sentences = statement(grounds, known);
   return {
     holds: true as const,
     claim,
@@ -159,7 +167,7 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
     proposal,
     votes: votes.map(shown),
     spans: known,
-    ...said,
+    ...sentences,
   };
 }
 
@@ -172,7 +180,7 @@ function blockIn(entries: readonly Entry[], hash: string) {
   const beginning = recordText('blocks', hash);
   const states = entries.flatMap((entry) => {
     const record = recordIn(entry, beginning);
-    return record ? [{ entry, ...(record.value as { state: unknown; context: unknown }) }] : [];
+    return record ? [{ entry, state: record.value.state, context: record.value.context }] : [];
   });
   const [first, last] = states;
   if (states.length !== 2 || first!.state !== 'voting' || last!.state === 'voting') {
@@ -181,9 +189,9 @@ function blockIn(entries: readonly Entry[], hash: string) {
       `it does not hold how block ${hash} was proposed, and how it ended`,
     );
   }
-  const context = last!.context as Record<string, unknown>;
+  const context = membersOf(last!.context, last!.entry.where);
   for (const name of ['ordinal', 'electorate', 'closed_at']) {
-    if (Number.isSafeInteger(context?.[name])) continue;
+    if (Number.isSafeInteger(context[name])) continue;
     throw new Refused(last!.entry.where, `the record of the block has no usable ${name}`);
   }
   return { opened: first!.entry, closed: last!.entry, context };
@@ -191,17 +199,19 @@ function blockIn(entries: readonly Entry[], hash: string) {
 
 function assertSame(
   { where, seq }: Entry,
-  found: unknown,
+  found: Members,
   expected: { state: string; context: Record<string, unknown> },
 ): void {
   if (canonical(found) === canonical(expected)) return;
-  const { state, context = {} } = found as { state: string; context: Record<string, unknown> };
+  const { state } = found;
+  const context = membersOf(found.context, where);
   const name = Object.keys(expected.context).find((one) => context[one] !== expected.context[one]);
   const [what, was, is] =
     state === expected.state && name !== undefined
       ? [name, context[name], expected.context[name]]
       : ['state', state, expected.state];
-  throw new Refused(where, `by entry ${seq} the block's ${what} is ${was}; recomputed it is ${is}`);
+  const recomputed = `recomputed it is ${is}`;
+  throw new Refused(where, `by entry ${seq} the block's ${what} is ${said(was)}; ${recomputed}`);
 }
 
 /** What stands in it for nothing could be changed without being noticed. */

@@ -10,7 +10,7 @@ import {
   voteInput,
 } from '../protocol/signing.js';
 import { lowerAscii } from '../protocol/unicode/unicode.js';
-import type { Entry } from './chain.js';
+import { type Entry, said } from './chain.js';
 import { Refused } from './format.js';
 
 /** The parameters of a network that decide its blocks. */
@@ -113,7 +113,7 @@ export function voteOf(entry: Entry, hash: string): SignedVote {
   const public_key = lowerAscii(entry.request!.public_key);
   const { block_hash, decision } = body;
   if (typeof block_hash !== 'string' || lowerAscii(block_hash) !== hash) {
-    throw new Refused(where, `the vote of entry ${seq} is on block ${String(block_hash)}`);
+    throw new Refused(where, `the vote of entry ${seq} is on block ${said(block_hash)}`);
   }
   if (decision !== 'approve' && decision !== 'reject') {
     throw new Refused(where, `the vote of entry ${seq} decides nothing`);

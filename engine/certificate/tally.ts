@@ -2,7 +2,7 @@
  * Electorate, votes and quorum, recomputed by the rules of docs/protocol.md, section 6. Written
  * apart from the engine's own: whoever checks does not run what is checked.
  */
-import { type Entry, eventIn, recordIn, recordText } from './chain.js';
+import { type Entry, eventIn, membersOf, recordIn, recordText, said } from './chain.js';
 import { Refused } from './format.js';
 import { type CertifiedGenesis, type SignedVote, voteOf } from './requests.js';
 
@@ -23,7 +23,7 @@ export function electorateOf(
   const beginning = recordText('electorates', number);
   const entry = entries.find(({ results }) => results.some((text) => text.startsWith(beginning)));
   if (!entry) throw new Refused('/spans', `no entry in it writes electorate ${number}`);
-  const { agents, weights: list } = recordIn(entry, beginning)!.value as Record<string, unknown>;
+  const { agents, weights: list } = recordIn(entry, beginning)!.value;
   const where = entry.where;
   if (!Array.isArray(agents) || !Array.isArray(list) || agents.length !== list.length) {
     throw new Refused(where, 'the electorate has not as many weights as agents');
@@ -35,7 +35,7 @@ export function electorateOf(
       throw new Refused(where, 'the agents of the electorate are not ascending numbers');
     }
     if (!isWeight(genesis, list[index])) {
-      throw new Refused(where, `by ${genesis.weights}, no elector weighs ${list[index]}`);
+      throw new Refused(where, `by ${genesis.weights}, no elector weighs ${said(list[index])}`);
     }
     weights.set(agent, list[index]);
     total += list[index];
@@ -62,9 +62,9 @@ function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
 function registrationsIn(entries: readonly Entry[], electors: ReadonlyMap<number, number>) {
   return entries.flatMap((entry) => {
     const record = entry.request && recordIn(entry, '["agents",');
-    const { ordinal, personality } = (record?.value ?? {}) as Record<string, unknown>;
+    const { ordinal, personality } = record?.value ?? {};
     if (typeof ordinal !== 'number' || !electors.has(ordinal)) return [];
-    return [{ entry, ordinal, personality: String(personality) }];
+    return [{ entry, ordinal, personality: said(personality) }];
   });
 }
 
@@ -91,7 +91,7 @@ export function votesOf(
     const { seq, where, request } = entry;
     const vote = voteOf(entry, block.hash);
     const [, ordinal] = record.key as [number, number];
-    const { at, decision, entry: number } = record.value as Record<string, unknown>;
+    const { at, decision, entry: number } = record.value;
     if (decision !== vote.decision || number !== seq || at !== request!.at) {
       throw new Refused(where, `entry ${seq} counts another vote than the one that it holds`);
     }
@@ -104,12 +104,12 @@ export function votesOf(
     if (weight === undefined) {
       throw new Refused(where, `agent ${vote.agent_id} is not in the electorate`);
     }
-    const told = eventIn(entry, 'block_validation') as Record<string, unknown> | undefined;
-    const validator = told?.validator as Record<string, unknown> | undefined;
-    if (validator?.id !== vote.agent_id || told?.decision !== vote.decision) {
+    const told = eventIn(entry, 'block_validation');
+    const validator = membersOf(told?.validator ?? {}, where);
+    if (validator.id !== vote.agent_id || told?.decision !== vote.decision) {
       throw new Refused(where, `entry ${seq} tells of another vote than the one that it holds`);
     }
-    return [{ ...vote, entry, ordinal, personality: String(validator.personality), weight }];
+    return [{ ...vote, entry, ordinal, personality: said(validator.personality), weight }];
   });
 }
 

@@ -11,6 +11,7 @@ import type { Outcome } from './outcome.js';
 import type { Reader } from './reader.js';
 import { restoreState } from './restore.js';
 import { headOf, METRICS, newState, type State } from './state.js';
+import type { Turned } from './tables/agents.js';
 import { blockStatus } from './tables/blocks.js';
 import type { Finalized } from './tables/throughput.js';
 
@@ -27,6 +28,12 @@ export interface Step {
   outcome: Outcome | null;
   events: Event[];
   changes: Change[];
+  /**
+   * Who fell dormant or woke by it.
+   *
+   * @internal
+   */
+  turned: readonly Turned[];
 }
 
 /** Where the engine stands: the last applied entry and event. */
@@ -60,7 +67,10 @@ export class Engine {
     const state = newState(genesis, reader);
     const engine = new Engine(state, { seq: 0, at, event_seq: 0 });
     state.changes.put('network', 'head', headOf(state));
-    return { engine, step: { outcome: null, events: [], changes: state.changes.take() } };
+    return {
+      engine,
+      step: { outcome: null, events: [], changes: state.changes.take(), turned: [] },
+    };
   }
 
   /** An engine that goes on where the records of its reader end. */
@@ -84,10 +94,11 @@ export class Engine {
     state.entry = seq;
     const outcome = command ? this.#do(command) : this.#tick(at);
     if (outcome && (outcome.result === 'refused' || outcome.result === 'duplicate')) {
-      return { outcome, events: [], changes: [] };
+      return { outcome, events: [], changes: [], turned: [] };
     }
     this.#last = { seq, at, event_seq: this.#last.event_seq };
-    return { outcome, events: this.#events(), changes: this.#changes() };
+    const turned = state.agents.takeTurned();
+    return { outcome, events: this.#events(), changes: this.#changes(), turned };
   }
 
   /** Looks ahead: the outcome that would change nothing, or null when it would be done. */

@@ -5,4 +5,5 @@ export { allianceData } from './machines/alliance.js';
 export type { Outcome } from './outcome.js';
 export { decide, neededToFinalize, type QuorumRule } from './quorum.js';
 export { emptyReader, type Reader } from './reader.js';
+export type { Turned } from './tables/agents.js';
 export { tpsAt } from './tables/throughput.js';

@@ -15,6 +15,9 @@ export function storeAt(live: Store, records: RecordsAt, meta: StoreMeta): Store
     event: (seq) => (seq <= lastEvent ? live.event(seq) : undefined),
     events: (from, to) => live.events(from, Math.min(to, lastEvent)),
     blob: (hash) => live.blob(hash),
+    *index(options) {
+      for (const row of live.index(options)) if (row.seq <= last) yield row;
+    },
     commit: () => Promise.reject(new TypeError('the past cannot be written')),
     hasRoom: () => false,
     close: async () => undefined,

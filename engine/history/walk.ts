@@ -57,9 +57,10 @@ export class Walk {
   }
 
   /** @throws {StoreError} `CORRUPT` when the entry does not give the digests stored with it. */
-  step(line: LogLine): void {
+  step(line: LogLine): Step {
     const { entry } = line;
-    const { changes, results } = encodeStep(this.#apply(line));
+    const step = this.#apply(line);
+    const { changes, results } = encodeStep(step);
     this.logBytes += this.#digests.advance(entry, results).length;
     if (line.digest !== this.#digests.digest || line.logDigest !== this.#digests.logDigest) {
       throw damaged(entry.seq, 'its digests are others');
@@ -67,6 +68,7 @@ export class Walk {
     this.records.write(changes);
     this.#unbased += 1;
     if (this.#unbased >= REBASE) this.#rebase();
+    return step;
   }
 
   checkpoint(epoch: string): Buffer {

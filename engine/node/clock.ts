@@ -6,6 +6,8 @@ export interface Clock {
   now(): number;
   /** Calls back at `at` or soon after; a clock without it is driven by its owner. */
   wakeAt?(at: number, wake: () => void): () => void;
+  /** The time that others live by, where it is another: a clock that was held has fallen behind. */
+  outside?(): number;
 }
 
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
@@ -26,6 +28,46 @@ export function systemClock(least = 0): Clock {
       return () => clearTimeout(timer);
     },
   };
+}
+
+/**
+ * Another clock less all the time for which it was held: while it is held it stands still, and
+ * afterwards it goes on from there, without catching up.
+ */
+class HoldableClock implements Clock {
+  readonly #clock: Clock;
+  #behindMs = 0;
+  #heldAt: number | null = null;
+  /** Only where the other clock can: it must not be asked of one that is held. */
+  readonly wakeAt?: (at: number, wake: () => void) => () => void;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    if (clock.wakeAt) this.wakeAt = (at, wake) => clock.wakeAt!(at + this.#behindMs, wake);
+  }
+
+  get held(): boolean {
+    return this.#heldAt !== null;
+  }
+
+  now(): number {
+    return this.#heldAt ?? this.#clock.now() - this.#behindMs;
+  }
+
+  /** What the other clock shows: the time that those outside live by. */
+  outside(): number {
+    return this.#clock.now();
+  }
+
+  hold(): void {
+    this.#heldAt ??= this.now();
+  }
+
+  release(): void {
+    if (this.#heldAt === null) return;
+    this.#behindMs = this.#clock.now() - this.#heldAt;
+    this.#heldAt = null;
+  }
 }
 
 /** A clock that stands still until it is set. */
@@ -49,7 +91,7 @@ export function virtualClock(start: number): VirtualClock {
 }
 
 /** Rings once at the time last set; a clock that cannot wake anybody leaves that to its owner. */
-export class Alarm {
+class Alarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
   #at: number | null = null;
@@ -73,11 +115,73 @@ export class Alarm {
   }
 }
 
+/** What a network's time asks of its engine. */
+interface Timed {
+  readonly position: { readonly at: number };
+  nextDeadline(): number | null;
+}
+
+/**
+ * A network's time: it never goes back, and whoever runs the network may hold it. One alarm rings
+ * at its next deadline.
+ */
+export class Timekeeper {
+  /** @internal */
+  readonly clock: HoldableClock;
+  readonly #engine: Timed;
+  readonly #alarm: Alarm;
+  #stopped = false;
+
+  /** @internal */
+  constructor(clock: Clock, engine: Timed, ring: () => void) {
+    this.clock = new HoldableClock(clock);
+    this.#engine = engine;
+    this.#alarm = new Alarm(this.clock, ring);
+  }
+
+  /** Now, in milliseconds since 1970. */
+  get now(): number {
+    return Math.max(this.clock.now(), this.#engine.position.at);
+  }
+
+  /** Whether it stands still, and all that would change something is refused: `PAUSED`. */
+  get held(): boolean {
+    return this.clock.held;
+  }
+
+  /** From now on it stands still: no deadline fires, and reads go on. */
+  hold(): void {
+    this.clock.hold();
+    this.setAlarm();
+  }
+
+  /** It goes on from where it was held; nothing is caught up. */
+  release(): void {
+    this.clock.release();
+    this.setAlarm();
+  }
+
+  /**
+   * For the next deadline; where it is overdue because nothing can be written, a bit later.
+   *
+   * @internal
+   */
+  setAlarm(): void {
+    const deadline = this.held || this.#stopped ? null : this.#engine.nextDeadline();
+    if (deadline === null) this.#alarm.set(null);
+    else this.#alarm.set(deadline < this.now ? this.now + OVERDUE_MS : deadline + 1);
+  }
+
+  /**
+   * No alarm rings any more.
+   *
+   * @internal
+   */
+  stop(): void {
+    this.#stopped = true;
+    this.#alarm.set(null);
+  }
+}
+
 /** How long an overdue deadline waits for the queue or the disk. */
 const OVERDUE_MS = 100;
-
-/** When a deadline fires; one that is overdue because nothing can be written, a bit later. */
-export function alarmTime(deadline: number | null, now: number): number | null {
-  if (deadline === null) return null;
-  return deadline < now ? now + OVERDUE_MS : deadline + 1;
-}

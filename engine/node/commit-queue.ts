@@ -8,8 +8,12 @@ import { countSize } from '../protocol/sizes.js';
 import { crashPoint } from '../store/crash.js';
 import { type Batch, type Store, StoreError, type StoreMeta } from '../store/store.js';
 import type { PublishedEvent } from './encode.js';
+import { type Indexed, IndexWriter } from './entry-index/writer.js';
 
-type Content = Omit<Batch, 'meta' | 'events'> & { events: PublishedEvent[] };
+type Content = Omit<Batch, 'meta' | 'events' | 'index'> & {
+  events: PublishedEvent[];
+  indexed: Indexed[];
+};
 
 /** What the queue asks of its owner. */
 interface Owner<V> {
@@ -35,6 +39,7 @@ function newPending(): Pending {
     events: [],
     changes: [],
     blobs: [],
+    indexed: [],
     bytes: 0,
     durable: promise,
     resolve,
@@ -58,6 +63,7 @@ function withResolvers() {
 export class CommitQueue<V> {
   readonly #store: Store;
   readonly #owner: Owner<V>;
+  readonly #index: IndexWriter;
   #next = newPending();
   #inFlight: Pending | null = null;
   #failure: Promise<void> | null = null;
@@ -67,6 +73,7 @@ export class CommitQueue<V> {
   constructor(store: Store, owner: Owner<V>) {
     this.#store = store;
     this.#owner = owner;
+    this.#index = new IndexWriter(store, store.meta());
   }
 
   /** Entries that are applied but not durable. */
@@ -103,6 +110,7 @@ export class CommitQueue<V> {
     }
     for (const event of content.events) next.events.push(event);
     for (const change of content.changes) next.changes.push(change);
+    for (const one of content.indexed) next.indexed.push(one);
     for (const blob of content.blobs) {
       next.blobs.push(blob);
       next.bytes += blob.bytes.length;
@@ -126,10 +134,11 @@ export class CommitQueue<V> {
   }
 
   async #commit(batch: Pending): Promise<void> {
-    const { entries, events, changes, blobs } = batch;
+    const { entries, events, changes, blobs, indexed } = batch;
     const { meta, view } = this.#owner.snapshot();
     const start = performance.now();
-    await this.#write({ entries, events, changes, blobs, meta });
+    const index = this.#index.rows(indexed);
+    await this.#write({ entries, events, changes, blobs, index, meta });
     this.committed.entries += entries.length;
     countSize(this.committed.sizes, entries.length);
     this.committed.milliseconds += performance.now() - start;

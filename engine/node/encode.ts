@@ -2,7 +2,7 @@
 
 import type { Step } from '../core/index.js';
 import { canonical } from '../protocol/canonical.js';
-import type { BlockStatus, EventType } from '../protocol/schema/index.js';
+import type { BlockStatus, Event, EventType } from '../protocol/schema/index.js';
 import type { RecordChange } from '../store/store.js';
 
 /** An event with its text: encoded once for all subscribers. */
@@ -16,6 +16,8 @@ export interface EncodedEvent {
 export interface PublishedEvent extends EncodedEvent {
   /** Of a block that left voting, what became of it. */
   status: BlockStatus | null;
+  /** The event itself, where it was at hand: whoever needs it parses nothing. */
+  event?: Event;
 }
 
 /** A step as bytes: what is stored, sent and covered by the digest. */
@@ -33,6 +35,7 @@ export function encodeStep(step: Step): EncodedStep {
     type: event.type,
     json: canonical(event),
     status: event.type === 'block_status' ? event.data.status : null,
+    event,
   }));
   const changes = step.changes.map(({ table, key, value }) => ({
     table,

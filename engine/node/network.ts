@@ -19,9 +19,10 @@ import {
 } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
 import type { Store, StoreMeta } from '../store/index.js';
-import { Alarm, alarmTime, type Clock, systemClock } from './clock.js';
+import { type Clock, systemClock, Timekeeper } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import { encodeStep, type PublishedEvent } from './encode.js';
+import { indexed } from './entry-index/writer.js';
 import { Followers } from './followers.js';
 import { type Applied, endProcess, type NetworkOptions, no } from './network-options.js';
 import { type OpenedStore, openStore } from './open-store.js';
@@ -50,7 +51,6 @@ import { type CommittedView, Views } from './views.js';
  */
 export class Network {
   readonly #store: Store;
-  readonly #clock: Clock;
   readonly #verifier: Verifier;
   readonly #engine: Engine;
   readonly #overlay: Overlay;
@@ -62,30 +62,34 @@ export class Network {
   readonly genesis: Genesis;
   /** Whether what is published survives the process. */
   readonly durableOnDisk: boolean;
+  /** Where it is kept; null in memory. */
+  readonly folder: string | null;
   /** Drawn once per folder: event numbers of another epoch belong to another history. */
   readonly epoch: string;
+  /** Its time, which whoever runs it may hold. */
+  readonly time: Timekeeper;
   /** Signatures, all at once or one after the other. */
   readonly verification: Verification;
   /** Reads of what is committed. */
   readonly read: Views;
-  readonly #alarm: Alarm;
   #closing: Promise<void> | null = null;
   #state: 'open' | 'closing' | 'failed' = 'open';
 
   private constructor(options: NetworkOptions, opened: OpenedStore, clock: Clock) {
     this.#store = opened.store;
-    this.#clock = clock;
     const { signatures } = opened.genesis;
     this.#verifier = signatures === 'none' ? createOffVerifier() : options.verifier;
     this.durableOnDisk = opened.store.kind === 'lmdb';
+    this.folder = options.memory ? null : (options.path ?? null);
     this.#engine = opened.engine;
+    this.time = new Timekeeper(clock, this.#engine, () => this.fireDeadlines());
     this.verification = new Verification(this.#verifier, this.knows);
     this.#overlay = opened.overlay;
     this.#onFatal = options.onFatal ?? endProcess;
     this.genesis = opened.genesis;
     this.epoch = opened.meta.epoch;
     this.#digests = new Digests(opened.meta.log_digest, opened.meta.digest);
-    this.read = new Views(opened.store, opened.genesis, clock, this.#view(opened.meta));
+    this.read = new Views(opened.store, opened.genesis, this.time.clock, this.#view(opened.meta));
     this.#queue = new CommitQueue(opened.store, {
       snapshot: () => {
         const meta = this.#meta();
@@ -94,8 +98,7 @@ export class Network {
       committed: (view, events) => this.#committed(view, events),
       failed: (error) => this.#fail(error),
     });
-    this.#alarm = new Alarm(clock, () => this.fireDeadlines());
-    this.#setAlarm();
+    this.time.setAlarm();
   }
 
   /**
@@ -128,14 +131,14 @@ export class Network {
    * pays for its signatures. Deadlines that are due must have fired (`fireDeadlines`).
    */
   precheck(admitted: Admitted): Outcome | null {
-    return this.#unable() ?? this.#engine.precheck(admitted.command, this.#now());
+    return this.#unable() ?? this.#engine.precheck(admitted.command, this.time.now);
   }
 
   /** Applies a request now; what it did is durable when `durable` resolves. */
   apply(verified: Verified): Applied {
     const unable = this.#unable();
     if (unable) return { outcome: unable, events: [], durable: Promise.resolve() };
-    const at = this.#now();
+    const at = this.time.now;
     const ticked = this.#fireUntil(at);
     const seq = this.#engine.position.seq + 1;
     const step = this.#guard(() => this.#engine.apply({ seq, at, command: verified.command }));
@@ -145,7 +148,7 @@ export class Network {
       const file = request.kind === 'meme' ? request.file : undefined;
       this.#append({ seq, at, ...request }, step, file);
     }
-    this.#setAlarm();
+    this.time.setAlarm();
     const events = ticked.length === 0 ? step.events : [...ticked, ...step.events];
     return { outcome: outcome!, events, durable: this.#queue.durable };
   }
@@ -166,8 +169,8 @@ export class Network {
    * @returns the events that they caused.
    */
   fireDeadlines(): readonly Event[] {
-    const events = this.#unable() ? [] : this.#fireUntil(this.#now());
-    if (this.#state === 'open') this.#setAlarm();
+    const events = this.#unable() ? [] : this.#fireUntil(this.time.now);
+    if (this.#state === 'open') this.time.setAlarm();
     return events;
   }
 
@@ -219,7 +222,7 @@ export class Network {
 
   async #close(): Promise<void> {
     if (this.#state === 'open') this.#state = 'closing';
-    this.#alarm.set(null);
+    this.time.stop();
     try {
       if (this.#state === 'closing') await this.#queue.durable;
     } finally {
@@ -228,14 +231,11 @@ export class Network {
     }
   }
 
-  #now(): number {
-    return Math.max(this.#clock.now(), this.#engine.position.at);
-  }
-
   /** Why nothing can be done now, or null. */
   #unable(): Outcome | null {
     if (this.#state === 'failed') return no('STOPPING', 'the network failed; open it again');
     if (this.#state !== 'open') return no('STOPPING', 'the network is closing');
+    if (this.time.held) return no('PAUSED', 'the network is held; try again when it goes on');
     if (!this.#queue.hasRoom) return no('DISK_FULL', 'too little free space to write; make room');
     return this.#queue.full ? no('QUEUE_FULL', `${this.backlog} entries wait for the disk`) : null;
   }
@@ -258,7 +258,7 @@ export class Network {
     const entries = [{ seq: entry.seq, bytes: this.#digests.advance(entry, results) }];
     this.#overlay.add(entry.seq, step.changes);
     const blobs = file ? [{ hash: sha256Hex(file), bytes: file }] : [];
-    this.#queue.add({ entries, events, changes, blobs });
+    this.#queue.add({ entries, events, changes, blobs, indexed: [indexed(entry, step)] });
   }
 
   #meta(): StoreMeta {
@@ -276,11 +276,7 @@ export class Network {
     this.read.swap(view);
     this.#overlay.remove(view.meta.seq);
     this.#followers.publish(events);
-    this.#setAlarm();
-  }
-
-  #setAlarm(): void {
-    this.#alarm.set(alarmTime(this.#engine.nextDeadline(), this.#now()));
+    this.time.setAlarm();
   }
 
   /** A throw inside the engine is a bug: its state cannot be trusted any more. */
@@ -296,7 +292,7 @@ export class Network {
   #fail(error: Error): void {
     if (this.#state === 'failed') return;
     this.#state = 'failed';
-    this.#alarm.set(null);
+    this.time.stop();
     this.#followers.end();
     this.#onFatal(error);
   }

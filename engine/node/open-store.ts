@@ -1,5 +1,6 @@
 /** Opens the store of a network and an engine over it: new from genesis, or where it was left. */
 import { randomUUID } from 'node:crypto';
+import { genesisIn } from '../admit/genesis.js';
 import { admitNow } from '../admit/index.js';
 import { Engine, emptyReader } from '../core/index.js';
 import { Digests, decodeEntry, splitStored } from '../protocol/log.js';
@@ -24,6 +25,7 @@ import {
 import { type ArchiveOptions, archiving } from './archiver.js';
 import type { Clock } from './clock.js';
 import { encodeStep } from './encode.js';
+import { IndexWriter, indexed } from './entry-index/writer.js';
 import { Overlay } from './overlay.js';
 
 /**
@@ -99,35 +101,6 @@ export function genesisOf(store: Store): Genesis {
   return genesisIn(decodeEntry(splitStored(stored).bytes));
 }
 
-export function genesisIn(entry: Entry): Genesis {
-  let genesis: unknown;
-  try {
-    genesis = JSON.parse(Buffer.from(entry.body).toString());
-  } catch (cause) {
-    throw new StoreError('CORRUPT', 'entry 0 (genesis) is not JSON', { cause });
-  }
-  const added = lacking(genesis);
-  if (added) {
-    const why = `entry 0 (genesis) has no ${added}: the log is of an older folkmoot`;
-    throw new StoreError(
-      'OLDER_SCHEMA',
-      `${why}, whose rules were others; replay it with that one`,
-    );
-  }
-  const problem = genesisProblem(genesis);
-  if (problem) throw new StoreError('CORRUPT', `genesis ${problem.pointer} ${problem.message}`);
-  return genesis as Genesis;
-}
-
-/** What schema version 2 added, where a genesis that is one otherwise does not have it. */
-function lacking(genesis: unknown): string | undefined {
-  const { dormant_share_max, leak_periods } = genesisDefaults;
-  const added = { dormant_share_max, leak_periods };
-  if (typeof genesis !== 'object' || genesis === null) return undefined;
-  if (genesisProblem({ ...added, ...genesis })) return undefined;
-  return Object.keys(added).find((name) => !(name in genesis));
-}
-
 /** Makes entry 0 durable before anything else can happen. */
 async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreMeta> {
   const entry: Entry = {
@@ -140,7 +113,8 @@ async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreM
     signature: '',
     body: Buffer.from(jcs(genesis)),
   };
-  const { changes, results } = encodeStep(Engine.create(genesis, at, emptyReader).step);
+  const { step } = Engine.create(genesis, at, emptyReader);
+  const { changes, results } = encodeStep(step);
   const digests = new Digests();
   const bytes = digests.advance(entry, results);
   const meta: StoreMeta = {
@@ -154,7 +128,8 @@ async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreM
     digest: digests.digest,
   };
   const entries = [{ seq: 0, bytes }];
-  await store.commit({ entries, events: [], changes, blobs: [], meta });
+  const index = new IndexWriter(store, null).rows([indexed(entry, step)]);
+  await store.commit({ entries, events: [], changes, blobs: [], index, meta });
   return meta;
 }
 

@@ -1,5 +1,4 @@
 /** Reads of what is committed: from the store and the committed view, never from the engine. */
-
 import { allianceData, neededToFinalize, type Summary, tpsAt } from '../core/index.js';
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import {
@@ -22,6 +21,7 @@ import {
 import type { RangeOptions, Store, StoreMeta } from '../store/index.js';
 import type { Clock } from './clock.js';
 import type { EncodedEvent } from './encode.js';
+import { LogReads } from './log-reads.js';
 
 /** What a batch ends in. */
 export interface CommittedView {
@@ -40,17 +40,24 @@ export class Views {
   readonly #store: Store;
   readonly #genesis: Genesis;
   readonly #clock: Clock;
+  /**
+   * The log itself, and what came of its entries.
+   *
+   * @internal
+   */
+  readonly log: LogReads;
   #view: CommittedView;
   /**
    * What many ask for at a time, made once: for a millisecond, and for as long as the view. All get
    * the same, so none may change it.
    */
-  #state: { now: number; value: Readonly<NetworkState> } | null = null;
+  #state: { outside: number; value: Readonly<NetworkState> } | null = null;
   #agents: Readonly<AgentList> | null = null;
 
   /** @internal */
   constructor(store: Store, genesis: Genesis, clock: Clock, view: CommittedView) {
     this.#store = store;
+    this.log = new LogReads(store, () => this.position.seq);
     this.#genesis = genesis;
     this.#clock = clock;
     this.#view = view;
@@ -76,7 +83,8 @@ export class Views {
   networkState(): Readonly<NetworkState> {
     const { meta, summary } = this.#view;
     const now = Math.max(this.#clock.now(), meta.at);
-    if (this.#state?.now === now) return this.#state.value;
+    const outside = Math.max(this.#clock.outside?.() ?? now, meta.at);
+    if (this.#state?.outside === outside) return this.#state.value;
     const value: Readonly<NetworkState> = Object.freeze({
       block_height: summary.block_height,
       active_validators: summary.active_validators,
@@ -85,9 +93,9 @@ export class Views {
       network_tps: tpsAt(summary.recent, now),
       head_hash: summary.head_hash,
       network_id: meta.network_id,
-      server_time: formatInstant(now),
+      server_time: formatInstant(outside),
     });
-    this.#state = { now, value };
+    this.#state = { outside, value };
     return value;
   }
 

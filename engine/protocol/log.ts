@@ -78,10 +78,15 @@ export function frame(parts: readonly (string | Uint8Array)[]): Uint8Array {
   return Uint8Array.from(writer.begin().parts(parts).view());
 }
 
+/** The same bytes as a buffer: nothing is copied. */
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  Buffer.from(buffer, byteOffset, byteLength);
+const hexOf = (bytes: Uint8Array) => viewOf(bytes).toString('hex');
+
 /** @throws {RangeError} when the bytes are not frames. */
-function unframe(bytes: Uint8Array): Uint8Array[] {
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const parts: Uint8Array[] = [];
+function unframe(bytes: Uint8Array): Buffer[] {
+  const view = viewOf(bytes);
+  const parts: Buffer[] = [];
   for (let at = 0; at < view.length; ) {
     const length = Number(view.readBigUInt64BE(at));
     at += LENGTH_BYTES;
@@ -101,7 +106,7 @@ const entryParts = (entry: Entry): (string | Uint8Array)[] => {
 export function decodeEntry(bytes: Uint8Array): Entry {
   const parts = unframe(bytes);
   if (parts.length !== 8) throw new RangeError(`an entry has 8 parts, found ${parts.length}`);
-  const text = parts.slice(0, 7).map((part) => Buffer.from(part).toString());
+  const text = parts.slice(0, 7).map((part) => part.toString());
   const [seq, at, kind, public_key, target, timestamp, signature] = text as [
     string,
     string,
@@ -111,7 +116,7 @@ export function decodeEntry(bytes: Uint8Array): Entry {
     string,
     string,
   ];
-  const body = Uint8Array.from(parts[7]!);
+  const body = new Uint8Array(parts[7]!);
   return { seq: Number(seq), at: Number(at), kind, public_key, target, timestamp, signature, body };
 }
 
@@ -128,12 +133,12 @@ export class Digests {
 
   /** Hex, of the entries alone. */
   get logDigest(): string {
-    return Buffer.from(this.#log).toString('hex');
+    return hexOf(this.#log);
   }
 
   /** Hex, of the entries and all that followed from them. */
   get digest(): string {
-    return Buffer.from(this.#state).toString('hex');
+    return hexOf(this.#state);
   }
 
   /**
@@ -163,8 +168,7 @@ export interface StoredEntry {
 
 /** A stored entry, taken apart: both digests, then the frame. */
 export function splitStored(stored: Uint8Array): StoredEntry {
-  const hex = (from: number) =>
-    Buffer.from(stored.subarray(from, from + DIGEST_BYTES)).toString('hex');
+  const hex = (from: number) => hexOf(stored.subarray(from, from + DIGEST_BYTES));
   const bytes = stored.subarray(STORED_HEAD);
   return { bytes, logDigest: hex(0), digest: hex(DIGEST_BYTES) };
 }

@@ -1,19 +1,9 @@
 /** Compares all stored records with the computed ones, and says which entry last wrote a record. */
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import { tables } from '../protocol/schema/index.js';
-import type { RecordKey, Store } from '../store/index.js';
+import { compareKeys, type RecordKey, type Store } from '../store/index.js';
 import type { Computed } from './computed.js';
-
-/** The first place where what was stored and what follows from the entries part. */
-export interface Divergence {
-  seq: number;
-  kind: string;
-  what: 'entry' | 'signature' | 'outcome' | 'event' | 'record' | 'log_digest' | 'digest' | 'end';
-  /** Which one, where there are several: an event's number, a record's table and key. */
-  which?: string;
-  expected: string;
-  found: string;
-}
+import type { Divergence } from './divergence.js';
 
 function kindOf(stored: Store, seq: number): string {
   const entry = stored.entry(seq);
@@ -33,13 +23,29 @@ export function compareRecords(computed: Computed, stored: Store): Divergence | 
     first = { seq, kind, what: 'record', which: `${table} ${keyText(key)}`, expected, found };
   };
   for (const table of tables) {
-    for (const { key, json } of computed.range(table)) {
-      const found = stored.get(table, key) ?? 'no record';
-      if (found !== json) differ(table, key, json, found);
-    }
-    for (const { key, json } of stored.range(table)) {
-      if (computed.get(table, key) === undefined) differ(table, key, 'no record', json);
+    for (const [key, expected, found] of sideBySide(computed.range(table), stored.range(table))) {
+      if (expected !== found) differ(table, key, expected ?? 'no record', found ?? 'no record');
     }
   }
   return first;
 }
+
+type Row = { key: RecordKey; json: string };
+
+/** Two runs in the order of their keys, as one: each key with what either has of it. */
+function* sideBySide(
+  computed: Iterable<Row>,
+  stored: Iterable<Row>,
+): Generator<[key: RecordKey, computed: string | undefined, stored: string | undefined]> {
+  const [left, right] = [computed[Symbol.iterator](), stored[Symbol.iterator]()];
+  let [one, other] = [next(left), next(right)];
+  while (one || other) {
+    const order = !one ? 1 : !other ? -1 : compareKeys(one.key, other.key);
+    const row = (order <= 0 ? one : other)!;
+    yield [row.key, order <= 0 ? one!.json : undefined, order >= 0 ? other!.json : undefined];
+    if (order <= 0) one = next(left);
+    if (order >= 0) other = next(right);
+  }
+}
+
+const next = (rows: Iterator<Row>): Row | undefined => rows.next().value;

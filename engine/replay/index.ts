@@ -2,19 +2,15 @@
  * Replay: a fresh engine over genesis and entries alone recomputes everything else, and what was
  * stored beside the entries is compared with it. The first difference is named.
  */
-import { type Admitted, admit } from '../admit/index.js';
-import { allJobs } from '../admit/verify.js';
-import { Engine, emptyReader, type Step } from '../core/index.js';
 import type { Verifier } from '../crypto/index.js';
-import { type EncodedStep, encodeStep } from '../node/encode.js';
-import { genesisIn } from '../node/open-store.js';
-import { Overlay } from '../node/overlay.js';
-import { Digests } from '../protocol/log.js';
-import { carriage, type Entry, type Genesis } from '../protocol/schema/index.js';
 import type { Store, StoreMeta } from '../store/index.js';
-import { compareRecords, type Divergence } from './compare.js';
+import type { Checked } from './check.js';
+import { compareRecords } from './compare.js';
 import { Computed } from './computed.js';
-import type { LogLine } from './lines.js';
+import type { Divergence } from './divergence.js';
+import type { LogLine } from './line.js';
+import { chunksOf } from './lines.js';
+import { Recompute, type ReplayedStep, type StoredEvents } from './recompute.js';
 
 /**
  * What a replay found: whether all that was stored follows from the log, and the first place where
@@ -48,17 +44,6 @@ export interface ReplayOptions {
   onStep?: (done: ReplayedStep) => void;
 }
 
-/** What one entry did, as it was recomputed. */
-export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes' | 'results'> {
-  entry: Entry;
-  digest: string;
-  log_digest: string;
-}
-
-/** Entries, and bytes of them, that are verified together: fewer than a queue holds. */
-const CHUNK = 1_024;
-const CHUNK_BYTES = 4 * 1024 * 1024;
-
 /**
  * Recomputes a network from its log alone and compares what follows with what was stored.
  *
@@ -90,92 +75,109 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
 }
 
 async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayResult> {
-  let chunk: LogLine[] = [];
-  let bytes = 0;
-  for await (const line of options.lines) {
-    if (options.to !== undefined && line.entry.seq > options.to) break;
-    chunk.push(line);
-    bytes += line.entry.body.length;
-    if (chunk.length < CHUNK && bytes < CHUNK_BYTES) continue;
-    const divergence = await run.take(chunk);
-    if (divergence) return run.result(divergence);
-    options.onProgress?.(line.entry.seq);
-    chunk = [];
-    bytes = 0;
+  const chunks = chunksOf(options.lines, options.to);
+  try {
+    // One chunk is verified while the one before it is applied.
+    for (let ahead: Promise<Checked[]> = Promise.resolve([]); ; ) {
+      const reading = chunks.next();
+      // What cannot be read is told after the differences that come before it.
+      const chunk = await reading.then(
+        ({ value }) => value,
+        () => undefined,
+      );
+      const checked = chunk && run.check(chunk);
+      // Where applying throws, nobody waits for it.
+      checked?.catch(() => undefined);
+      const divergence = run.apply(await ahead);
+      if (divergence) {
+        await checked?.catch(() => undefined);
+        return run.result(divergence);
+      }
+      if (run.entries > 0) options.onProgress?.(run.entries - 1);
+      if (!checked) {
+        await reading;
+        return run.result(options.to === undefined ? run.compareEnd() : null);
+      }
+      ahead = checked;
+    }
+  } finally {
+    await chunks.return(undefined);
   }
-  const divergence =
-    (await run.take(chunk)) ?? (options.to === undefined ? run.compareEnd() : null);
-  return run.result(divergence);
 }
 
-/** One entry after admission, and its verification where that was asked for. */
-interface Checked {
-  line: LogLine;
-  admitted?: Admitted;
-  divergence?: Divergence;
+function* eventsFrom(stored: Store, first: number): StoredEvents {
+  yield* stored.events(first, Number.MAX_SAFE_INTEGER);
 }
 
 class Replay {
-  readonly #options: ReplayOptions;
-  readonly #digests = new Digests();
   /** What follows from the entries. */
   readonly #computed = new Computed();
-  readonly #overlay = new Overlay(this.#computed, emptyReader.proposal);
-  #genesis: Genesis | null = null;
-  #engine: Engine | null = null;
-  #entries = 0;
+  readonly #recompute: Recompute;
+  readonly #stored: Store | undefined;
+  readonly #end: StoreMeta | null;
   #lastKind: string = 'genesis';
   #recordsCompared = false;
-  readonly #end: StoreMeta | null;
 
-  constructor(options: ReplayOptions) {
-    this.#options = options;
-    this.#end = options.end ?? options.stored?.meta() ?? null;
+  constructor({ stored, end, verifier, onStep }: ReplayOptions) {
+    this.#stored = stored;
+    this.#end = end ?? stored?.meta() ?? null;
+    this.#recompute = new Recompute({
+      records: this.#computed,
+      verifier,
+      storedEvents: stored && ((first) => eventsFrom(stored, first)),
+      onStep: (done) => {
+        this.#lastKind = done.entry.kind;
+        onStep?.(done);
+      },
+    });
+  }
+
+  /** How many have been applied, and match. */
+  get entries(): number {
+    return this.#recompute.entries;
   }
 
   close(): Promise<void> {
     return this.#computed.close();
   }
 
+  check(lines: readonly LogLine[]): Promise<Checked[]> {
+    return this.#recompute.check(lines);
+  }
+
+  apply(checked: readonly Checked[]): Divergence | null {
+    return this.#recompute.apply(checked);
+  }
+
   result(divergence: Divergence | null): ReplayResult {
     return {
       match: divergence === null,
-      entries: this.#entries,
-      digest: this.#digests.digest,
-      log_digest: this.#digests.logDigest,
+      entries: this.#recompute.entries,
+      digest: this.#recompute.digest,
+      log_digest: this.#recompute.logDigest,
       records_compared: this.#recordsCompared,
       first_divergence: divergence,
     };
   }
 
-  async take(lines: LogLine[]): Promise<Divergence | null> {
-    const first = lines[0]?.entry;
-    if (!this.#genesis && first?.kind === 'genesis') this.#genesis = genesisIn(first);
-    for (const checked of await Promise.all(lines.map((line) => this.#check(line)))) {
-      const divergence = checked.divergence ?? (await this.#step(checked));
-      if (divergence) return divergence;
-    }
-    return null;
-  }
-
   /** Whether everything that was stored has been recomputed, and nothing else was stored. */
   compareEnd(): Divergence | null {
-    const seq = Math.max(0, this.#entries - 1);
+    const { engine, genesis, entries, digest, logDigest } = this.#recompute;
+    const seq = Math.max(0, entries - 1);
     const at = { seq, kind: this.#lastKind };
-    if (!this.#engine) {
+    if (!engine) {
       return { ...at, what: 'entry', expected: 'an entry 0 (genesis)', found: 'no entries' };
     }
-    const { stored } = this.#options;
+    const stored = this.#stored;
     const meta = this.#end;
     if (!stored || !meta) return null;
-    const { digest, logDigest } = this.#digests;
     const ends = [
       ['end', `entry ${meta.seq}`, `entry ${seq}`],
       ['log_digest', logDigest, meta.log_digest],
       ['digest', digest, meta.digest],
-      ['end', `time ${this.#engine.position.at}`, `time ${meta.at}`],
-      ['end', `event ${this.#engine.position.event_seq}`, `event ${meta.event_seq}`],
-      ['end', `network ${this.#genesis?.network_id}`, `network ${meta.network_id}`],
+      ['end', `time ${engine.position.at}`, `time ${meta.at}`],
+      ['end', `event ${engine.position.event_seq}`, `event ${meta.event_seq}`],
+      ['end', `network ${genesis?.network_id}`, `network ${meta.network_id}`],
     ] as const;
     for (const [what, expected, found] of ends) {
       if (expected !== found) return { ...at, what, expected, found };
@@ -194,99 +196,14 @@ class Replay {
       const expected = `entry ${at.seq} as the last`;
       return { ...at, what: 'entry', expected, found: `entry ${seq}` };
     }
-    const next = this.#engine!.position.event_seq + 1;
+    const next = this.#recompute.engine!.position.event_seq + 1;
     for (const { seq, json } of stored.events(next, Number.MAX_SAFE_INTEGER)) {
       return { ...at, what: 'event', which: `event ${seq}`, expected: 'no event', found: json };
     }
     return null;
   }
-
-  async #check(line: LogLine): Promise<Checked> {
-    const { entry, file } = line;
-    const { seq, kind } = entry;
-    if (kind === 'genesis' || kind === 'tick' || !this.#genesis) return { line };
-    if (!Object.hasOwn(carriage, kind)) {
-      const difference = { expected: 'a known kind', found: kind };
-      return { line, divergence: { seq, kind, what: 'entry', ...difference } };
-    }
-    const request = { ...entry, kind, ...(file ? { file } : {}) };
-    const admitted = admit(request, this.#genesis.network_id);
-    if ('refusal' in admitted) {
-      const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
-      return { line, divergence: { seq, kind, what: 'entry', expected: 'a good request', found } };
-    }
-    const verdicts = (await this.#options.verifier?.verify(allJobs(admitted))) ?? [];
-    const failed = verdicts.indexOf(false);
-    if (failed < 0) return { line, admitted };
-    const which = failed === 0 ? 'of the request' : `of transaction ${failed - 1}`;
-    const difference = { expected: 'a valid signature', found: 'one that fails' };
-    return { line, divergence: { seq, kind, what: 'signature', which, ...difference } };
-  }
-
-  /** Applies the entry and compares what follows from it with what was stored. */
-  async #step({ line, admitted }: Checked): Promise<Divergence | null> {
-    const { seq, kind } = line.entry;
-    if (seq !== this.#entries) {
-      const expected = `entry ${this.#entries}`;
-      return { seq: this.#entries, kind, what: 'entry', expected, found: `entry ${seq}` };
-    }
-    let step: Step;
-    try {
-      step = this.#apply(line.entry, admitted);
-    } catch (error) {
-      const found = (error as Error).message;
-      return { seq, kind, what: 'entry', expected: 'an entry that can follow', found };
-    }
-    const { outcome } = step;
-    if (outcome?.result !== 'refused' && outcome?.result !== 'duplicate') {
-      return this.#compare(line, step);
-    }
-    const found = outcome.result === 'refused' ? outcome.refusal.reason : 'a repeat';
-    return { seq, kind, what: 'outcome', expected: 'a command that is done', found };
-  }
-
-  /** @throws when the entry cannot follow the one before it. */
-  #apply(entry: Entry, admitted: Admitted | undefined): Step {
-    const { seq, at } = entry;
-    if (entry.kind !== 'genesis') {
-      if (!this.#engine) throw new Error('the log does not begin with genesis');
-      return this.#engine.apply({ seq, at, command: admitted?.command ?? null });
-    }
-    if (this.#engine) throw new Error('genesis is entry 0 and stands once');
-    // The engine reads what was computed here, and nothing of what was stored.
-    const { engine, step } = Engine.create(genesisIn(entry), at, this.#overlay);
-    this.#engine = engine;
-    return step;
-  }
-
-  async #compare(line: LogLine, step: Step): Promise<Divergence | null> {
-    const { seq, kind } = line.entry;
-    const { events, changes, results } = encodeStep(step);
-    const { stored } = this.#options;
-    this.#digests.advance(line.entry, results);
-    const { digest, logDigest } = this.#digests;
-    if (line.logDigest !== undefined && line.logDigest !== logDigest) {
-      const difference = { expected: logDigest, found: line.logDigest };
-      return { seq, kind, what: 'log_digest', ...difference };
-    }
-    for (const event of stored ? events : []) {
-      const found = stored!.event(event.seq) ?? 'no event';
-      if (found === event.json) continue;
-      const which = `event ${event.seq}`;
-      return { seq, kind, what: 'event', which, expected: event.json, found };
-    }
-    if (line.digest !== undefined && line.digest !== digest) {
-      return { seq, kind, what: 'digest', expected: digest, found: line.digest };
-    }
-    this.#options.onStep?.({
-      ...{ entry: line.entry, events, changes, results, digest, log_digest: logDigest },
-    });
-    this.#entries += 1;
-    this.#lastKind = kind;
-    this.#computed.write(seq, changes);
-    return null;
-  }
 }
 
-export { fileLines, type LogLine, type PrintedLine, printLine, storedLines } from './lines.js';
-export type { Divergence };
+export { type LogLine, type PrintedLine, printLine } from './line.js';
+export { fileLines, storedLines } from './lines.js';
+export type { Divergence, ReplayedStep };

@@ -1,44 +1,24 @@
-/** Log lines: entries as they are printed, one JSON object a line, and where they are read from. */
+/** Where log lines are read from: a store, or a file. */
 import { createReadStream } from 'node:fs';
 import { decodeEntry, splitStored } from '../protocol/log.js';
-import type { Entry, EntryKind } from '../protocol/schema/index.js';
+import type { Entry } from '../protocol/schema/index.js';
 import { lowerAscii } from '../protocol/unicode/unicode.js';
 import { type Store, StoreError } from '../store/index.js';
+import { type LogLine, parseLine } from './line.js';
 import { splitLines } from './split-lines.js';
 
-/** An entry with what was recorded beside it. Digests are absent in lines that others made. */
-export interface LogLine {
-  entry: Entry;
-  logDigest: string | undefined;
-  digest: string | undefined;
-  /** The file of a meme. */
-  file: Uint8Array | undefined;
-}
-
-/** The JSON of one line. `body` and `file` are text and base64. */
-export interface PrintedLine {
-  seq: number;
-  at: number;
-  kind: EntryKind;
-  public_key: string;
-  target: string;
-  timestamp: string;
-  signature: string;
-  body: string;
-  log_digest?: string;
-  digest?: string;
-  /** base64. */
-  file?: string;
-}
-
 /** Lines of a stored log, both ends inclusive. */
-export function* storedLines(store: Store, from: number, to: number): Iterable<LogLine> {
+export function* storedLines(
+  store: Pick<Store, 'entries' | 'blob'>,
+  from: number,
+  to: number,
+): Iterable<LogLine> {
   for (const { seq, bytes } of store.entries(from, to)) {
     yield storedLine(store, seq, bytes);
   }
 }
 
-function storedLine(store: Store, seq: number, stored: Uint8Array): LogLine {
+function storedLine(store: Pick<Store, 'blob'>, seq: number, stored: Uint8Array): LogLine {
   const { bytes, logDigest, digest } = splitStored(stored);
   let entry: Entry;
   try {
@@ -59,17 +39,6 @@ function contentHash({ body }: Entry): string {
   }
 }
 
-/** A log line as the JSON object that the command `log` prints. */
-export function printLine({ entry, logDigest, digest, file }: LogLine): PrintedLine {
-  return {
-    ...entry,
-    body: Buffer.from(entry.body).toString(),
-    ...(logDigest === undefined ? {} : { log_digest: logDigest }),
-    ...(digest === undefined ? {} : { digest }),
-    ...(file ? { file: Buffer.from(file).toString('base64') } : {}),
-  };
-}
-
 /**
  * The log lines of a file that the command `log` printed, NDJSON.
  *
@@ -83,40 +52,31 @@ export async function* fileLines(path: string): AsyncIterable<LogLine> {
   }
 }
 
-function parseLine(text: string, where: string): LogLine {
-  let line: PrintedLine;
+/** Entries, and bytes of them, that are verified together: fewer than a queue holds. */
+const CHUNK = 1_024;
+const CHUNK_BYTES = 4 * 1024 * 1024;
+
+/** Lines up to an entry, as many together as are verified at once. */
+export async function* chunksOf(
+  lines: Iterable<LogLine> | AsyncIterable<LogLine>,
+  to = Number.POSITIVE_INFINITY,
+): AsyncGenerator<LogLine[]> {
+  let chunk: LogLine[] = [];
+  let bytes = 0;
   try {
-    line = JSON.parse(text) as PrintedLine;
-  } catch {
-    throw new StoreError('CORRUPT', `${where} is not JSON; expected what the command log prints`);
-  }
-  if (typeof line !== 'object' || line === null) {
-    throw new StoreError('CORRUPT', `${where} is not a JSON object`);
-  }
-  const { body, file, log_digest, digest } = line;
-  if (file !== undefined && typeof file !== 'string') {
-    throw new StoreError('CORRUPT', `${where} has a member file that is not text`);
-  }
-  for (const member of [
-    'kind',
-    'public_key',
-    'target',
-    'timestamp',
-    'signature',
-    'body',
-  ] as const) {
-    if (typeof line[member] !== 'string') {
-      throw new StoreError('CORRUPT', `${where} has no text member ${member}`);
+    for await (const line of lines) {
+      if (line.entry.seq > to) break;
+      chunk.push(line);
+      bytes += line.entry.body.length;
+      if (chunk.length < CHUNK && bytes < CHUNK_BYTES) continue;
+      yield chunk;
+      chunk = [];
+      bytes = 0;
     }
+  } catch (error) {
+    // Those before what cannot be read are good to be looked at.
+    if (chunk.length > 0) yield chunk;
+    throw error;
   }
-  const { seq, at, kind, public_key, target, timestamp, signature } = line;
-  if (!Number.isSafeInteger(seq) || !Number.isSafeInteger(at)) {
-    throw new StoreError('CORRUPT', `${where} has no integer members seq and at`);
-  }
-  return {
-    entry: { seq, at, kind, public_key, target, timestamp, signature, body: Buffer.from(body) },
-    logDigest: log_digest,
-    digest,
-    file: file === undefined ? undefined : Buffer.from(file, 'base64'),
-  };
+  if (chunk.length > 0) yield chunk;
 }

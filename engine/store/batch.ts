@@ -9,8 +9,19 @@ import type { Batch, StoreMeta } from './store.js';
 export function assertBatch(batch: Batch, stored: StoreMeta | null): void {
   assertSequence('entry', batch.entries, stored?.seq, batch.meta.seq);
   assertSequence('event', batch.events, stored?.event_seq, batch.meta.event_seq);
+  assertIndex(batch);
   for (const { table, key } of batch.changes) assertRecordKey(table, key);
   for (const { hash } of batch.blobs) assertRecordKey('blobs', hash);
+}
+
+/** Rows are of entries of the batch, so they are appended, too. */
+function assertIndex({ index = [], entries }: Batch): void {
+  let previous = (entries[0]?.seq ?? 0) - 1;
+  const last = entries.at(-1)?.seq ?? previous;
+  for (const { seq } of index) {
+    if (!(seq > previous && seq <= last)) throw new Error(`no row of the index can be of ${seq}`);
+    previous = seq;
+  }
 }
 
 /** Appends are written without looking for their place, so they must be at the end. */

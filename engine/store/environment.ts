@@ -16,6 +16,8 @@ export interface Environment {
   log: Database<Uint8Array>;
   history: Database<string>;
   blobs: Database<Uint8Array>;
+  /** Which events came of which entries; outside of every digest. */
+  index: Database<Uint8Array>;
   meta: Database<string>;
   /** Records of archived segments, by their first entry. */
   archive: Database<string>;

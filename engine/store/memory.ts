@@ -35,6 +35,7 @@ export function createMemoryStore({ history: held = true }: MemoryStoreOptions =
   const log = new Map<number, Uint8Array>();
   const history = new Map<number, string>();
   const blobs = new Map<string, Uint8Array>();
+  const index: { seq: number; bytes: Uint8Array }[] = [];
   let meta: StoreMeta | null = null;
   let commits = 0;
 
@@ -44,6 +45,7 @@ export function createMemoryStore({ history: held = true }: MemoryStoreOptions =
       for (const { seq, bytes } of batch.entries) log.set(seq, bytes);
       for (const { seq, json } of batch.events) history.set(seq, json);
       for (const { hash, bytes } of batch.blobs) blobs.set(hash, bytes);
+      index.push(...(batch.index ?? []));
     }
     for (const { table, key, json } of batch.changes) change(tableOf(tables, table), key, json);
     meta = { ...batch.meta };
@@ -67,6 +69,7 @@ export function createMemoryStore({ history: held = true }: MemoryStoreOptions =
       for (const [seq, json] of run(history, from, to)) yield { seq, json };
     },
     blob: (hash) => blobs.get(hash),
+    index: (options = {}) => indexRows(index, options),
     commit,
     hasRoom: () => true,
     close: async () => undefined,
@@ -88,6 +91,25 @@ function* run<Value>(from: Map<number, Value>, first: number, last: number) {
     if (value === undefined) return;
     yield [seq, value] as const;
   }
+}
+
+/** Rows by their last entries, which ascend. */
+function indexRows<Row extends { seq: number }>(all: readonly Row[], options: RangeOptions): Row[] {
+  const { from = 0, to = Number.POSITIVE_INFINITY, reverse = false, limit } = options;
+  const before = (seq: number) => {
+    let low = 0;
+    let high = all.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (all[middle]!.seq < seq) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  const first = before(from as number);
+  const end = Math.max(first, before(to as number));
+  const most = Math.min(end - first, limit ?? Number.POSITIVE_INFINITY);
+  return reverse ? all.slice(end - most, end).reverse() : all.slice(first, first + most);
 }
 
 function change(table: Table, key: RecordKey, json: string | null): void {

@@ -24,6 +24,8 @@ export interface Batch {
   changes: RecordChange[];
   /** Files by the hex sha256 of their content. */
   blobs: { hash: string; bytes: Uint8Array }[];
+  /** Rows of the index from entries to events, each by the last entry that it tells of. */
+  index?: readonly { seq: number; bytes: Uint8Array }[];
   /** Replaces the stored meta. */
   meta: StoreMeta;
 }
@@ -72,6 +74,8 @@ export interface Store {
   /** Events from `from` to `to`, both inclusive, ascending. */
   events(from: number, to: number): Iterable<{ seq: number; json: string }>;
   blob(hash: string): Uint8Array | undefined;
+  /** Rows of the index from entries to events, by the last entry that each tells of. */
+  index(options?: RangeOptions): Iterable<{ seq: number; bytes: Uint8Array }>;
   /**
    * Resolves when the batch is durable. One at a time.
    * @throws {StoreError} `FULL` before anything was written; `FAILED` when the outcome is unknown,

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Html, html } from '../html.js';
-import { lightColors } from './style.js';
+import { palette } from '../shared/palette.js';
 
 /** Beside each figure; the script shows them where it runs. */
 export const downloads = html`<p class="downloads" hidden>
@@ -14,6 +14,11 @@ export const downloads = html`<p class="downloads" hidden>
 
 /** Pixels of a picture for each of the drawing: 300 a printed inch at the width of a page. */
 const SCALE = 3;
+
+/** By the names that the style sheet has for them. */
+const lightColors = Object.fromEntries(
+  Object.entries(palette.light).map(([name, color]) => [`--${name}`, color]),
+);
 
 // No sign of it may end or begin a tag. Runs in the page.
 const source = `
@@ -37,11 +42,13 @@ const legendOf = (figure, width) => {
   let y = 0;
   for (const item of figure.querySelectorAll('.legend li')) {
     const text = item.textContent.trim();
-    const wide = 24 + textWidth(text) + 16;
+    const wide = 30 + textWidth(text) + 16;
     if (x > 8 && x + wide > width) { x = 8; y += 18; }
-    const color = item.querySelector('rect').style.fill;
-    group.append(element('rect', { x, y: y + 4, width: 18, height: 10, rx: 2, fill: color }));
-    group.append(element('text', { x: x + 24, y: y + 13 }, text));
+    const key = item.querySelector('svg').cloneNode(true);
+    for (const [name, value] of Object.entries({ x, y: y + 4, width: 24, height: 10 }))
+      key.setAttribute(name, value);
+    key.setAttribute('fill', 'none');
+    group.append(key, element('text', { x: x + 30, y: y + 13 }, text));
     x += wide;
   }
   return { group, height: group.childNodes.length ? y + 24 : 0 };

@@ -1,20 +1,8 @@
-/**
- * The look of a report. Colours are those of Okabe and Ito, which colour-blind readers can tell
- * apart, a little darker on white and a little brighter on black.
- */
-const light = `--paper: #fff; --ink: #1b1f23; --faint: #57606a; --line: #d0d7de; --shade: #f6f8fa;
-  --link: #0550ae; --good: #00704f; --bad: #b54000;
-  --c1: #0072b2; --c2: #d55e00; --c3: #009068; --c4: #b5579a; --c5: #a87400; --c6: #2f93c8;
-  --c7: #6f6a00; --c8: #6b6f74;`;
-const dark = `--paper: #14171a; --ink: #e6e8ea; --faint: #a0a8b0; --line: #3a4047; --shade: #1d2125;
-  --link: #7fb8f0; --good: #35c79a; --bad: #ff8f57;
-  --c1: #4aa8e0; --c2: #f58143; --c3: #2ec79a; --c4: #e29bc9; --c5: #f0b429; --c6: #9bd6f7;
-  --c7: #f0e442; --c8: #9aa0a6;`;
+/** The look of a report, in the colours of report/shared. */
+import { declarations } from '../shared/palette.js';
 
-/** By name, for pictures that leave the page. */
-export const lightColors: Readonly<Record<string, string>> = Object.fromEntries(
-  [...light.matchAll(/(--[a-z0-9]+): (#[0-9a-f]+);/g)].map(([, name, color]) => [name!, color!]),
-);
+const light = declarations('light');
+const dark = declarations('dark');
 
 export const style = `
 :root { color-scheme: light dark; ${light} }
@@ -52,7 +40,8 @@ figcaption { font-size: 0.92rem; max-width: 75ch; margin-top: 6px; }
 .plot.narrow { display: none; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; list-style: none; padding: 0;
   margin: 0 0 6px; font-size: 0.9rem; }
-.legend svg { width: 18px; height: 10px; margin-right: 6px; }
+.legend svg { width: 24px; height: 10px; margin-right: 6px; fill: none; }
+.warning { border-left: 4px solid var(--bad); padding-left: 10px; }
 [hidden] { display: none; }
 .downloads { margin: 4px 0 0; }
 .downloads button { font: inherit; font-size: 0.82rem; padding: 1px 10px; color: var(--faint);
@@ -68,6 +57,7 @@ th { font-weight: 600; }
 tbody th { font-weight: 400; }
 .number { text-align: right; }
 .whole { white-space: nowrap; }
+.links a { display: inline-block; min-width: 24px; text-align: center; }
 .text { overflow-wrap: anywhere; min-width: 150px; }
 footer { margin-top: 48px; color: var(--faint); font-size: 0.88rem; }
 @media (max-width: 640px) {

@@ -2,8 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SimOptions } from '../run/options.js';
 import type { SimResult } from '../run/result.js';
-import { type SimOptions, simulate } from '../run/simulate.js';
+import { simulate } from '../run/simulate.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { jsonDifference } from './json.js';
 import { partingOf, type RunDifference } from './parting.js';

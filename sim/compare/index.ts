@@ -6,6 +6,7 @@ export {
   type Determinism,
   type MakeRun,
 } from './determinism.js';
+export { type Futures, futuresOf, type VoteCounts, type VoterDifference } from './futures.js';
 export { type JsonDifference, jsonDifference } from './json.js';
 export {
   type EventDifference,
@@ -15,6 +16,7 @@ export {
   type StoredEvents,
 } from './logs.js';
 export { partingOf, type RunDifference, type Side, storeOf } from './parting.js';
+export { resultIn } from './result.js';
 export {
   type BlockDifference,
   type BlockOutcome,

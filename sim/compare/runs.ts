@@ -1,8 +1,9 @@
 /** What two kept runs have different: from which entry on, which blocks, and by how much. */
-import { numberOf, readJson, tableRows } from '../../report/read.js';
+import { numberOf, tableRows } from '../../report/read.js';
 import type { SimResult } from '../run/result.js';
 import { jsonDifference } from './json.js';
 import { parting, type RunDifference, type Side } from './parting.js';
+import { resultIn } from './result.js';
 
 /** What became of a block in two runs; blocks are paired by their number. */
 export interface BlockDifference {
@@ -50,12 +51,13 @@ export interface KeptComparison {
  * @throws {StoreError} when one of the folders holds no finished run.
  */
 export async function compareKept(a: string, b: string): Promise<KeptComparison> {
-  const [one, other] = [a, b].map((folder) => readJson<SimResult>(folder, 'summary.json')) as [
-    SimResult,
-    SimResult,
-  ];
+  const [one, other] = [resultIn(a), resultIn(b)];
   const first = await parting(sideOf('a', a), sideOf('b', b));
-  const described = ({ scenario, seed }: SimResult) => ({ ...scenario, seed });
+  // A sweep is of many runs: what it varies says nothing about this one.
+  const described = ({ scenario: { sweep: _, ...scenario }, seed }: SimResult) => ({
+    ...scenario,
+    seed,
+  });
   const found = jsonDifference(described(one), described(other));
   const blocks = await blockDifferences(a, b);
   const measures = measureDifferences(one, other);

@@ -2,14 +2,19 @@
  * A fork: a run made again with something otherwise. That nothing before is otherwise is proved by
  * the digests of both logs at the last entry before.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { StoreError, storedLines } from '../../engine/internal.js';
+import { CASSETTE_FILE, type DeciderOptions } from '../agents/deciders/index.js';
 import { partingOf, type RunDifference, storeOf } from '../compare/index.js';
+import type { SimHooks } from '../run/options.js';
 import type { Acted, SimResult } from '../run/result.js';
-import { type SimHooks, simulate } from '../run/simulate.js';
+import { simulate } from '../run/simulate.js';
 import { externalsIn } from '../scenario/external.js';
 import { Names } from '../scenario/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import { expectRecord } from './askable.js';
 import type { KeptRun } from './kept.js';
 import { copySources } from './sources.js';
 
@@ -42,11 +47,14 @@ export interface Forked {
 export interface ForkHooks extends SimHooks {
   /** External deciders are asked where the run's cassette has no answer; default: an error. */
   record?: boolean;
+  /** So many calls at most; when they are spent the fork ends, and can go on later. */
+  mostCalls?: number;
 }
 
 /**
  * Runs a fork and keeps it in a folder, with the scripts and data files that it needs.
  * @param scenario of `forkScenario`.
+ * @throws {ScenarioError} when external deciders take part and may not be asked.
  * @throws {StoreError} when the folder cannot be used.
  */
 export async function runFork(
@@ -56,13 +64,18 @@ export async function runFork(
   hooks: ForkHooks = {},
 ): Promise<Forked> {
   const { source, result: before } = run;
-  const { record = false } = hooks;
-  const asked = externalsIn(scenario).length > 0;
-  const deciders = asked ? { deciders: { cassette: run.folder, record } } : {};
+  expectRecord(scenario, hooks.record ?? false);
+  const deciders = externalsIn(scenario).length > 0 ? { deciders: askingOf(run, hooks) } : {};
   const result = await simulate(scenario, { out, folder: source, ...deciders }, hooks);
   copySources(source, out, result);
   const added = (result.interventions ?? []).slice((before.interventions ?? []).length);
   return { result, added, prefix: await prefixOf(run, out, result, added) };
+}
+
+/** Deciders that the fork brings in were never asked in the run. */
+function askingOf({ folder }: KeptRun, { mostCalls }: ForkHooks): DeciderOptions {
+  const before = existsSync(join(folder, CASSETTE_FILE)) ? { cassette: folder } : {};
+  return { ...before, record: true, ...(mostCalls === undefined ? {} : { mostCalls }) };
 }
 
 async function prefixOf(

@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Event } from '../../engine/internal.js';
 import { StoreError } from '../../engine/internal.js';
-import { readJson } from '../../report/read.js';
-import { storeOf } from '../compare/index.js';
+import { resultIn, storeOf } from '../compare/index.js';
 import { Numbers } from '../run/interventions/numbers.js';
 import type { SimResult } from '../run/result.js';
 import { sourceOf } from './sources.js';
@@ -28,13 +27,23 @@ export function readKept(folder: string, source?: string): KeptRun {
   if (!existsSync(folder)) {
     throw new StoreError('MISSING', `${folder} does not exist; expected a run that sim --out kept`);
   }
-  const result = readJson<SimResult>(folder, 'summary.json');
-  if (result.url !== undefined || !existsSync(join(folder, 'network'))) {
+  const result = resultIn(folder);
+  if (isLive(folder, result)) {
     const why = 'its log is on a server, where others live too';
     throw new StoreError('OTHER_NETWORK', `${folder}: ${why}; expected a run in virtual time`);
   }
   return { folder, result, source: sourceOf(folder, result, source && resolve(source)) };
 }
+
+/** What is kept of a run in virtual time; null for any other folder, as that of a server. */
+export function keptResult(folder: string): SimResult | null {
+  if (!existsSync(join(folder, 'summary.json'))) return null;
+  const result = resultIn(folder);
+  return isLive(folder, result) ? null : result;
+}
+
+const isLive = (folder: string, { url }: SimResult): boolean =>
+  url !== undefined || !existsSync(join(folder, 'network'));
 
 /** The blocks, memes and alliances of the run. */
 export async function numbersOf({ folder }: Pick<KeptRun, 'folder'>): Promise<Numbers> {

@@ -1,8 +1,9 @@
-/** Where the scripts and data files of a kept run are: the same ones, by their hashes. */
+/** Where the scripts, prompts and data files of a kept run are: the same ones, by their hashes. */
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import type { SimResult } from '../run/result.js';
+import { fileInside } from '../scenario/files/inside.js';
 import { ScenarioError } from '../scenario/problem.js';
 import { shippedScenarios } from '../scenario/read/shipped.js';
 
@@ -25,10 +26,12 @@ export function sourceOf(run: string, named: Named, given: string | undefined): 
 
 function problemIn(folder: string, { modules, files }: Named): string | null {
   for (const [path, sha256] of Object.entries({ ...modules, ...files })) {
-    const file = join(folder, path);
-    if (!existsSync(file)) return `${path} is not in ${folder}, and the run needs it`;
-    if (sha256Hex(readFileSync(file)) === sha256) continue;
-    return `${file} is not what the run had: its sha256 was ${sha256}`;
+    if (!existsSync(join(folder, path))) return `${path} is not in ${folder}, and the run needs it`;
+    // Whoever wrote the folder must not choose what is copied, and to where.
+    const found = fileInside(path, folder, 'a file');
+    if ('why' in found) return `a file that the run needs ${found.why}`;
+    if (sha256Hex(readFileSync(found.file)) === sha256) continue;
+    return `${join(folder, path)} is not what the run had: its sha256 was ${sha256}`;
   }
   return null;
 }

@@ -2,18 +2,21 @@
 
 import { type Chart, figure } from '../../report/figure.js';
 import { type Html, html } from '../../report/html.js';
-import { shown, time } from '../../report/numbers.js';
 import { code, facts, listing, madeBy, page, section, table } from '../../report/page.js';
 import { has, numberOf, readJson, type TableRow, tableRows } from '../../report/read.js';
+import { groupTitles, measureText, measureTitles } from '../../report/shared/measures/titles.js';
+import { shown, time } from '../../report/shared/numbers.js';
 import { commandLine } from '../../report/shell.js';
 import { measures as dictionary, type MeasureName, tables } from '../measure/dictionary.js';
 import type { SimResult } from '../run/result.js';
+import { type ClosedBlock, closedBlock } from './charts/blocks.js';
 import { finalityChart } from './charts/finality.js';
 import { groupsChart } from './charts/groups.js';
 import { Latencies } from './charts/latency.js';
 import { outcomesChart } from './charts/outcomes.js';
 import { reputationChart } from './charts/reputation.js';
 import { shadesOf } from './charts/shades.js';
+import { closerSection } from './closer.js';
 import { configuration } from './configuration.js';
 import { SeriesData } from './series-data.js';
 import { verdictBox } from './verdict.js';
@@ -33,6 +36,7 @@ export async function runReport(folder: string): Promise<string> {
     section('Measures', measuresTable(result)),
     reportedSection(result),
     section('Configuration', configuration(result.scenario)),
+    closerSection(folder, result),
     section('Do it again', again(folder, result)),
     madeBy(result),
   ]);
@@ -46,17 +50,17 @@ async function groupsOf(folder: string): Promise<TableRow[]> {
 }
 
 async function chartsOf(folder: string, result: SimResult, groups: TableRow[]): Promise<Chart[]> {
-  const blocks: { closedMs: number; finalityMs: number }[] = [];
-  for await (const { closed_ms, finality_ms } of tableRows(folder, 'blocks.csv')) {
-    if (finality_ms === '') continue;
-    blocks.push({ closedMs: Number(closed_ms), finalityMs: Number(finality_ms) });
+  const blocks: ClosedBlock[] = [];
+  for await (const row of tableRows(folder, 'blocks.csv')) {
+    const block = closedBlock(row);
+    if (block) blocks.push(block);
   }
   const series = await SeriesData.read(folder);
   const shades = shadesOf(result);
   const names = groups.map(({ group }) => group!);
   const charts = [
-    finalityChart(blocks, result.measures, shades),
-    outcomesChart(series, shades),
+    finalityChart(blocks, result.measures, shades, result.virtual_ms),
+    outcomesChart(blocks, shades, result.virtual_ms),
     reputationChart(series, names, shades),
     groupsChart(groups),
     has(folder, 'votes.csv') ? await latencyChart(folder, result) : null,
@@ -98,15 +102,21 @@ function groupsTable(groups: readonly TableRow[], result: SimResult): Html {
   const rows = groups.map((row) =>
     columns.map((column) => (column === 'group' ? row[column]! : shown(numberOf(row[column])))),
   );
-  const kinds = columns.map((name) =>
-    name === 'group' ? { name } : ({ name, kind: 'number' } as const),
-  );
+  const kinds = columns.map((column) => {
+    const name = groupTitles[column as keyof typeof groupTitles];
+    return column === 'group' ? { name } : ({ name, kind: 'number' } as const);
+  });
   const named = Object.entries(tables['groups.csv']).slice(1);
   const meanings = named.filter(([name]) => columns.includes(name));
   return html`${table('The groups of the scenario', kinds, rows)}
 <details>
 <summary>What the columns mean</summary>
-${facts(meanings.map(([name, value]) => ({ name, value, wide: true })))}
+${facts(
+  meanings.map(([column, meaning]) => {
+    const name = groupTitles[column as keyof typeof groupTitles];
+    return { name, value: [code(column), ': ', meaning], wide: true };
+  }),
+)}
 </details>
 `;
 }
@@ -123,8 +133,12 @@ function measuresTable(result: SimResult): Html {
     { name: 'measure' },
     { name: 'value', kind: 'number' },
     { name: 'meaning', kind: 'text' },
+    { name: 'name in tables' },
   ] as const;
-  const rows = names.map((name) => [code(name), shown(measures[name]), dictionary[name]]);
+  const rows = names.map((name) => {
+    const value = html`<span class="whole">${measureText(name, measures[name])}</span>`;
+    return [measureTitles[name], value, dictionary[name], code(name)];
+  });
   return table(`All measures of the run; – where one cannot be said${cut}`, columns, rows);
 }
 

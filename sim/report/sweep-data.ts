@@ -2,6 +2,7 @@
 
 import type { Provenance } from '../../report/provenance.js';
 import { has, numberOf, readJson, type TableRow, tableRows } from '../../report/read.js';
+import { shortened } from '../../report/shared/text.js';
 import type { Verdict } from '../run/result.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Sweep } from '../scenario/schema/sweep.js';
@@ -48,6 +49,12 @@ export interface FailedRun {
   why: string;
 }
 
+/** What is kept of a run, in runs/. */
+export interface KeptFile {
+  replicate: string;
+  file: string;
+}
+
 export interface SweepData {
   head: SweepHead;
   factors: FactorData[];
@@ -58,8 +65,13 @@ export interface SweepData {
   /** The first of those with an error or a broken rule, and how many there are. */
   failed: FailedRun[];
   failures: number;
+  /** By cell: of its first runs what is kept of each. */
+  files: Map<number, KeptFile[]>;
 }
 
+/** Of what a run died of: a script may throw a text of any length. */
+const MOST_LETTERS = 500;
+const MOST_LINKS = 10;
 const MOST_FAILED = 100;
 
 export async function readSweep(folder: string): Promise<SweepData> {
@@ -117,19 +129,31 @@ function levelsOf(cells: readonly CellData[], column: string, planned: readonly 
 async function readRuns(folder: string, columns: readonly string[]) {
   const verdicts = new Map<string, number>();
   const failed: FailedRun[] = [];
+  const files: SweepData['files'] = new Map();
   let failures = 0;
   let firstSeed = '';
   for await (const row of tableRows(folder, 'runs.csv')) {
     const { run = '', cell = '', seed = '', verdict = '', file = '' } = row;
     verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
     if (firstSeed === '') firstSeed = seed;
+    keepFile(files, folder, row);
     if ((['pass', 'no_progress'] satisfies Verdict[] as string[]).includes(verdict)) continue;
     failures += 1;
     if (failed.length === MOST_FAILED) continue;
     const levels = levelsIn(row, columns);
     failed.push({ run, cell, seed, verdict, levels, why: whyFailed(folder, file) });
   }
-  return { verdicts, failed, failures, firstSeed };
+  return { verdicts, failed, failures, firstSeed, files };
+}
+
+/** A name that is none of ours leads nowhere. */
+const isFile = (name: string): boolean => /^[\w-]+\.json$/.test(name);
+
+function keepFile(files: SweepData['files'], folder: string, row: TableRow): void {
+  const { cell = '', replicate = '', file = '' } = row;
+  const kept = files.get(Number(cell)) ?? [];
+  if (kept.length === MOST_LINKS || !isFile(file) || !has(folder, `runs/${file}`)) return;
+  files.set(Number(cell), [...kept, { replicate, file }]);
 }
 
 interface Kept {
@@ -139,8 +163,9 @@ interface Kept {
 
 function whyFailed(folder: string, name: string): string {
   const file = `runs/${name}`;
-  if (!/^[\w-]+\.json$/.test(name) || !has(folder, file)) return '';
+  if (!isFile(name) || !has(folder, file)) return '';
   const { error, broken } = readJson<Kept>(folder, file);
-  if (error) return error.message;
-  return broken ? `${broken.rule}: expected ${broken.expected}, found ${broken.found}` : '';
+  if (error) return shortened(error.message, MOST_LETTERS);
+  const text = broken && `${broken.rule}: expected ${broken.expected}, found ${broken.found}`;
+  return text ? shortened(text, MOST_LETTERS) : '';
 }

@@ -1,8 +1,9 @@
 /** The report of a sweep: indices of its factors, and differences from its baseline. */
 import { type Html, html } from '../../report/html.js';
-import { shown } from '../../report/numbers.js';
 import { section, table } from '../../report/page.js';
 import { has, numberOf, type TableRow, tableRows } from '../../report/read.js';
+import { differenceText, measureTitle } from '../../report/shared/measures/titles.js';
+import { shown } from '../../report/shared/numbers.js';
 
 const MOST_ROWS = 300;
 const number = (name: string) => ({ name, kind: 'number' }) as const;
@@ -22,6 +23,11 @@ const figure = (row: TableRow, name: string) => shown(numberOf(row[name]));
 const interval = ({ low, high }: TableRow): string =>
   low === '' || high === '' ? '–' : `${shown(numberOf(low))} to ${shown(numberOf(high))}`;
 
+const differences = ({ measure, low, high }: TableRow): string => {
+  const said = (text: string | undefined) => differenceText(measure!, numberOf(text));
+  return low === '' || high === '' ? '–' : `${said(low)} to ${said(high)}`;
+};
+
 const saysOf = {
   morris: `What one step of a factor changes, per whole range of it: the mean, where signs cancel,
 the mean of the sizes, and the deviation, which is large where it depends on the other factors.`,
@@ -34,7 +40,7 @@ export async function indicesSection(folder: string, design: string): Promise<Ht
   if (design !== 'morris' && design !== 'sobol') return null;
   const rows = await rowsIn(folder, 'indices.csv', () => true);
   const cells = rows.map((row) => [
-    ...[row.response!, row.factor!, row.index!, figure(row, 'value'), interval(row)],
+    ...[measureTitle(row.response!), row.factor!, row.index!, figure(row, 'value'), interval(row)],
     figure(row, 'n'),
   ]);
   const names = [{ name: 'response' }, { name: 'factor' }, { name: 'index' }];
@@ -52,8 +58,8 @@ export async function differencesSection(
   const rows = await rowsIn(folder, 'differences.csv', ({ measure }) => responses.has(measure!));
   if (rows.length === 0) return null;
   const cells = rows.map((row) => [
-    ...[row.cell!, ...columns.map((name) => row[name]!), row.measure!],
-    ...[figure(row, 'mean'), interval(row), figure(row, 'n')],
+    ...[row.cell!, ...columns.map((name) => row[name]!), measureTitle(row.measure!)],
+    ...[differenceText(row.measure!, numberOf(row.mean)), differences(row), figure(row, 'n')],
   ]);
   const heads = [number('cell'), ...columns.map((name) => ({ name })), { name: 'measure' }];
   const all = [...heads, number('difference'), { name: '95 % interval' }, number('n')];

@@ -2,14 +2,21 @@
 
 import { type Chart, figure } from '../../report/figure.js';
 import { type Content, type Html, html } from '../../report/html.js';
-import { shown } from '../../report/numbers.js';
 import { code, facts, listing, madeBy, page, section, table } from '../../report/page.js';
+import { measureMeaning, measureText, measureTitle } from '../../report/shared/measures/titles.js';
+import { shown } from '../../report/shared/numbers.js';
 import { commandLine } from '../../report/shell.js';
 import { heatChart } from './charts/heat.js';
-import { meaningOf, responseChart, scatterChart } from './charts/response.js';
+import { responseChart, scatterChart } from './charts/response.js';
 import { configuration } from './configuration.js';
 import { rolesOf } from './roles.js';
-import { type CellData, readSweep, type SweepData, type SweepHead } from './sweep-data.js';
+import {
+  type CellData,
+  type KeptFile,
+  readSweep,
+  type SweepData,
+  type SweepHead,
+} from './sweep-data.js';
 import { differencesSection, indicesSection } from './sweep-tables.js';
 
 /** Dots of all charts of a Latin hypercube together, so that the file stays small. */
@@ -68,8 +75,22 @@ function runsBox({ head, verdicts, failures, cells }: SweepData): Html {
 ${shown(cells.length)} cells: ${counted === '' ? 'none' : counted}.</p>
 ${missing > 0 ? html`<p>${shown(missing)} runs are missing: the sweep was not finished.</p>` : null}
 ${failures > 0 ? html`<p>${shown(failures)} runs failed; they are listed below.</p>` : null}</div>
-`;
+${fewText(head.scenario.sweep.replicates)}`;
 }
+
+/** Fewer runs than these say little of their spread. */
+const FEW = 5;
+
+const fewText = (replicates: number): Html | null =>
+  replicates >= FEW
+    ? null
+    : html`<p class="warning"><strong>${replicates === 1 ? 'One run' : `${replicates} runs`} a
+cell ${replicates === 1 ? 'is' : 'are'} few.</strong> ${
+        replicates === 1
+          ? 'Nothing is known of their spread: there are no intervals.'
+          : 'The intervals are wide, and lean on how such numbers are usually spread.'
+      } Take ${FEW} or more: --replicates.</p>
+`;
 
 const designs = {
   grid: 'every combination of values',
@@ -103,13 +124,15 @@ ${table('What was varied', columns, rows)}`;
 
 const seedOf = (head: SweepHead): string => head.seed ?? head.scenario.seed;
 
-function cellsTable({ head, factors, cells }: SweepData): Html {
+function cellsTable({ head, factors, cells, files }: SweepData): Html {
   const { responses, replicates } = head.scenario.sweep;
+  const kept = files.size > 0;
   const number = (name: string) => ({ name, kind: 'number' }) as const;
   const columns = [
     number('cell'),
     ...factors.map(({ column }) => ({ name: column })),
-    ...responses.map(number),
+    ...responses.map((name) => number(measureTitle(name))),
+    ...(kept ? [{ name: 'runs' }] : []),
   ];
   const rows = cells
     .slice(0, MOST_CELLS)
@@ -117,13 +140,31 @@ function cellsTable({ head, factors, cells }: SweepData): Html {
       cell.cell,
       ...factors.map(({ column }) => cell.levels[column]!),
       ...responses.map((measure) => estimateText(cell, measure, replicates)),
+      ...(kept ? [linksOf(cell.cell, files.get(cell.cell) ?? [], replicates)] : []),
     ]);
   const left = cells.length - rows.length;
   return html`<p>The mean of the runs of each cell, and in brackets its 95 % interval, where one
 can be given (docs/simulating.md says how); n where fewer than ${replicates} runs could say.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
 ${left > 0 ? html`<p>${shown(left)} more cells are in summary.csv.</p>` : null}
-${facts(responses.map((name) => ({ name, value: meaningOf(name), wide: true })))}`;
+${facts(
+  responses.map((name) => {
+    return {
+      name: measureTitle(name),
+      value: [code(name), ': ', measureMeaning(name)],
+      wide: true,
+    };
+  }),
+)}`;
+}
+
+/** To what was kept of the runs of a cell. */
+function linksOf(cell: number, files: readonly KeptFile[], replicates: number): Content {
+  const links = files.map(({ replicate, file }) => {
+    const name = `run ${replicate} of cell ${cell}`;
+    return html`<a href="runs/${encodeURIComponent(file)}" aria-label="${name}">${replicate}</a> `;
+  });
+  return html`<span class="links">${links}${files.length < replicates ? '…' : null}</span>`;
 }
 
 function estimateText({ estimates }: CellData, measure: string, replicates: number): Content {
@@ -131,9 +172,10 @@ function estimateText({ estimates }: CellData, measure: string, replicates: numb
   if (!estimate) return '–';
   const { mean, low, high, n } = estimate;
   const known = low !== null && high !== null;
-  const interval = known ? html` <span class="whole">[${shown(low)}, ${shown(high)}]</span>` : null;
+  const said = (value: number) => measureText(measure, value);
+  const interval = known ? html` <span class="whole">[${said(low)}, ${said(high)}]</span>` : null;
   const fewer = n < replicates ? html` <span class="whole">n = ${n}</span>` : null;
-  return [shown(mean), interval, fewer];
+  return [html`<span class="whole">${said(mean)}</span>`, interval, fewer];
 }
 
 function failedTable({ failed, failures, factors }: SweepData): Html {
@@ -163,14 +205,16 @@ function again({ head, cells, factors, firstSeed }: SweepData): Html {
     '--set',
     `${path}=${first?.levels[column] ?? ''}`,
   ]);
-  const one = commandLine('sim', 'SCENARIO', '--seed', firstSeed, ...sets);
+  const one = commandLine('sim', 'SCENARIO', '--seed', firstSeed, ...sets, '--out', 'RUN');
   return html`<p>SCENARIO stands for the scenario's file. The whole sweep, with
 ${replicates} runs a cell:</p>
 ${listing('the command that runs the sweep again', sweep)}
 ${
   first
     ? html`<p>One run by itself, here the first; seed and values of each are in runs.csv:</p>
-${listing('the command that runs one run', one)}`
+${listing('the command that runs one run', one)}
+<p>It keeps its log then, and the page shows it at any entry:</p>
+${listing('the command that shows that run on a page', commandLine('explore', 'RUN'))}`
     : null
 }`;
 }

@@ -46,7 +46,7 @@ export async function openDeciders<H extends Hooks>(
   else await prepare(out);
   const heard = hearing(hooks);
   const options = { ...wanted, ...(keep === undefined ? {} : { keep }), seed, folder };
-  const deciders = Deciders.open(scenario, options, {
+  const deciders = await Deciders.open(scenario, options, {
     signal: hooks.signal,
     onNote: hooks.onNote,
     onCall: heard.onCall,

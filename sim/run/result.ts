@@ -49,7 +49,7 @@ export interface SimResult extends Partial<Provenance> {
   scenario: Scenario;
   /** sha256 of each module that a group's strategy loads, by its path in the scenario. */
   modules: Record<string, string>;
-  /** sha256 of each data file that the scenario names, by its path there. */
+  /** sha256 of each data file and prompt that the scenario names, by its path there. */
   files: Record<string, string>;
   /** Where the network is served, and how fast the agents' time passed; absent in a simulation. */
   url?: string;

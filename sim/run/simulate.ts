@@ -4,72 +4,26 @@ import { join } from 'node:path';
 import {
   createVerifier,
   Network,
-  type SignedRequest,
   type Verifier,
   type VerifierKind,
   type VirtualClock,
   virtualClock,
 } from '../../engine/internal.js';
-import type { Provenance } from '../../report/provenance.js';
-import type { DeciderOptions, Deciders } from '../agents/deciders/index.js';
+import type { Deciders } from '../agents/deciders/index.js';
 import { Auditor } from '../audit/index.js';
-import { Collector, type DecisionLine } from '../measure/index.js';
+import { Collector } from '../measure/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Quotas } from '../world/virtual/quotas.js';
 import { LocalWorld } from '../world/virtual/world.js';
 import { type Assembly, assemble } from './assemble.js';
 import { openDeciders, unlessEnded } from './deciders.js';
-import { Ending, type Progress } from './ending/ending.js';
+import { Ending } from './ending/ending.js';
 import { genesisOf } from './genesis.js';
 import { type Keeper, keeping, temporaryFolder } from './keep.js';
+import { type FaultHooks, type SimHooks, type SimOptions, START_MS } from './options.js';
 import { reportedOf } from './reported.js';
 import type { EndedBy, SimResult } from './result.js';
 import { figuresOf, resultOf } from './summary.js';
-
-/** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
-const START_MS = 1_735_689_600_000;
-
-/** How a run is made: nothing of it changes what comes out, but seed, folder and deciders. */
-export interface SimOptions {
-  /** Instead of the scenario's. */
-  seed?: string;
-  /** Who checks signatures; a scenario whose signatures are not verified takes `off`. */
-  verifier?: VerifierKind;
-  /** Keeps log, state and tables there. */
-  out?: string;
-  /** Where script modules are found. */
-  folder?: string;
-  /** Without `out`: an LMDB that is gone afterwards, or memory. */
-  store?: 'lmdb' | 'memory';
-  /** Leaves the auditor out. */
-  audit?: boolean;
-  /** Ends the run when this block has closed: `watched` of the result says how. */
-  watch?: string;
-  /** What one call of a script may take, in milliseconds of the wall; default: 10 s. */
-  scriptMs?: number;
-  /** Where the answers of external deciders come from; a scenario that has some needs it. */
-  deciders?: DeciderOptions;
-}
-
-/** What looks on while a run is made. */
-export interface SimHooks {
-  /** Called when more blocks have closed; what it shows is durable. */
-  onProgress?: (progress: Progress) => void;
-  /** What whoever runs it should know, in one line. */
-  onNote?: (note: string) => void;
-  /** Ends the run early, with `Interrupted`. */
-  signal?: AbortSignal;
-  /** Called with what each vote that counted rested on. */
-  onDecision?: (line: DecisionLine) => void;
-  /** What made the run: kept with its result. */
-  made?: Provenance;
-}
-
-/** The same, and faults for tests. */
-export interface FaultHooks extends SimHooks {
-  /** Changes requests on their way. */
-  inTransit?: (request: SignedRequest) => SignedRequest;
-}
 
 /** A run was ended early. Entries up to `seq` are durable, in `out/network` if `out` was given. */
 export class Interrupted extends Error {
@@ -151,14 +105,15 @@ interface Wanted {
 }
 
 async function run(wanted: Wanted): Promise<SimResult> {
-  const { scenario, options, path } = wanted;
+  const { scenario, options, hooks, path } = wanted;
   const kind = scenario.signatures === 'verified' ? (options.verifier ?? 'pool') : 'off';
   const verifier = createVerifier(kind);
   let fatal: Error | undefined;
   try {
     const clock = virtualClock(START_MS);
     const network = await Network.open({
-      ...(path === null ? { memory: 'state' as const } : { path }),
+      // Who looks reads entries and events too.
+      ...(path === null ? { memory: hooks.onNetwork ? true : ('state' as const) } : { path }),
       genesis: genesisOf(scenario),
       verifier,
       clock,
@@ -166,10 +121,13 @@ async function run(wanted: Wanted): Promise<SimResult> {
         fatal = error;
       },
     });
+    let leave: (() => Promise<void>) | undefined;
     try {
+      leave = await hooks.onNetwork?.(network);
       const seed = options.seed ?? scenario.seed;
       return await runOn(network, { ...wanted, seed, clock, verifier, kind });
     } finally {
+      await leave?.();
       // A commit that failed has been told already, as the cause.
       await network.close().catch(() => {});
     }
@@ -221,13 +179,14 @@ async function runAssembled(
   const ended_by = await runToEnd(network, hooks, { world, ending, interventions });
   await network.durable;
   world.finish();
+  await hooks.onOver?.();
   const finished = collector.finish(network.read, world.now);
   const end = {
     seed: running.seed,
     scenario,
     modules: scripts?.modules ?? {},
     ...(deciders ? { deciders: deciders.figures } : {}),
-    files,
+    files: { ...files, ...deciders?.files },
     acted: interventions?.acted ?? null,
     verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
     ended_by,
@@ -263,6 +222,11 @@ async function runToEnd(
     if (hooks.signal?.aborted) {
       await network.durable;
       throw new Interrupted(network.read.position.seq);
+    }
+    const waits = hooks.pace?.(world.now);
+    if (waits) {
+      await waits;
+      if (hooks.signal?.aborted) continue;
     }
     interventions?.actAfterWindow();
     const goes = await world.step(ending.horizon).catch(unlessEnded);

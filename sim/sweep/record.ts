@@ -1,7 +1,7 @@
 /** What a sweep keeps of a finished run: nothing that differs when the run is done again. */
 
+import { measureKinds } from '../../report/shared/measures/kinds.js';
 import { measures as dictionary, type MeasureName, type Measures } from '../measure/dictionary.js';
-import { measureKinds } from '../measure/kinds.js';
 import { brokenText, type Failure, type Outcome } from '../run/jobs/index.js';
 import type { EndedBy, SimResult, Verdict } from '../run/result.js';
 import type { Sweep } from '../scenario/schema/sweep.js';

@@ -3,10 +3,14 @@
  * mattered. A server's folder has no run that could be made again.
  */
 import type { Store } from '../../engine/internal.js';
+import { keptResult, readKept } from '../fork/index.js';
 import type { DecisionLine } from '../measure/index.js';
+import { externalsIn } from '../scenario/external.js';
+import { ScenarioError } from '../scenario/problem.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
 import { type Ablation, ablate } from './ablation/ablation.js';
 import { type CandidateKind, candidatesOf } from './ablation/candidates.js';
-import { keptResult, runAgain } from './ablation/run-again.js';
+import { runAgain } from './ablation/run-again.js';
 import { evidenceOf } from './evidence.js';
 
 export const candidateKinds = ['meme', 'agent', 'alliance'] as const;
@@ -34,7 +38,8 @@ export interface Attribution {
 
 /**
  * @returns null for a folder that is no kept run.
- * @throws {ScenarioError} when the run is not the same again.
+ * @throws {ScenarioError} when the run is not the same again, a script or data file is another one
+ * by now, or deciders outside of the simulation take part.
  * @throws {StoreError} when a fork does not end.
  */
 export async function attribute(
@@ -45,14 +50,26 @@ export async function attribute(
 ): Promise<Attribution | null> {
   const result = keptResult(run);
   if (!result) return null;
+  expectNobodyOutside(result.scenario);
+  const kept = readKept(run, folder);
   const evidence = evidenceOf(store, run, named);
-  const decisions = await runAgain(store, evidence, result, folder);
+  const decisions = await runAgain(store, evidence, kept);
   const candidates = candidatesOf(evidence, decisions, kinds);
   const ablation = await ablate(result.scenario, candidates.slice(0, most), {
     ...options,
-    ...(folder === undefined ? {} : { folder }),
+    folder: kept.source,
     seed: result.seed,
     block: evidence.block.block_hash,
   });
   return { decisions, candidates: candidates.length, ablation };
+}
+
+/** With other chance they would see something else, and each fork would ask them all again. */
+function expectNobodyOutside(scenario: Scenario): void {
+  const groups = externalsIn(scenario).map(({ group, strategy }) => `${group} (${strategy.kind})`);
+  if (groups.length === 0) return;
+  const why = `deciders outside of the simulation decide for ${groups.join(', ')}`;
+  const how =
+    'expected --mechanical, or folkmoot fork --replicates --record for one thing left out';
+  throw new ScenarioError(`${why}, and each fork would ask them anew: ${how}`);
 }

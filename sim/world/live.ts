@@ -1,7 +1,7 @@
 /**
  * The world in wall time: the same agents on a live network, among others. World time begins with
- * the network's and passes `speed` times as fast; requests are signed with the network's own time,
- * and its deadlines stay what they are.
+ * the network's and passes `speed` times as fast, or is held; requests are signed with the
+ * network's own time, and its deadlines stay what they are.
  */
 import type { Event, EventData } from '../../engine/internal.js';
 import { soundness } from '../agents/port/content.js';
@@ -22,6 +22,8 @@ export interface LiveWorldOptions extends SocietyOptions {
 
 export class LiveWorld extends Society {
   readonly #options: LiveWorldOptions;
+  /** How fast its time passes, and since when: an instant of the network's, and of its own. */
+  #pace: { speed: number; networkMs: number; worldMs: number };
   readonly #gateway: Gateway;
   readonly #underway = new Set<Promise<void>>();
   readonly #asked = new Asked();
@@ -35,11 +37,25 @@ export class LiveWorld extends Society {
     super(options);
     this.#options = options;
     this.#gateway = options.gateway;
+    const { speed, startMs } = options;
+    this.#pace = { speed, networkMs: startMs, worldMs: startMs };
   }
 
   /** How many agents the network knows. */
   get joined(): number {
     return this.#options.agents.filter(({ joined }) => joined).length;
+  }
+
+  /** From now on its time passes so many times as fast as the network's; 0 holds it. */
+  setPace(speed: number): void {
+    const networkMs = this.#gateway.now();
+    this.#pace = { speed, networkMs, worldMs: this.#worldTime(networkMs) };
+    this.#endPause();
+  }
+
+  /** Resolves when nothing that was sent so far is under way. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underway);
   }
 
   /**
@@ -66,11 +82,13 @@ export class LiveWorld extends Society {
 
   /** The world's time at an instant of the network's. */
   #worldTime(at: number): number {
-    return this.startMs + Math.trunc((at - this.startMs) * this.#options.speed);
+    const { speed, networkMs, worldMs } = this.#pace;
+    return worldMs + Math.trunc((at - networkMs) * speed);
   }
 
   /** Whatever is due by now, in short windows: what is sent goes out in its turn, late or not. */
   #turn(): void {
+    if (this.#pace.speed === 0) return;
     const now = this.#worldTime(this.#gateway.now());
     const { windowMs } = this.#options.links;
     for (let due = this.nextDue(); due <= now; due = this.nextDue()) {
@@ -85,7 +103,8 @@ export class LiveWorld extends Society {
   #pause(): Promise<void> {
     this.#pausedUntil = this.nextDue();
     const left = this.#pausedUntil - this.#worldTime(this.#gateway.now());
-    const wallMs = Math.ceil(Math.max(0, left) / this.#options.speed);
+    const { speed } = this.#pace;
+    const wallMs = speed === 0 ? LONGEST_PAUSE_MS : Math.ceil(Math.max(0, left) / speed);
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, Math.min(wallMs, LONGEST_PAUSE_MS));
       this.#endPause = () => {

@@ -9,6 +9,7 @@ const commands = [
   'sweep',
   'swarm',
   'replay',
+  'explore',
   'why',
   'log',
   'events',

@@ -57,6 +57,10 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
       [client.publicKey, another.publicKey].sort(),
     );
     expect(votes.votes.map(({ vote }) => vote.decision)).toEqual(['approve', 'approve']);
+    const own = await client.votesOf(client.agentId);
+    expect(own.votes).toMatchObject([
+      { block_hash, decision: 'approve', block_status: 'finalized' },
+    ]);
     const reputation = await client.reputation();
     expect(reputation.overall_score).toBeGreaterThan(50);
     expect(await another.reputation(client.agentId)).toEqual(reputation);
@@ -91,6 +95,13 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     });
     const file = await fetch(`${url}${meme.content.url}`);
     expect(await file.text()).toBe('to the moon\n');
+    expect((await client.memes()).memes).toMatchObject([
+      { meme_id: meme.meme_id, tags: meme.tags },
+    ]);
+    const mine = await client.memes({ agentId: client.agentId, limit: 1 });
+    expect(mine.memes).toEqual((await client.memes()).memes);
+    const { kind, agent_id, events } = await client.entry(mine.memes[0]!.entry);
+    expect([kind, agent_id, events[0]!.type]).toEqual(['meme', client.agentId, 'meme_posted']);
     const gif = Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAA=', 'base64');
     expect(await client.postMeme({ file: gif })).toMatchObject({ content: { type: 'gif' } });
   });
@@ -122,6 +133,8 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     const { validators, producers } = await client.agents();
     expect([validators.length, producers.length]).toEqual([2, 2]);
     expect((await client.agents({ limit: 1 })).validators.length).toBe(1);
+    const { agents, next_cursor } = await client.roster({ limit: 1 });
+    expect([agents[0]!.id, agents[0]!.number, next_cursor]).toEqual([client.agentId, 0, '1']);
     expect(await client.meta()).toMatchObject({
       network_id: 'testnet',
       policy: 'bft',

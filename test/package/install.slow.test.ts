@@ -179,3 +179,21 @@ test('install: mcp without the SDK says how to get it', async () => {
     /^folkmoot: @modelcontextprotocol\/sdk is not .*\(npm install .*\)\n$/,
   );
 });
+
+test('install: deciders asked by MCP need the SDK, and those on a cassette do not', async () => {
+  const strategy = { kind: 'mcp', tool: 'decide', command: ['node', 'mind.mjs'] };
+  const agents = [{ group: 'minds', count: 4, producers: 1, strategy }];
+  writeFileSync(join(project, 'minds.json'), JSON.stringify({ title: 'minds', agents }));
+  const sim = ['node_modules/folkmoot/dist/cli/main.js', 'sim', 'minds.json'];
+  const asked = await run(process.execPath, [...sim, '--record', '--out', 'minds'], here).catch(
+    (error) => error,
+  );
+  expect([asked.code, asked.stdout]).toEqual([2, '']);
+  expect(asked.stderr).toMatch(
+    /^folkmoot: the decider of group minds .* MCP: @modelcontextprotocol\/sdk is not .*\)$/m,
+  );
+  const taken = await run(process.execPath, [...sim, '--cassette', 'minds'], here).catch(
+    (error) => error,
+  );
+  expect(taken.stderr).toMatch(/^folkmoot: minds\S* is not there; expected a cassette/m);
+});

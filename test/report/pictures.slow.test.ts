@@ -94,7 +94,7 @@ test.skipIf(!hasBrowser)(
       expect(caption).toContain('Shaded: partition from 20 s to 1 min.');
       const label = one.locator('svg.wide text', { hasText: 'partition' });
       expect(await label.count()).toBe(1);
-      const area = one.locator('svg.wide g[aria-label=rect] rect, svg.wide g[fill-opacity] rect');
+      const area = one.locator('svg.wide rect[fill="var(--c8)"]');
       expect(await area.count()).toBeGreaterThan(0);
     }
   },

@@ -76,6 +76,29 @@ test('run: a command checks the log where it is kept, with its signatures', asyn
   expect(words(reportIn(other))).toMatch(/npx folkmoot replay network (?!--)/);
 });
 
+test('run: leads into the page where the log is kept, to moments if it was exported', async () => {
+  const folder = temporaryFolder();
+  const interventions = [
+    { what: 'silence <b>', when: 'at 1 s', at_ms: 1_000, entry: 41, did: 1 },
+    { what: 'drop block 9', when: 'at 9 h', at_ms: null, entry: null, did: 0 },
+  ];
+  const { page } = await runIn(folder, { blocks: 2, result: { interventions } });
+  expect(page).not.toContain('folkmoot explore');
+  writeFileSync(join(folder, 'network'), '');
+  await writeRunReport(folder);
+  expect(words(reportIn(folder))).toContain('npx folkmoot explore .');
+  expect(reportIn(folder)).not.toContain('run.html');
+  writeFileSync(join(folder, 'run.html'), '');
+  await writeRunReport(folder);
+  const { entries } = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8'));
+  const links = [...reportIn(folder).matchAll(/<a href="([^"]*)">([^<]*)</g)];
+  expect(links.map(([, href, text]) => [href, text])).toEqual([
+    ['run.html?at=0', 'its beginning'],
+    ['run.html?at=41', 'silence &lt;b&gt;, after entry 41'],
+    [`run.html?at=${entries - 1}`, expect.stringContaining('its end, entry')],
+  ]);
+});
+
 test('run: configuration shows what differs from the defaults, and then everything', async () => {
   const { page } = await runIn(temporaryFolder());
   const [differs = '', whole = ''] = page.split('The whole scenario, with all defaults');
@@ -231,8 +254,8 @@ test('sweep: design, curves, fields with numbers, cells with intervals, failed r
   expect(text).toContain('loss links.loss 3 0, 0.1, 0.2');
   expect(headings(page).slice(1, 5)).toEqual([
     'Responses',
-    'finalized_share by loss',
-    'finalized_share by loss and consensus.policy',
+    'Share of blocks finalized by loss',
+    'Share of blocks finalized by loss and consensus.policy',
     'Cells',
   ]);
   expect(text).toContain('mean of the runs of a cell, with its 95 % interval, a line for each');

@@ -23,6 +23,12 @@ export const counts = {
   forgedMembers: pick({ quick: 400, full: 20_000 }),
   /** Random lives whose past is looked into. */
   histories: pick({ quick: 6, full: 300 }),
+  /** Entries at which a picture is compared with the engine's reads, of each of five scenarios. */
+  pictures: pick({ quick: 8, full: 200 }),
+  /** Random sessions of a network that is held now and then. */
+  heldSessions: pick({ quick: 40, full: 2_000 }),
+  /** Random lives as spans, per property. */
+  spans: pick({ quick: 150, full: 20_000 }),
   /** Texts that are nearly durations, timestamps or tags. */
   texts: pick({ quick: 1_000, full: 100_000 }),
   /** Random command sequences, and how long each is. */

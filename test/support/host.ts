@@ -15,6 +15,8 @@ export interface Host {
   pid: number;
   url: string;
   wsUrl: string;
+  /** Where a browser sees it, with the token where there is one. */
+  pageUrl: string;
   ended: Promise<Ending>;
   /** What it wrote to standard error so far. */
   stderr(): string;
@@ -78,11 +80,13 @@ export async function startHost({
   });
   const line = await Promise.race([firstLine(child), ended.then(() => null)]);
   if (line === null) return { ending: await ended, stderr };
-  const { url, ws_url: wsUrl } = JSON.parse(line) as { url: string; ws_url: string };
+  const first = JSON.parse(line) as { url: string; ws_url: string; page_url: string };
+  const { url, ws_url: wsUrl, page_url: pageUrl } = first;
   return {
     pid: child.pid!,
     url,
     wsUrl,
+    pageUrl,
     ended,
     stderr: () => stderr,
     async said(text) {

@@ -113,9 +113,44 @@ test('client: imports only what a browser can run', () => {
     if (!under(path, 'api/client') || under(to, 'api/client', ...files)) {
       return null;
     }
-    if (under(to, 'engine/protocol/schema') && to !== 'engine/protocol/schema/validate.ts')
-      return null;
+    const checks = ['validate', 'validator'].map((name) => `engine/protocol/schema/${name}.ts`);
+    if (under(to, 'engine/protocol/schema') && !under(to, ...checks)) return null;
     return to === 'ws' ? null : `the client may import ${files.join(', ')}, the schemas and ws`;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('view: what server and page share imports only what a browser can run', () => {
+  const shared = (path: string) => /^api\/view\/[^/]+\.ts$/.test(path);
+  const wrong = offences(({ path }, to) =>
+    shared(path) && !shared(to) ? 'what needs Node is in a folder below api/view' : null,
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('reports: what they share with the page runs in a browser and imports nothing', () => {
+  const wrong = offences(({ path }, to) => {
+    if (!under(path, 'report/shared') || under(to, 'report/shared')) return null;
+    return 'report/shared is data and words: it imports nothing else';
+  });
+  expect(wrong).toEqual([]);
+  const outside = /\bprocess\.|\bBuffer\b|\bdocument\.|\bwindow\.|\bglobalThis\b/;
+  const shared = sources.filter(({ path }) => under(path, 'report/shared'));
+  expect(shared.length).toBeGreaterThan(5);
+  const unsafe = shared.filter(({ text }) => outside.test(code(text)));
+  expect(unsafe.map(({ path }) => path)).toEqual([]);
+});
+
+test('ui: imports only what a browser can run, and nothing but tests imports it', () => {
+  // The engine itself runs in the page; what of it does not has no way into a bundle.
+  const beside = ['api/view', 'report/shared', 'engine', 'dist/engine'];
+  const wrong = offences(({ path }, to) => {
+    if (under(to, 'ui')) return under(path, 'ui', 'test') ? null : 'the page is served, not used';
+    if (!under(path, 'ui') || under(to, ...beside)) return null;
+    if (/^(?:preact|@preact\/signals|palette$|\.)/.test(to)) return null;
+    // By which the engine, written for Node, reads and writes bytes.
+    if (to === 'buffer' && path === 'ui/verify/buffer.ts') return null;
+    return `the page may import ${beside.join(', ')} and preact`;
   });
   expect(wrong).toEqual([]);
 });
@@ -126,7 +161,7 @@ test('packages: some have a single importer', () => {
     'fs-native-extensions': /^engine\/store\/file\/lock/,
     piscina: /^(engine\/crypto|sim\/run\/jobs|bench\/load\/prepare)\//,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,
-    ajv: /^engine\/protocol\/bundled\/ajv/,
+    ajv: /^(engine\/protocol\/bundled\/ajv|tools\/validators)/,
     seedrandom: /^sim\/rng/,
     benchmark: /^bench\//,
     typebox: /^engine\/protocol\/bundled\/typebox/,

@@ -1,5 +1,5 @@
 /** All of our code as text, with what each file imports: the rules are held against it. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -8,6 +8,7 @@ export const folders = [
   'engine',
   'api',
   'report',
+  'ui',
   'sim',
   'testing',
   'bench',
@@ -30,7 +31,7 @@ export const known = new Set(sources.map(({ path }) => path));
 export function filesIn(folder: string): string[] {
   if (!readdirSync(root).includes(folder)) return [];
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(ts|mjs|cjs)$/.test(name) && !name.includes('node_modules'))
+    .filter((name) => /\.(tsx?|mjs|cjs)$/.test(name) && !name.includes('node_modules'))
     .map((name) => join(folder, name));
 }
 
@@ -47,7 +48,9 @@ export function read(path: string): Source {
 
 export function resolve(from: string, name: string): string {
   if (!name.startsWith('.')) return name;
-  return relative(root, normalize(join(root, dirname(from), name))).replace(/\.js$/, '.ts');
+  const path = relative(root, normalize(join(root, dirname(from), name)));
+  const typed = path.replace(/\.js$/, '.ts');
+  return existsSync(join(root, `${typed}x`)) ? `${typed}x` : typed;
 }
 
 export const under = (path: string, ...parents: string[]) =>

@@ -30,6 +30,8 @@ export interface Operation {
   reasons: readonly Reason[];
   /** Signed by header although it changes nothing. */
   signed?: true;
+  /** Asked with the token of whoever runs the server. */
+  token?: true;
 }
 
 export const tags = {
@@ -37,6 +39,7 @@ export const tags = {
   consensus: 'Proposing blocks, voting, discussing',
   network: 'State of the network and its history',
   social: 'Memes, alliances, reputation',
+  control: 'The clock of the world that is shown',
   debug: 'What the server would have verified, and what it knows of a connection',
   operations: 'For whoever runs the server',
   documents: 'These documents',

@@ -2,8 +2,11 @@
 import { MemeId, Type } from '../../../engine/internal.js';
 import { ConnectionView, Health, Meta, Verification } from '../../contract/answers.js';
 import { socketLimits } from '../../contract/channels.js';
+import { ControlView } from '../../contract/control.js';
+import { ProofView } from '../../contract/proof.js';
 import type { SpecialName } from '../../contract/routes.js';
 import type { Operation } from './operation.js';
+import { pageOperations } from './operations-page.js';
 
 const document = { 'application/json': Type.Object({}) };
 
@@ -12,7 +15,8 @@ export const specialOperations: Record<SpecialName, Operation> = {
     id: 'getRoot',
     tag: 'documents',
     summary: 'Where everything is',
-    text: 'With `Accept: application/json` as 200; else the same with the way to the page to read.',
+    text: `With \`Accept: application/json\` as 200; else the same with the way to what there is to
+read: with \`Accept: text/html\`, as browsers send it, to the page at \`/ui/\`.`,
     extension: true,
     answer: Type.Record(Type.String(), Type.String({ description: 'a path' })),
     redirects: true,
@@ -56,6 +60,33 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     answer: Verification,
     reasons: ['WRONG_ORIGIN', 'BAD_JSON', 'SCHEMA', 'UNKNOWN_ROUTE', 'QUOTA_USED'],
   },
+  control: {
+    id: 'getControl',
+    tag: 'control',
+    summary: 'The clock of the world that is shown, and what can be asked of it',
+    extension: true,
+    answer: ControlView,
+    reasons: ['QUOTA_USED'],
+  },
+  control_write: {
+    id: 'controlWorld',
+    tag: 'control',
+    summary: 'Pause the world, let it go on, step',
+    text: 'For who has the token that the command printed. Nothing of it is in the log.',
+    extension: true,
+    answer: ControlView,
+    token: true,
+    reasons: ['WRONG_ORIGIN', 'BAD_TOKEN', 'BAD_JSON', 'SCHEMA', 'NO_CONTROL', 'QUOTA_USED'],
+  },
+  proof: {
+    id: 'getProof',
+    tag: 'network',
+    summary: 'How far the log is that is recomputed, and the first place where it differs',
+    text: 'Of `folkmoot replay DIR --watch`; elsewhere nothing is recomputed, and it is 404.',
+    extension: true,
+    answer: ProofView,
+    reasons: ['UNKNOWN_ROUTE', 'QUOTA_USED'],
+  },
   metrics: {
     id: 'getMetrics',
     tag: 'operations',
@@ -86,7 +117,7 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     summary: 'This document',
     extension: true,
     content: document,
-    reasons: ['QUOTA_USED'],
+    reasons: [],
   },
   asyncapi: {
     id: 'getAsyncapi',
@@ -94,7 +125,7 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     summary: 'The WebSocket interface, as AsyncAPI',
     extension: true,
     content: document,
-    reasons: ['QUOTA_USED'],
+    reasons: [],
   },
   docs: {
     id: 'getReferencePage',
@@ -102,7 +133,15 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     summary: 'This document as a page to read',
     extension: true,
     content: { 'text/html': Type.String() },
-    reasons: ['QUOTA_USED'],
+    reasons: [],
+  },
+  docs_socket: {
+    id: 'getSocketPage',
+    tag: 'documents',
+    summary: 'The WebSocket interface as a page to read',
+    extension: true,
+    content: { 'text/html': Type.String() },
+    reasons: [],
   },
   docs_theme: {
     id: 'getReferencePageTheme',
@@ -110,7 +149,7 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     summary: 'The script that gives the page its colours',
     extension: true,
     content: { 'text/javascript': Type.String() },
-    reasons: ['QUOTA_USED'],
+    reasons: [],
   },
   docs_viewer: {
     id: 'getReferencePageViewer',
@@ -118,6 +157,7 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     summary: 'The script that shows the page',
     extension: true,
     content: { 'text/javascript': Type.String() },
-    reasons: ['QUOTA_USED'],
+    reasons: [],
   },
+  ...pageOperations,
 };

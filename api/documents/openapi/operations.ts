@@ -2,12 +2,14 @@
 import type { Route, RouteName } from '../../contract/routes.js';
 import type { Operation } from './operation.js';
 import { readOperations } from './operations-read.js';
+import { shownOperations } from './operations-shown.js';
 import { specialOperations } from './operations-special.js';
 import { writeOperations } from './operations-write.js';
 
 const operations: Record<RouteName, Operation> = {
   ...writeOperations,
   ...readOperations,
+  ...shownOperations,
   ...specialOperations,
 };
 

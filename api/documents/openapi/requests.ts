@@ -3,6 +3,7 @@
 import * as engine from '../../../engine/internal.js';
 import { Type } from '../../../engine/internal.js';
 import { DebugVerifyBody } from '../../contract/answers.js';
+import { controlCommands } from '../../contract/control.js';
 import type { Route } from '../../contract/routes.js';
 import type { Operation, Parameter } from './operation.js';
 import { type Components, extension, type Part } from './schemas.js';
@@ -34,6 +35,11 @@ export const securitySchemes: Record<string, Part> = {
     in: 'header',
     name: 'X-Agent-Public-Key',
     description: `The signature is in the body, the key in this header.\n\n${signingText}`,
+  },
+  token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token stands after `#token=` in the address that the command printed.',
   },
 };
 
@@ -105,6 +111,7 @@ function parameter(
 }
 
 export function securityOf(route: Route, operation: Operation): Part[] {
+  if (operation.token) return [{ token: [] }];
   const signed = signedOf(route, operation);
   if (signed === null) return [];
   return [signed === 'header' ? { headerSignature: [] } : { bodySignature: [] }];
@@ -132,6 +139,10 @@ const bodies: Record<engine.CommandKind, object> = {
 export function requestBodyOf(route: Route, { lift }: Components): Part | null {
   if (route.name === 'debug_verify') {
     return { required: true, content: { 'application/json': { schema: lift(DebugVerifyBody) } } };
+  }
+  if (route.name === 'control_write') {
+    const schema = { oneOf: Object.values(controlCommands).map(lift) };
+    return { required: true, content: { 'application/json': { schema } } };
   }
   const kind = route.command;
   if (kind === null) return null;

@@ -14,6 +14,8 @@ import {
   Verification,
 } from '../../contract/answers.js';
 import { clientMessages } from '../../contract/channels.js';
+import { ClockView, ControlView, controlCommands } from '../../contract/control.js';
+import { ProofView } from '../../contract/proof.js';
 
 /** A part of a document: JSON. */
 export type Part = { [member: string]: unknown };
@@ -76,10 +78,14 @@ const named: Record<string, object> = {
   ...suffixed('Event', eventShapes),
   ...suffixed('Message', clientMessages),
   ...suffixed('Acknowledgement', acknowledgements),
+  ...suffixed('World', controlCommands),
+  ClockView,
+  ControlView,
   Meta,
   Health,
   ConnectionView,
   Verification,
+  ProofView,
   Error: ErrorBody,
   ErrorDetails,
 };

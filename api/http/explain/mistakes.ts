@@ -2,7 +2,12 @@
  * The common mistakes in what was signed: each gives a text, and the one whose signature holds is
  * what the client did. A search costs a handful of verifications, so callers bound how often.
  */
-import { type Admitted, carriage, type Network, type Refusal } from '../../../engine/internal.js';
+import {
+  type Admitted,
+  carriage,
+  type Refusal,
+  type ServedNetwork,
+} from '../../../engine/internal.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import type { Candidate } from './candidate.js';
 import { ofHeader } from './mistakes-header.js';
@@ -25,7 +30,7 @@ export const withMistake = (refusal: Refusal, { mistake, message }: Mistake): Re
 
 /** The mistake that explains a signature which does not fit, or null. */
 export async function mistakeOf(
-  network: Network,
+  network: ServedNetwork,
   admitted: Admitted,
   host: string,
 ): Promise<Mistake | null> {
@@ -50,7 +55,7 @@ export async function mistakeOf(
   return { mistake, message: `the signature does not fit; what was signed is known: ${advice}` };
 }
 
-function candidatesOf(network: Network, admitted: Admitted, host: string): Candidate[] {
+function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string): Candidate[] {
   const text = Buffer.from(admitted.ownJob().message).toString();
   const { kind } = admitted.command;
   const own = carriage[kind].signed === 'header' ? ofHeader(admitted, host) : ofJson(admitted);
@@ -91,7 +96,7 @@ function ofText(text: string): Candidate[] {
 }
 
 /** The key of the agent in the path, where another one is named in the header. */
-function ofOthers(network: Network, { command }: Admitted, text: string): Candidate[] {
+function ofOthers(network: ServedNetwork, { command }: Admitted, text: string): Candidate[] {
   const agent = command.kind === 'status' ? network.read.agent(command.agent_id) : undefined;
   if (!agent || agent.public_key === command.public_key) return [];
   const named = command.public_key;

@@ -8,11 +8,11 @@ import { beyond, withQuota } from '../response/quota-answers.js';
 import type { Read } from './reads.js';
 
 export const counted =
-  (handle: Handler): Handler =>
+  (handle: Handler, cost = 1): Handler =>
   (call) => {
     const { limits, large } = call.services;
     const { addressKey } = call.budget;
-    const taken = limits.take('read', addressKey, readCost(call.body));
+    const taken = limits.take('read', addressKey, cost - 1 + readCost(call.body));
     if ('exceeded' in taken) return beyond(taken.exceeded);
     const left = limits.quota('read', addressKey);
     const turn = large.turn(call.body.length);
@@ -46,7 +46,7 @@ function shown(data: unknown): Answer {
 
 const noQuery = new URLSearchParams();
 
-function queryOf(target: string): URLSearchParams {
+export function queryOf(target: string): URLSearchParams {
   const from = target.indexOf('?');
   return from < 0 ? noQuery : new URLSearchParams(target.slice(from + 1));
 }

@@ -3,10 +3,10 @@ import {
   type Admitted,
   type carriage,
   formatInstant,
-  type Network,
   parseJson,
   type Refusal,
   refuse,
+  type ServedNetwork,
   type Static,
   validator,
 } from '../../../engine/internal.js';
@@ -68,7 +68,7 @@ function describedIn(sent: Uint8Array): Described | { refusal: Refusal } {
 }
 
 async function verification(
-  network: Network,
+  network: ServedNetwork,
   { kind, target, headers, body }: Described,
   admitted: Admitted,
   now: () => number,

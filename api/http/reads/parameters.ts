@@ -40,7 +40,7 @@ export const unknown = (reason: Reason, what: string, id: string): ReadResult =>
   refusal: refuse(reason, `no ${what} ${id.slice(0, 128)}`),
 });
 
-export function badQuery(name: string, expected: string): ReadResult {
+export function badQuery(name: string, expected: string): { refusal: Refusal } {
   const message = `the query parameter ${name} is not ${expected}`;
   return { refusal: refuse('SCHEMA', message, { pointer: `/${name}` }) };
 }

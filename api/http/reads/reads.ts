@@ -4,7 +4,7 @@ import {
   limits as bounds,
   type EventType,
   eventTopics,
-  type Network,
+  type ServedNetwork,
 } from '../../../engine/internal.js';
 import { readable } from '../../checks/damaged-archive.js';
 import { serverBounds } from '../../contract/limit-table.js';
@@ -20,7 +20,7 @@ import {
 } from './parameters.js';
 
 export interface ReadRequest {
-  network: Network;
+  network: ServedNetwork;
   /** Path parameters, decoded, in order. */
   params: readonly string[];
   query: URLSearchParams;
@@ -139,7 +139,7 @@ export function votes({ network, params: [hash = ''], query }: ReadRequest): Rea
   };
 }
 
-function* votesIn(network: Network, range: { from: number[]; to: number[] }) {
+function* votesIn(network: ServedNetwork, range: { from: number[]; to: number[] }) {
   for (const { key, value } of network.read.records('votes', range)) {
     yield { voter: (key as readonly number[])[1], ...network.read.signed(value.entry) };
   }

@@ -1,4 +1,4 @@
-/** What whoever types the address alone gets: the page to read, or where everything is. */
+/** What whoever types the address alone gets: the page, or where everything is. */
 import type { Handler } from '../handler.js';
 import { success } from '../response/envelope.js';
 
@@ -13,10 +13,17 @@ const paths = {
   metrics: '/metrics',
 } as const;
 
-/** JSON for who asks for it, else the way to the page; without following it the same JSON. */
-export const root: Handler = ({ head: { headers } }) => {
-  const response = success(200, paths);
+const withPage = { page: '/ui/', ...paths } as const;
+
+/**
+ * JSON for who asks for it; browsers are sent to the page, all others to what there is to read.
+ * Without following the way it is the same JSON.
+ */
+export const root: Handler = ({ head: { headers }, services: { ui } }) => {
+  const response = success(200, ui ? withPage : paths);
   response.headers.Vary = 'Accept';
-  if (/\bapplication\/json\b/i.test(headers.get('accept') ?? '')) return response;
-  return { ...response, status: 302, headers: { ...response.headers, Location: paths.docs } };
+  const accept = headers.get('accept') ?? '';
+  if (/\bapplication\/json\b/i.test(accept)) return response;
+  const Location = ui && /\btext\/html\b/i.test(accept) ? withPage.page : paths.docs;
+  return { ...response, status: 302, headers: { ...response.headers, Location } };
 };

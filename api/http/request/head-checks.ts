@@ -2,7 +2,12 @@
  * What is decided of a request by its head alone, before any of its body is read: whose it is, what
  * its address has left, how large its body may be, and whether its credentials can be right.
  */
-import { type CommandKind, type Network, type Refusal, refuse } from '../../../engine/internal.js';
+import {
+  type CommandKind,
+  type Refusal,
+  refuse,
+  type ServedNetwork,
+} from '../../../engine/internal.js';
 import type { Route } from '../../contract/routes.js';
 import { addressKey, clientAddress } from '../../limits/client-address.js';
 import type { Limits, Quota } from '../../limits/limits.js';
@@ -13,14 +18,14 @@ import { type BodiesInFlight, RequestBudget } from './request-budget.js';
 import { mediaProblem } from './signed-request.js';
 
 interface Needs {
-  network: Network;
+  network: ServedNetwork;
   limits: Limits;
   attempts: SignatureAttempts;
   now: () => number;
 }
 
 export class HeadChecks {
-  readonly #network: Network;
+  readonly #network: ServedNetwork;
   readonly #limits: Limits;
   readonly #attempts: SignatureAttempts;
   readonly #trustedProxies: ReadonlySet<string>;
@@ -56,6 +61,8 @@ export class HeadChecks {
     budget.bodyBytes = most;
     if ((declared ?? 0) > most) return budget.refuse({ refusal: tooLarge(most) });
     if (!route?.command) return budget;
+    const { readOnly } = this.#network;
+    if (readOnly !== undefined) return budget.refuse({ refusal: refuse('READ_ONLY', readOnly) });
     const problem =
       mediaProblem(route.command, head.headers, declared !== 0) ??
       headProblem(route.command, head.headers, this.#network.knows, this.#now());

@@ -2,9 +2,9 @@
 import type {
   Admitted,
   CommandKind,
-  Network,
   Outcome,
   Refusal,
+  ServedNetwork,
   Verified,
 } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
@@ -41,7 +41,7 @@ export async function apply(call: Call, admitted: Admitted): Promise<Answer> {
 }
 
 /** The outcome of a request that would change nothing, once the deadlines that are due fired. */
-function lookAhead(network: Network, admitted: Admitted): Outcome | null {
+function lookAhead(network: ServedNetwork, admitted: Admitted): Outcome | null {
   network.fireDeadlines();
   return network.precheck(admitted);
 }
@@ -58,7 +58,7 @@ function takeBlock({ network, blocks }: Services, { command }: Admitted): Refuse
 
 /** What became of it. A precheck sees what is not durable yet, and so its answer waits as well. */
 function outcomeOf(
-  network: Network,
+  network: ServedNetwork,
   precheck: Outcome | null,
   verified: Verified | { refusal: Refusal } | null,
 ): { outcome: Outcome; durable: Promise<void> } {

@@ -72,6 +72,7 @@ const countingSocket = (send: () => void): Socket => ({
     send();
     return true;
   },
+  sendBytes: () => true,
   bufferedBytes: () => 0,
   cork: (work) => work(),
   ping() {},

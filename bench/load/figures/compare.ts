@@ -1,5 +1,5 @@
 /** Two results side by side, and what keeps them from being compared. */
-import { shown, time } from '../../../report/numbers.js';
+import { shown, time } from '../../../report/shared/numbers.js';
 import type { LoadResult } from '../result.js';
 import { type Figure, figuresOf } from './figures.js';
 

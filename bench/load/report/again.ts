@@ -18,7 +18,10 @@ export function again(result: LoadResult): Html {
 ${code(`--seed ${result.seed}`)} draws these:</p>
 ${listing('the command that loads the server again', commandLine('load', ...options(result)))}
 <p>In the folder of this report, against an earlier result:</p>
-${listing('the command that compares', compare)}`;
+${listing('the command that compares', compare)}
+<p>What the run left on the network, at any entry of its log: DATA stands for the server's folder
+(${code('serve --data')}), also while it runs.</p>
+${listing('the command that shows it on a page', commandLine('explore', 'DATA'))}`;
 }
 
 /** Whatever is not the default. */

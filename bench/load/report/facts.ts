@@ -1,7 +1,7 @@
 /** Figures by name: the few that matter most, and what the run was made on. */
 import type { Html } from '../../../report/html.js';
-import { shown, time } from '../../../report/numbers.js';
 import { code, type Fact, facts } from '../../../report/page.js';
+import { shown, time } from '../../../report/shared/numbers.js';
 import { valueText } from '../figures/compare.js';
 import { figureOf, scheduled } from '../figures/figures.js';
 import type { LoadResult } from '../result.js';

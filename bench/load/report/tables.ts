@@ -1,7 +1,7 @@
 /** The tables of a report: latencies, requests by what became of them, probes. */
 import { type Html, html } from '../../../report/html.js';
-import { shown, time } from '../../../report/numbers.js';
 import { type Column, code, table } from '../../../report/page.js';
+import { shown, time } from '../../../report/shared/numbers.js';
 import { percentText, valueText } from '../figures/compare.js';
 import { timesOf } from '../figures/histograms.js';
 import type { LoadResult, Operation } from '../result.js';

@@ -1,6 +1,7 @@
 /** What was asked in one line, and whether the figures can be believed. */
 import { type Html, html } from '../../../report/html.js';
-import { shown } from '../../../report/numbers.js';
+import { shown } from '../../../report/shared/numbers.js';
+import { loadVerdicts } from '../../../report/shared/verdicts.js';
 import type { LoadResult } from '../result.js';
 
 export function titleOf({ asked, saturation, measured_s }: LoadResult): string {
@@ -9,14 +10,6 @@ export function titleOf({ asked, saturation, measured_s }: LoadResult): string {
   const load = rate === null ? `${shown(concurrency)} at a time` : `${shown(rate)} a second`;
   return `Load: ${workload}, ${load}, ${shown(Math.round(measured_s * 10) / 10)} s`;
 }
-
-const words: Record<LoadResult['verdict'], string> = {
-  VALID: 'The server got the load that was asked for, and the figures are its own.',
-  UNSTABLE: 'The two halves of the run differ: the figures are an average of no steady state.',
-  CLIENT_BOUND:
-    'The load tester could not keep its own schedule: the figures are its own, not the server’s.',
-  INVALID: 'The figures are not of the load that was asked for.',
-};
 
 const ends: Record<LoadResult['ended'], string | null> = {
   complete: null,
@@ -29,7 +22,7 @@ const searched = 'The speed of the machine moved while the rate that holds was s
 
 export function verdictBox({ verdict, reasons, ended, saturation }: LoadResult): Html {
   const paragraphs = [ends[ended], ...reasons].filter((text) => text !== null);
-  const said = verdict === 'UNSTABLE' && saturation ? searched : words[verdict];
+  const said = verdict === 'UNSTABLE' && saturation ? searched : loadVerdicts[verdict];
   return html`<div class="verdict${verdict === 'VALID' && ended === 'complete' ? null : ' bad'}">
 <p><strong>Verdict: ${verdict}${ended === 'complete' ? null : `, ${ended}`}.</strong> ${said}</p>
 ${paragraphs.map((text) => html`<p>${text}</p>\n`)}</div>

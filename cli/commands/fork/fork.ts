@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { Forked, KeptRun } from '../../../sim/fork/index.js';
 import type { Scenario } from '../../../sim/index.js';
+import { decidersFrom, mostCallsOption } from '../../options/deciders.js';
 import { integer } from '../../options/options.js';
 import { exitCodes, UsageError } from '../../output/exit.js';
 import { printed, printJson, say } from '../../output/output.js';
@@ -17,6 +18,7 @@ interface Flags {
   jobs?: number;
   resume?: boolean;
   record?: boolean;
+  mostCalls?: number;
   json?: boolean;
 }
 
@@ -42,6 +44,7 @@ export function forkCommand(): Command {
     )
     .option('--resume', 'with --replicates: go on with what is in the folder')
     .option('--record', "ask external deciders what the run's cassette has no answer for")
+    .addOption(mostCallsOption())
     .option('--json', 'print one JSON object')
     .addHelpText('after', help)
     .action(run);
@@ -54,13 +57,17 @@ WHAT is one of
   dissolve alliance N | drop alliance N       its members leave; it never forms
   drop block N                                its proposal never arrives
   set vote of AGENT on block N to approve|reject|none
-  set strategy of WHOM to KIND                or to '{ kind: lazy, effort: 0.1 }'
+  set strategy of WHOM to KIND                or to { kind: lazy, effort: 0.1 }
   set trait NAME of WHOM to VALUE
   set link AGENT and AGENT|network to loss SHARE|factor N
   set PATH to VALUE                           of producers, social, links.loss, links.duplication
 AGENT is a name as in agents.csv, or an ordinal. WHOM is AGENT, group NAME, N of group NAME, N% of
 group NAME, alliance N or all, joined by and. Blocks, memes and alliances count from 0.
 WHEN is start, a time such as 90s, entry N, height N, or a condition: closed >= 4 for 10s.
+
+Where programs or models decide for agents (docs/deciders.md), a fork needs --record: it takes their
+answers from the run's cassette, and asks for those that it does not have; with --replicates each
+run has a cassette of its own. --folder says where programs are started.
 
 The fork has the run's scenario and seed. Up to the last entry before anything is otherwise, the
 digests of both logs are compared: if they differ, something that took part is not deterministic; it
@@ -72,30 +79,37 @@ Examples:
   $ folkmoot fork runs/7 --at 60s --do 'silence 20% of group town' --replicates 40
 
 Exit codes: 0 done, whatever its verdict; 11 the network broke a rule of its own, 12 not the same
-before, 2 usage.`;
+before, 2 usage, 16 an answer of an external decider is not there.`;
 
 async function run(folder: string, flags: Flags): Promise<void> {
   const { replicates, jobs, resume } = flags;
   if (replicates === undefined && (jobs !== undefined || resume)) {
     throw new UsageError(`--${resume ? 'resume' : 'jobs'} is for --replicates`);
   }
-  const { checkInRun, forkScenario, interventionsOf, readKept } = await import(
-    '../../../sim/fork/index.js'
-  );
+  const asking = decidersFrom(flags);
+  const { checkInRun, expectFolder, expectRecord, forkScenario, interventionsOf, readKept } =
+    await import('../../../sim/fork/index.js');
   const added = interventionsOf(flags);
   const kept = readKept(folder, flags.folder);
   const labels = flags.do.map((text) => `--do '${text}'`);
   const scenario = forkScenario(kept, added, labels);
   await checkInRun(kept, scenario, labels);
+  expectRecord(scenario, flags.record ?? false);
+  expectFolder(scenario, flags.folder);
   const out = flags.out ?? `${folder.replace(/[/\\]+$/, '')}-fork`;
   if (replicates !== undefined) {
     const { overSeeds } = await import('./over-seeds.js');
-    return overSeeds(kept, scenario, { ...flags, out, replicates, added: added.length });
+    const options = { ...flags, out, replicates, added: added.length, asking };
+    return overSeeds(kept, scenario, options);
   }
-  await once(kept, scenario, out, flags);
+  await once(kept, scenario, out, { ...flags, asking });
 }
 
-async function once(kept: KeptRun, scenario: Scenario, out: string, flags: Flags): Promise<void> {
+interface Once extends Flags {
+  asking: ReturnType<typeof decidersFrom>;
+}
+
+async function once(kept: KeptRun, scenario: Scenario, out: string, flags: Once): Promise<void> {
   const { runFork } = await import('../../../sim/fork/index.js');
   const { Interrupted } = await import('../../../sim/run/simulate.js');
   const { showProgress } = await import('../../output/progress.js');
@@ -107,8 +121,9 @@ async function once(kept: KeptRun, scenario: Scenario, out: string, flags: Flags
     const hooks = {
       onProgress: progress.update,
       signal: interrupt.signal,
+      onNote: (note: string) => say(`folkmoot: note: ${note}`),
       made,
-      record: flags.record ?? false,
+      ...flags.asking,
     };
     const forked = await runFork(kept, scenario, out, hooks);
     progress.stop();

@@ -1,5 +1,5 @@
 /** What `fork` and `compare` print. */
-import type { KeptComparison } from '../../../sim/compare/index.js';
+import type { Futures, KeptComparison } from '../../../sim/compare/index.js';
 import type { Forked } from '../../../sim/fork/index.js';
 import { measures as dictionary } from '../../../sim/measure/index.js';
 
@@ -76,4 +76,17 @@ function measureLines(measures: KeptComparison['measures']): string[] {
 function cut(lines: string[], what: string): string[] {
   if (lines.length <= MOST) return lines;
   return [...lines.slice(0, MOST), `and ${lines.length - MOST} more ${what}: --json has all`];
+}
+
+/** What agents voted in both, where both have one past. */
+export function futureLines({ first }: KeptComparison, futures: Futures | null): string[] {
+  if (!first) return [];
+  if (!futures) return ['', row('votes', 'not compared: the runs have no beginning in common')];
+  const { votes, voters } = futures;
+  const { same, flipped, only_a, only_b } = votes;
+  const turned = voters.filter((one) => one.flipped > 0);
+  const counts = `${number(flipped)} flipped, of ${number(turned.length)} agents`;
+  const apart = `${number(only_a)} in a only, ${number(only_b)} in b only`;
+  const others = `${apart}, ${number(same)} the same`;
+  return ['', row('votes', `${counts}; ${others}`)];
 }

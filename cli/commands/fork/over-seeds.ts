@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { numberOf, type TableRow, tableRows } from '../../../report/read.js';
 import { type KeptRun, planFork } from '../../../sim/fork/index.js';
-import type { Scenario } from '../../../sim/index.js';
+import type { DeciderOptions, Scenario } from '../../../sim/index.js';
 import { type FailureKind, type SweepResult, sweep } from '../../../sim/sweep/index.js';
 import { exitCodes } from '../../output/exit.js';
 import { printed, printJson, say } from '../../output/output.js';
@@ -18,6 +18,8 @@ export interface OverSeeds {
   jobs?: number;
   resume?: boolean;
   json?: boolean;
+  /** How external deciders are asked. */
+  asking: Pick<DeciderOptions, 'record' | 'mostCalls'>;
 }
 
 export async function overSeeds(
@@ -25,7 +27,7 @@ export async function overSeeds(
   scenario: Scenario,
   flags: OverSeeds,
 ): Promise<void> {
-  const { out, jobs = availableParallelism(), resume = false } = flags;
+  const { out, jobs = availableParallelism(), resume = false, asking: deciders } = flags;
   const plan = planFork(kept, scenario, flags);
   say(`folkmoot fork of ${kept.folder}: ${plan.runs} runs, ${jobs} at a time, in ${out}`);
   const made = { version: packageVersion(), commit: commitHash(), node: process.version };
@@ -34,7 +36,8 @@ export async function overSeeds(
   let result: SweepResult;
   try {
     const { signal } = interrupt;
-    result = await sweep(plan, { out, made, resume, jobs, signal, onProgress: progress.update });
+    const how = { out, made, resume, jobs, signal, deciders };
+    result = await sweep(plan, { ...how, onProgress: progress.update });
   } finally {
     progress.stop();
   }
@@ -86,6 +89,9 @@ const differenceOf = ({ measure = '', n, mean, low, high }: TableRow): Differenc
 
 const shown = (value: number) => value.toLocaleString('en-US', { maximumSignificantDigits: 4 });
 
+/** Of fewer pairs, intervals lean on how such numbers are usually spread. */
+const FEW = 5;
+
 /** Those whose interval has no zero in it, and how many were looked at. */
 export function luckLines(differences: readonly Difference[], replicates: number): string[] {
   const told = differences.filter(({ n }) => n > 0);
@@ -100,6 +106,7 @@ export function luckLines(differences: readonly Difference[], replicates: number
     `with it, less without it, mean of ${replicates} pairs of runs:`,
     ...(lines.length > 0 ? lines : ['no measure whose interval leaves out 0']),
     `${told.length} measures were looked at: of so many, one in twenty leaves out 0 by luck alone`,
+    ...(replicates < FEW ? [`${replicates} pairs are few: take ${FEW} or more`] : []),
     ...(still > 0 ? [`${still} of them were the same in each pair`] : []),
   ];
 }

@@ -75,10 +75,9 @@ async function expectSdk(): Promise<void> {
   try {
     await import('@modelcontextprotocol/sdk/server/index.js');
   } catch (error) {
-    if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new ListenError(
-      '@modelcontextprotocol/sdk is not installed beside folkmoot ' +
-        '(npm install @modelcontextprotocol/sdk@1.32.2)',
+    const { isMissing, SDK_IS_MISSING } = await import(
+      '../../../sim/agents/deciders/doors/mcp/sdk.js'
     );
+    throw isMissing(error) ? new ListenError(SDK_IS_MISSING) : error;
   }
 }

@@ -47,14 +47,19 @@ export interface Listening {
 }
 
 /** On a terminal, in words: who starts a server by hand wants to know where and what it is. */
-export function tellListening(log: Logger, { url, network_id, ...more }: Listening): void {
+export function tellListening(
+  log: Logger,
+  page: string | null,
+  { url, network_id, ...more }: Listening,
+): void {
   if (!process.stderr.isTTY || !log.isLevelEnabled('info')) {
     log.info({ url, network_id, ...more }, 'listening');
     return;
   }
   const { folder, transport, limits } = more;
+  const look = page === null ? '' : `${page} to look at it, `;
   say(
     `folkmoot: ${url} serves ${network_id}, kept in ${folder} (transport ${transport}, limits ` +
-      `${limits}); ${url}/docs to read, Ctrl+C to stop`,
+      `${limits}); ${look}${url}/docs to read, Ctrl+C to stop`,
   );
 }

@@ -22,6 +22,10 @@ export interface ServeFlags extends ServeScenarioFlags {
   minValidators?: number;
   limits: Profile;
   limitsFile?: string;
+  clock: 'wall' | 'held';
+  control?: boolean;
+  ui: boolean;
+  watch: boolean;
   transport?: 'uws' | 'node';
   cors: string[];
   hosts: string[];
@@ -81,6 +85,20 @@ export function addServeOptions(command: Command): Command {
     .addOption(
       option('--limits-file <file>', 'LIMITS_FILE', 'JSON with your own figures for some limits'),
     )
+    .addOption(
+      option(
+        '--clock <name>',
+        'CLOCK',
+        'held: the network itself can be held, by who has the token',
+      )
+        .choices(['wall', 'held'])
+        .default('wall'),
+    )
+    .addOption(
+      option('--control', 'CONTROL', 'let who has the token of the printed address hold agents'),
+    )
+    .addOption(option('--no-watch', 'NO_WATCH', 'let nobody look on live without a key'))
+    .addOption(option('--no-ui', 'NO_UI', 'serve no page that shows the network'))
     .addOption(
       option(
         '--transport <name>',

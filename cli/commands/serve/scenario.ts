@@ -12,6 +12,8 @@ export interface ServeScenarioFlags {
   scenario?: string;
   speed?: number;
   seed?: string;
+  clock: 'wall' | 'held';
+  control?: boolean;
 }
 
 export function addScenarioOptions(command: Command): Command {
@@ -42,6 +44,9 @@ stay what they are. The same seed gives the same agents again when the server co
 /** @throws {ScenarioError} what is wrong with the file. */
 export async function servedScenario(flags: ServeScenarioFlags): Promise<WantedScenario | null> {
   if (flags.scenario === undefined) {
+    if (flags.control && flags.clock !== 'held') {
+      throw new UsageError('--control is for the agents of a --scenario, or with --clock held');
+    }
     const [stray] = (['speed', 'seed'] as const).filter((name) => flags[name] !== undefined);
     if (stray) throw new UsageError(`--${stray} is for the agents of a --scenario`);
     return null;

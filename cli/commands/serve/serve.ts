@@ -8,6 +8,7 @@ import { limitsFile } from '../../options/limits-file.js';
 import { fail, ListenError, UsageError } from '../../output/exit.js';
 import { printJson } from '../../output/output.js';
 import { packageVersion } from '../../output/version.js';
+import type { LiveControl } from './control.js';
 import { exchangeLog, logBlocks, openLog, tellListening } from './log.js';
 import { addServeOptions, type ServeFlags } from './options.js';
 import {
@@ -26,14 +27,19 @@ export function serveCommand(): Command {
       'after',
       `
 The first line on standard output is JSON, once connections are accepted:
-  {"event":"listening","url":...,"ws_url":...,"network_id":...}
+  {"event":"listening","url":...,"ws_url":...,"network_id":...,"page_url":...}
 Logs go to standard error. SIGTERM and SIGINT stop it: what is in flight is answered, and all is
 committed.
 ${scenarioHelp}
 
+With --control, page_url ends in #token=...: who has that token may hold the agents of a --scenario,
+and change their speed; deadlines go on. --clock held is that, and holds the network as well: its
+time stands still, and what would change something is answered 503 PAUSED.
+
 Examples:
   $ folkmoot serve --port 0 --data ./moot
   $ folkmoot serve --scenario healthy-town --speed 2
+  $ folkmoot serve --scenario healthy-town --clock held
   $ folkmoot serve --limits bench            several agents on one machine share an address`,
     )
     .action((flags: ServeFlags) => run(flags, new Stopping()));
@@ -81,14 +87,15 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
   });
   stopping.opened(() => network.close());
   if (await stopping.isAsked()) return;
-  const server = await listen(flags, network, log);
+  const control = await controlOf(flags, network, wanted !== null);
+  const server = await listen(flags, network, control, log);
   stopping.opened(() => server.close());
   if (await stopping.isAsked()) return;
   announce(flags, network, server, log);
   logBlocks(log, network).catch((error) => log.error(error, 'blocks are not logged any more'));
   if (wanted === null) return;
   const agents = startScenario(network, wanted, flags, log);
-  agents.catch(fail);
+  agents.then((population) => control?.use(population)).catch(fail);
   stopping.opened(async () => (await agents).stop());
 }
 
@@ -96,7 +103,7 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
 function announce(
   flags: ServeFlags,
   network: Network,
-  { url, transport, fallback }: Server,
+  { url, page, transport, fallback }: Server,
   log: Logger,
 ): void {
   if (!loopback.has(flags.host)) {
@@ -106,8 +113,9 @@ function announce(
   const { network_id } = network.genesis;
   const ws_url = `${url.replace('http', 'ws')}/ws/v1`;
   const line = { event: 'listening', url, ws_url, network_id };
-  printJson(line);
-  tellListening(log, { ...line, transport, folder: flags.data, limits: flags.limits });
+  // The token in it is for whoever started the server, and for no log.
+  printJson({ ...line, ...(page === null ? {} : { page_url: page }) });
+  tellListening(log, page, { ...line, transport, folder: flags.data, limits: flags.limits });
 }
 
 function archiveOptions({ archiveAfter }: ServeFlags, log: Logger): ArchiveOptions {
@@ -145,7 +153,24 @@ function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }
   };
 }
 
-async function listen(flags: ServeFlags, network: Network, log: Logger): Promise<Server> {
+/** Who started the server may hold its clock where that was asked for. */
+async function controlOf(
+  flags: ServeFlags,
+  network: Network,
+  populated: boolean,
+): Promise<LiveControl | null> {
+  const holdsNetwork = flags.clock === 'held';
+  if (!flags.control && !holdsNetwork) return null;
+  const { LiveControl } = await import('./control.js');
+  return new LiveControl({ network, holdsNetwork, speed: populated ? (flags.speed ?? 1) : null });
+}
+
+async function listen(
+  flags: ServeFlags,
+  network: Network,
+  control: LiveControl | null,
+  log: Logger,
+): Promise<Server> {
   const { startServer } = await import('../../../api/index.js');
   const options: ServerOptions = {
     network,
@@ -155,10 +180,13 @@ async function listen(flags: ServeFlags, network: Network, log: Logger): Promise
     ...(flags.limitsFile === undefined ? {} : { figures: await limitsFile(flags.limitsFile) }),
     trustedProxies: flags.trustedProxies,
     version: packageVersion(),
+    ui: flags.ui,
+    watch: flags.watch,
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),
     cors: flags.cors,
     hosts: flags.hosts,
+    ...(control === null ? {} : { control }),
     ...exchangeLog(log),
     ...(await responseKeys(flags)),
   };

@@ -16,14 +16,15 @@ import { exitCodes, UsageError } from '../../output/exit.js';
 import { print, printJson, say } from '../../output/output.js';
 import { interruption } from '../../output/signals.js';
 import { commitHash, packageVersion } from '../../output/version.js';
+import { assertDoor, doorOptions, watchOption } from '../page/door.js';
+import { type PacedFlags, watching } from './watch.js';
 
-export interface SimFlags extends ScenarioFlags, DeciderFlags {
+export interface SimFlags extends ScenarioFlags, DeciderFlags, PacedFlags {
   verifier: VerifierKind;
   out?: string;
   store?: 'lmdb' | 'memory';
   audit: boolean;
   url?: string;
-  speed?: number;
   scriptSeconds?: number;
   checkDeterminism?: boolean;
   json?: boolean;
@@ -64,11 +65,12 @@ export function simCommand(): Command {
     .addOption(
       new Option(
         '--speed <x>',
-        "with --url: how fast the agents' time passes; 1 = wall time",
+        'with --url or --watch: how fast time passes; 1 = wall time',
       ).argParser(speed),
     )
+    .addOption(watchOption('the run').conflicts(['url', 'checkDeterminism']))
     .addOption(scriptSeconds());
-  for (const option of deciderOptions()) command.addOption(option);
+  for (const option of [...doorOptions(), ...deciderOptions()]) command.addOption(option);
   return command
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
@@ -88,6 +90,13 @@ are simulated on top. Consensus is the server's. --speed makes agents think, wai
 the server's own periods (voting, alliances) stay what they are. With --out the tables are kept; the
 log is the server's. At the end, and when interrupted, the agents become inactive.
   $ folkmoot sim healthy-town --url http://127.0.0.1:8080 --speed 5
+
+With --watch a page shows the run while it is made, at the address that is printed; who has that
+address, with its token, may pause it, let it step, go on until a block or an outcome, and set its
+speed. None of that changes the log: the digest is that of the run that nobody looked at. The
+command ends with the run, whoever looks on, unless the run was stopped by hand.
+  $ folkmoot sim healthy-town --watch=paused --out runs/town
+  $ folkmoot sim meme-storm --watch --speed 10
 
 A scenario may let programs, servers or models decide for its agents (docs/deciders.md). With
 --record they are asked, and whatever they answer is kept in DIR/decisions.cassette as it comes: the
@@ -117,9 +126,10 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   }
   const { scenario, folder } = await wantedScenario(file, flags);
   const deciders = decidersFrom(flags);
-  if (flags.speed !== undefined && flags.url === undefined) {
-    throw new UsageError('--speed is for --url: without a server, time is virtual');
+  if (flags.speed !== undefined && flags.url === undefined && !flags.watch) {
+    throw new UsageError('--speed is for --url and --watch: else time is virtual');
   }
+  assertDoor(flags);
   const { showProgress } = await import('../../output/progress.js');
   const { Interrupted, simulate } = await import('../../../sim/run/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
@@ -129,7 +139,9 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   const interrupt = interruption();
   const progress = showProgress();
   const onNote = (note: string) => say(`folkmoot: note: ${note}`);
-  const hooks = { onProgress: progress.update, signal: interrupt.signal, made, onNote };
+  const { signal } = interrupt;
+  const onlooker = flags.watch ? await watching(scenario, flags, signal) : {};
+  const hooks = { onProgress: progress.update, signal, made, onNote, ...onlooker };
   const kept = {
     ...(out === undefined ? {} : { out }),
     ...(folder === undefined ? {} : { folder }),

@@ -18,14 +18,24 @@ export interface Agent {
   readonly actor: Actor<typeof agentMachine>;
 }
 
+/** An agent that fell dormant, or woke: no event tells it. */
+export interface Turned {
+  /** Its ordinal. */
+  agent: number;
+  dormant: boolean;
+}
+
 export const statusOf = (agent: Agent): Status => agent.actor.getSnapshot().value as Status;
 export const contextOf = (agent: Agent): AgentContext => agent.actor.getSnapshot().context;
+
+const nobody: readonly Turned[] = Object.freeze([]);
 
 export class Agents {
   readonly #all: Agent[] = [];
   readonly #byKey = new Map<string, Agent>();
   readonly #byId = new Map<string, Agent>();
   readonly #changed = new Set<number>();
+  #turned: Turned[] = [];
   readonly #outbox: Outbox;
   /** Agents in status active, by capability. */
   activeValidators = 0;
@@ -86,6 +96,17 @@ export class Agents {
   send(agent: Agent, event: Parameters<Agent['actor']['send']>[0]): void {
     agent.actor.send(event);
     this.#changed.add(agent.ordinal);
+    if (event.type === 'slept' || event.type === 'acted') {
+      this.#turned.push({ agent: agent.ordinal, dormant: event.type === 'slept' });
+    }
+  }
+
+  /** Who fell dormant or woke since it was asked last, in order. */
+  takeTurned(): readonly Turned[] {
+    if (this.#turned.length === 0) return nobody;
+    const turned = this.#turned;
+    this.#turned = [];
+    return turned;
   }
 
   save(changes: Changes): void {

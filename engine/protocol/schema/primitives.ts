@@ -1,7 +1,7 @@
 /** The smallest shapes: hex, identifiers, names, times. All else in schema is built of these. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import { hexPattern } from '../hex.js';
-import { UNICODE_VERSION } from '../unicode/unicode.js';
+import { TAG_PATTERN, UNICODE_VERSION } from '../unicode/unicode.js';
 
 /** Hex is accepted in either case and always sent in lower case. */
 const hex = (characters: number, what: string) =>
@@ -31,8 +31,6 @@ export const BlockStatus = Type.Enum(['voting', 'finalized', 'rejected', 'expire
 export const AllianceStatus = Type.Enum(['proposed', 'active', 'lapsed', 'dissolved', 'expired']);
 export const Role = Type.Enum(['founder', 'member', 'invited']);
 
-/** For readers of the documents; what is checked is `isTag`, by one version of Unicode. */
-export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
 export const Tag = Type.String({
   pattern: TAG_PATTERN,
   maxLength: 32,

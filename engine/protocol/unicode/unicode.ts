@@ -7,6 +7,9 @@ import { lowerRuns, tagBorders } from './tables.js';
 /** The version of Unicode by which tags and lower case are decided. */
 export const UNICODE_VERSION = '16.0';
 
+/** For readers of the documents; what is checked is `isTag`, by one version of Unicode. */
+export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
+
 const LONGEST_TAG = 32;
 const plainTag = /^[A-Za-z0-9_-]{1,32}$/;
 const capitals = /[A-Z]+/g;

@@ -76,7 +76,7 @@ export function createDiskStore(environment: Environment, options: DiskStoreOpti
 type Reads = Omit<Store, 'commits' | 'commit' | 'hasRoom' | 'close'>;
 
 function reads(environment: Environment, readOnly: boolean): Reads {
-  const { log, history, blobs } = environment;
+  const { log, history, blobs, index } = environment;
   return {
     kind: 'lmdb',
     meta() {
@@ -101,6 +101,11 @@ function reads(environment: Environment, readOnly: boolean): Reads {
       for (const { key, value } of found) yield { seq: key as number, json: value };
     },
     blob: (hash) => (isRecordKey(hash) ? blobs.get(hash) : undefined),
+    *index(options = {}) {
+      for (const { key, value } of index.getRange(bounds(options))) {
+        yield { seq: key as number, bytes: value };
+      }
+    },
   };
 }
 
@@ -109,7 +114,7 @@ function reads(environment: Environment, readOnly: boolean): Reads {
  * that throws half-way would leave its first half in the transaction.
  */
 function encode(environment: Environment, batch: Batch): () => void {
-  const { log, history, blobs, meta } = environment;
+  const { log, history, blobs, index, meta } = environment;
   const events = batch.events.map(({ seq, json }) => ({ seq, bytes: Buffer.from(json) }));
   const changes = batch.changes.map(({ table, key, json }) => ({
     database: tableOf(environment, table),
@@ -121,6 +126,7 @@ function encode(environment: Environment, batch: Batch): () => void {
     for (const { seq, bytes } of batch.entries) log.putSync(seq, bytes, append);
     for (const { seq, bytes } of events) history.putSync(seq, bytes, append);
     for (const { hash, bytes } of batch.blobs) blobs.putSync(hash, bytes, anywhere);
+    for (const { seq, bytes } of batch.index ?? []) index.putSync(seq, bytes, append);
     for (const { database, key, bytes } of changes) {
       if (bytes === null) database.removeSync(key);
       else database.putSync(key, bytes, anywhere);

@@ -48,8 +48,8 @@ const pageSize = 8192;
 /** Of its files. The native part reads this option; lmdb's types do not know it. */
 const permissions = { permissionsMode: OWNER_FILE };
 
-/** Databases besides the tables: log, events, blobs, meta, archive. */
-const ownDatabases = 5;
+/** Databases besides the tables: log, events, blobs, index, meta, archive. */
+const ownDatabases = 6;
 
 /**
  * Opens or makes the store in a folder.
@@ -163,7 +163,10 @@ function openEnvironment(
   }
 }
 
-type Databases = Pick<Environment, 'log' | 'history' | 'blobs' | 'meta' | 'archive' | 'tables'>;
+type Databases = Pick<
+  Environment,
+  'log' | 'history' | 'blobs' | 'index' | 'meta' | 'archive' | 'tables'
+>;
 
 /** All at once: opening a database later would end the iterations that are under way. */
 function openDatabases(
@@ -178,6 +181,7 @@ function openDatabases(
     log: database('log', 'binary') as Database<Uint8Array>,
     history: database('events', 'string') as Database<string>,
     blobs: database('blobs', 'binary') as Database<Uint8Array>,
+    index: database('index', 'binary') as Database<Uint8Array>,
     meta: database('meta', 'string') as Database<string>,
     archive: database('archive', 'string') as Database<string>,
     tables: new Map(

@@ -17,7 +17,7 @@ import { Asker, type Decided, type ToAsk } from './asker.js';
 import { Budget, DeciderError } from './budget.js';
 import { FORMAT, type Recorded } from './cassette/format.js';
 import { Tapes } from './cassette/tapes.js';
-import { checkVariables, openDoor } from './doors/open.js';
+import { checkAskable, openDoor } from './doors/open.js';
 import { type DeciderFigures, Figures } from './figures.js';
 import { deciderDigest, promptsOf, scenarioDigest } from './identity.js';
 import { type Question, questionOf } from './question.js';
@@ -68,6 +68,8 @@ interface Pending {
 }
 
 export class Deciders implements Asking {
+  /** sha256 of each prompt, by its path in the scenario. */
+  readonly files: Record<string, string> = {};
   readonly #tapes: Tapes;
   readonly #folder: string | undefined;
   readonly #record: boolean;
@@ -98,14 +100,15 @@ export class Deciders implements Asking {
 
   /**
    * Null for a scenario without external deciders.
-   * @throws {ScenarioError} when nobody may be asked and no cassette is named.
+   * @throws {ScenarioError} when nobody may be asked and no cassette is named, or what asking needs
+   * is not there.
    * @throws {StoreError} naming what is wrong with a cassette.
    */
-  static open(
+  static async open(
     scenario: Scenario,
     { seed, folder, ...options }: DeciderOptions & { seed: string; folder: string | undefined },
     hooks: DeciderHooks,
-  ): Deciders | null {
+  ): Promise<Deciders | null> {
     const groups = externalsIn(scenario);
     const { cassette, record = false, keep } = options;
     if (groups.length === 0) {
@@ -121,7 +124,7 @@ export class Deciders implements Asking {
       throw new ScenarioError('what deciders say is to be kept: --record needs --out');
     }
     for (const { group, strategy } of groups) {
-      if (record) checkVariables(group, strategy);
+      if (record) await checkAskable(group, strategy);
     }
     const header = { format: FORMAT, scenario: scenarioDigest(scenario), seed } as const;
     const onNote = (note: string) => hooks.onNote?.(note);
@@ -131,7 +134,8 @@ export class Deciders implements Asking {
 
   /** @throws {ScenarioError} when a prompt cannot be read. */
   strategyOf({ group, strategy }: { group: string; strategy: External }): Strategy {
-    const prompts = promptsOf({ group, strategy }, this.#folder);
+    const { texts: prompts, files } = promptsOf({ group, strategy }, this.#folder);
+    Object.assign(this.files, files);
     const digest = deciderDigest(strategy, prompts);
     const mind: Mind = { group, strategy, digest, prompts, asker: null };
     this.#minds.push(mind);

@@ -37,13 +37,22 @@ export function deciderDigest(strategy: External, prompts: ReadonlyMap<string, s
   );
 }
 
-/** The texts of its prompts, by name. @throws {ScenarioError} naming one that cannot be read. */
+/** Prompts of a decider. */
+export interface Prompts {
+  /** By name. */
+  texts: Map<string, string>;
+  /** sha256 of each file, by its path in the scenario. */
+  files: Record<string, string>;
+}
+
+/** @throws {ScenarioError} naming one that cannot be read. */
 export function promptsOf(
   { group, strategy }: { group: string; strategy: External },
   folder: string | undefined,
-): Map<string, string> {
+): Prompts {
   const named = 'prompts' in strategy ? (strategy.prompts ?? {}) : {};
   const texts = new Map<string, string>();
+  const files: Record<string, string> = {};
   for (const [name, path] of Object.entries(named as Record<string, string>)) {
     const wrong = (why: string) => new ScenarioError(`${group}: its prompt ${name} ${why}`);
     if (folder === undefined) throw wrong(`is ${path}: the scenario's folder is not known`);
@@ -53,7 +62,9 @@ export function promptsOf(
     if (size > LARGEST_PROMPT_BYTES) {
       throw wrong(`is ${path} of ${size} bytes; expected at most ${LARGEST_PROMPT_BYTES}`);
     }
-    texts.set(name, readFileSync(found.file, 'utf8'));
+    const bytes = readFileSync(found.file);
+    texts.set(name, bytes.toString());
+    files[path] = sha256Hex(bytes);
   }
-  return texts;
+  return { texts, files };
 }

@@ -1,10 +1,14 @@
 /** What groups voted and how often they won: bars, a panel for each measure. */
 import { axisX, barX, gridX, ruleX, text } from '@observablehq/plot';
 import type { Chart } from '../../../report/figure.js';
-import { shown } from '../../../report/numbers.js';
 import { numberOf, type TableRow } from '../../../report/read.js';
+import { captions } from '../../../report/shared/captions.js';
+import { shown } from '../../../report/shared/numbers.js';
+import { shortened } from '../../../report/shared/text.js';
 
 const MOST_GROUPS = 20;
+/** Of a name, beside its bars. */
+const MOST_LETTERS = 22;
 
 const panels = [
   { column: 'approve_share', label: 'approving votes' },
@@ -24,21 +28,20 @@ export function groupsChart(groups: readonly TableRow[]): Chart | null {
     })),
   );
   const names = drawn.map(({ group }) => group!);
-  const longest = names.reduce((most, name) => Math.max(most, name.length), 0);
+  const short = (name: string) => shortened(name, MOST_LETTERS);
+  const longest = names.reduce((most, name) => Math.max(most, short(name).length), 0);
   const left = groups.length - drawn.length;
   return {
     title: 'Votes by group',
     caption:
-      `For each group: the share of its votes that approve; the share of finalized and rejected ` +
-      `blocks that ended as most of it had voted; and the chance that two of its voters on one ` +
-      `block agree. A missing bar cannot be said.${mostAndLeast(drawn)}` +
+      `${captions.groups}${mostAndLeast(drawn)}` +
       (left > 0 ? ` ${left} groups that are smaller, or never voted, are not drawn.` : ''),
     draw: (_, narrow) => {
       const panel = narrow ? 'fy' : 'fx';
       const rowHeight = 24 * drawn.length;
       return {
         height: narrow ? 3 * (rowHeight + 40) + 30 : rowHeight + 72,
-        marginLeft: Math.min(170, 16 + 7 * longest),
+        marginLeft: Math.min(170, 20 + 7 * longest),
         marginRight: narrow ? 40 : 34,
         marginTop: narrow ? 26 : 34,
         marginBottom: 28,
@@ -49,7 +52,7 @@ export function groupsChart(groups: readonly TableRow[]): Chart | null {
           padding: narrow ? 0.28 : 0.18,
         },
         x: { domain: [0, 1], label: null },
-        y: { domain: names, label: null, padding: 0.25 },
+        y: { domain: names, label: null, padding: 0.25, tickFormat: short },
         marks: [
           gridX({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 5 }),
           axisX({ ticks: narrow ? 5 : 3, label: null }),

@@ -1,10 +1,12 @@
 /** A measure over two factors: a field for each combination, with its number in it. */
 import { cell, type PlotOptions, text } from '@observablehq/plot';
 import type { Chart } from '../../../report/figure.js';
-import { brief } from '../../../report/numbers.js';
+import { axisOf, measureMeaning } from '../../../report/shared/measures/titles.js';
+import { brief } from '../../../report/shared/numbers.js';
+import { shortened } from '../../../report/shared/text.js';
 import { pointsBy } from '../roles.js';
 import type { CellData, FactorData } from '../sweep-data.js';
-import { extremes, meaningOf, namesOf } from './response.js';
+import { extremes, namesOf } from './response.js';
 
 /** More levels could not be read. */
 const MOST_LEVELS = 20;
@@ -23,16 +25,17 @@ export function heatChart(
   const means = points.map(({ mean }) => mean);
   const least = means.reduce((a, b) => Math.min(a, b));
   const most = means.reduce((a, b) => Math.max(a, b));
+  const { label, unit } = axisOf(measure, Math.max(Math.abs(least), Math.abs(most)));
   const rows = points.map(({ levels, mean }) => ({
     levels,
-    label: brief(mean),
+    label: brief(mean / unit),
     strength: most === least ? 0.3 : 0.06 + (0.64 * (mean - least)) / (most - least),
   }));
   const over = rest.length > 0 ? `, over ${namesOf(rest)}` : '';
   return {
-    title: `${measure} by ${x.column} and ${y.column}`,
+    title: `${label} by ${x.column} and ${y.column}`,
     caption:
-      `${meaningOf(measure)}: the mean of each combination${over}; the stronger its colour, ` +
+      `${measureMeaning(measure)}: the mean of each combination${over}; the stronger its colour, ` +
       `the larger. Empty: not run, or it cannot be said. ${extremes(measure, points, [x, y])}`,
     draw: (width, narrow) => {
       const upright = narrow && x.levels.length > y.levels.length;
@@ -53,10 +56,12 @@ function drawing(
   width: number,
   narrow: boolean,
 ): PlotOptions {
-  const marginLeft = Math.min(narrow ? 90 : 170, 22 + 7 * longestOf(y.levels));
+  const most = { label: narrow ? 34 : 80, level: narrow ? 9 : 20 };
+  const short = (level: string) => shortened(level, most.level);
+  const marginLeft = Math.min(narrow ? 90 : 170, 26 + 7 * longestOf(y.levels.map(short)));
   const fieldWidth = (width - marginLeft - 20) / x.levels.length;
   const fits = fieldWidth / (LETTER_WIDTH * (longestOf(rows.map(({ label }) => label)) + 0.6));
-  const rotated = fieldWidth < LETTER_WIDTH * 12 * (longestOf(x.levels) + 1);
+  const rotated = fieldWidth < LETTER_WIDTH * 12 * (longestOf(x.levels.map(short)) + 1);
   const place = {
     x: ({ levels }: Field) => levels[x.column],
     y: ({ levels }: Field) => levels[y.column],
@@ -70,7 +75,7 @@ function drawing(
     strokeWidth: 2.5,
     strokeOpacity: 0.75,
   };
-  const below = rotated ? 30 + Math.min(60, 5 * longestOf(x.levels)) : 46;
+  const below = rotated ? 30 + Math.min(60, 5 * longestOf(x.levels.map(short))) : 46;
   return {
     height: y.levels.length * (narrow ? 28 : 34) + 28 + below,
     marginLeft,
@@ -80,14 +85,16 @@ function drawing(
     x: {
       type: 'band',
       domain: x.levels,
-      label: x.column,
+      label: shortened(x.column, most.label),
+      tickFormat: short,
       labelOffset: below - 4,
       tickRotate: rotated ? -45 : 0,
     },
     y: {
       type: 'band',
       domain: y.levels,
-      label: y.column,
+      label: shortened(y.column, most.label),
+      tickFormat: short,
       labelAnchor: 'top',
       labelArrow: 'none',
       reverse: y.numeric,

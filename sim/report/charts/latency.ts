@@ -1,18 +1,20 @@
 /** How long after a proposal its votes arrived. */
 import { gridY, rectY, ruleY } from '@observablehq/plot';
 import type { Chart } from '../../../report/figure.js';
-import { shown, tick, time, timeUnit } from '../../../report/numbers.js';
 import type { TableRow } from '../../../report/read.js';
+import { shown, tick, time, timeUnit } from '../../../report/shared/numbers.js';
+import { decisions as shownDecisions } from '../../../report/shared/outcomes.js';
+import { variable } from '../../../report/shared/palette.js';
 
 const FINE = 2_000;
 const BARS = 60;
 /** What must be seen of all votes. */
 const MOST_VOTES = 0.995;
 
-const decisions = [
-  { name: 'approve', color: 'var(--c1)' },
-  { name: 'reject', color: 'var(--c2)' },
-] as const;
+const decisions = (['approve', 'reject'] as const).map((name) => ({
+  name,
+  color: variable(shownDecisions[name].color),
+}));
 
 /** Counts votes as they come, in fine bins: rows may be tens of millions. */
 export class Latencies {

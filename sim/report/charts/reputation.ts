@@ -1,8 +1,10 @@
 /** Reputation by group over the run. */
 import { gridY, lineY } from '@observablehq/plot';
-import { type Chart, COLORED, colorOf, OTHERS } from '../../../report/figure.js';
-import { shown, timeUnit } from '../../../report/numbers.js';
-import { thin, thinned } from '../../../report/thin.js';
+import type { Chart } from '../../../report/figure.js';
+import { captions } from '../../../report/shared/captions.js';
+import { shown, timeUnit } from '../../../report/shared/numbers.js';
+import { COLORED, colorOf, dashOf, OTHERS } from '../../../report/shared/palette.js';
+import { thin, thinned } from '../../../report/shared/thin.js';
 import type { SeriesData } from '../series-data.js';
 import { type Shade, shaded, shadedText } from './shades.js';
 
@@ -24,27 +26,25 @@ export function reputationChart(
   const last = curves[0]?.all.at(-1);
   if (!last) return null;
   const x = timeUnit(last.ms);
-  const rows = curves.flatMap(({ group, all }, index) =>
-    thin(all, MOST_STEPS).map(({ ms, value }) => {
-      return { x: ms / x.ms, y: value ?? Number.NaN, group, color: colorOf(index) };
-    }),
+  const rows = curves.map(({ all }) =>
+    thin(all, MOST_STEPS).map(({ ms, value }) => ({ x: ms / x.ms, y: value ?? Number.NaN })),
   );
   const ends = curves.map(({ group, all }) => `${group} ${shown(all.at(-1)?.value ?? null)}`);
   const left = groups.length - curves.length;
   return {
     title: 'Reputation by group',
     caption:
-      `The mean overall reputation of each group, from 0 to 100; every agent begins with 50. The ` +
-      `axis shows the part of it that matters. At the end: ${ends.join(', ')}.` +
+      `${captions.reputation} At the end: ${ends.join(', ')}.` +
       (left > 0 ? ` ${left} groups that are smaller, or empty, are not drawn.` : '') +
       shadedText(shades) +
       thinned('instants', instants, MOST_STEPS),
     legend: [
       ...curves.slice(0, COLORED).map(({ group }, index) => ({
         color: colorOf(index),
+        dash: dashOf(index),
         text: group,
       })),
-      ...(curves.length > COLORED ? [{ color: OTHERS, text: 'other groups' }] : []),
+      ...(curves.length > COLORED ? [{ color: OTHERS, dash: '', text: 'other groups' }] : []),
     ],
     draw: (width, narrow) =>
       shaded(
@@ -54,10 +54,18 @@ export function reputationChart(
           marginTop: 28,
           x: { label: `time of the run, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
           y: { label: 'mean overall reputation', nice: true },
-          color: { type: 'identity' },
           marks: [
             gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-            lineY(rows, { x: 'x', y: 'y', z: 'group', stroke: 'color', strokeWidth: 2 }),
+            // Where two lie on each other, the lower one shows through the dashes.
+            ...curves.map((_, index) =>
+              lineY(rows[index]!, {
+                x: 'x',
+                y: 'y',
+                stroke: colorOf(index),
+                strokeWidth: 2,
+                ...(dashOf(index) === '' ? {} : { strokeDasharray: dashOf(index) }),
+              }),
+            ),
           ],
         },
         shades,

@@ -1,25 +1,24 @@
 /** How a measure answers to the factors of a sweep: curves with intervals, or dots. */
 import { dot, gridY, lineY, type Markish, ruleX, text } from '@observablehq/plot';
-import { type Chart, colorOf } from '../../../report/figure.js';
-import { shown, tick } from '../../../report/numbers.js';
-import { thin, thinned } from '../../../report/thin.js';
-import { type MeasureName, measures } from '../../measure/dictionary.js';
+import type { Chart, LegendEntry } from '../../../report/figure.js';
+import {
+  axisOf,
+  isShare,
+  measureMeaning,
+  measureText,
+  measureTitle,
+} from '../../../report/shared/measures/titles.js';
+import { shown, tick } from '../../../report/shared/numbers.js';
+import { colorOf, dashOf } from '../../../report/shared/palette.js';
+import { shortened } from '../../../report/shared/text.js';
+import { thin, thinned } from '../../../report/shared/thin.js';
 import { type Point, pointsBy, type Roles } from '../roles.js';
 import type { CellData, FactorData } from '../sweep-data.js';
+import { type Drawn, type Row, rangeOf, rowsOf, within } from './estimates.js';
 
 const MOST_POINTS = 2_000;
 /** A range that is wider than this is drawn on a logarithmic axis. */
 const WIDE_RANGE = 200;
-
-interface Row {
-  x: number | string;
-  mean: number;
-  low: number;
-  high: number;
-  line: string;
-  panel: string;
-  color: string;
-}
 
 /** A line for each level of one factor, a panel for each level of another. */
 export function responseChart(
@@ -30,18 +29,20 @@ export function responseChart(
   const factors = [x, lines, panels].filter((factor) => factor !== null);
   const points = pointsBy(factors, cells, measure);
   if (points.length === 0) return null;
-  const rows = rowsOf(points, x, lines, panels);
-  const by = lines ? `, a line for each ${lines.column}` : '';
+  const by = lines ? `, ${x.numeric ? 'a line' : 'a sign'} for each ${lines.column}` : '';
   const across = panels ? `, a panel for each ${panels.column}` : '';
   const mean = rest.length > 0 ? ` Points are means over ${namesOf(rest)}.` : '';
+  // What is in no order has nothing between its values.
+  const shape = { x, lines, panels, joined: x.numeric };
+  const { rows, label, cut } = prepared(measure, points, shape);
   return {
-    title: `${measure} by ${x.column}`,
+    title: `${measureTitle(measure)} by ${x.column}`,
     caption:
-      `${meaningOf(measure)}: mean of the runs of a cell, with its 95 % interval${by}${across}.` +
-      `${mean} ${extremes(measure, points, factors)}` +
+      `${measureMeaning(measure)}: mean of the runs of a cell, with its 95 % interval${by}` +
+      `${across}.${mean}${cut} ${extremes(measure, points, factors)}` +
       thinned('points', rows.length, MOST_POINTS),
-    ...(lines ? { legend: legendOf(lines) } : {}),
-    draw: (_, narrow) => drawing(measure, thin(rows, MOST_POINTS), x, panels, narrow, true),
+    ...(lines ? { legend: legendOf(lines, x.numeric) } : {}),
+    draw: (_, narrow) => drawing(measure, label, thin(rows, MOST_POINTS), shape, narrow),
   };
 }
 
@@ -57,64 +58,63 @@ export function scatterChart(
     return estimate ? [{ ...estimate, levels }] : [];
   });
   if (points.length === 0) return null;
-  const rows = rowsOf(points, x, null, null);
+  const shape = { x, lines: null, panels: null, joined: false };
+  const { rows, label, cut } = prepared(measure, points, shape);
   return {
-    title: `${measure} by ${x.column}`,
+    title: `${measureTitle(measure)} by ${x.column}`,
     caption:
-      `${meaningOf(measure)}: a dot for each cell, with the 95 % interval of its mean. The other ` +
-      `factors vary too. ${extremes(measure, points, [x])}${thinned('cells', rows.length, most)}`,
-    draw: (_, narrow) => drawing(measure, thin(rows, most), x, null, narrow, false),
+      `${measureMeaning(measure)}: a dot for each cell, with the 95 % interval of its mean. The ` +
+      `other factors vary too.${cut} ${extremes(measure, points, [x])}` +
+      thinned('cells', rows.length, most),
+    draw: (_, narrow) => drawing(measure, label, thin(rows, most), shape, narrow),
   };
 }
 
-function rowsOf(
-  points: readonly Point[],
-  x: FactorData,
-  lines: FactorData | null,
-  panels: FactorData | null,
-): Row[] {
-  const rank = (level: string) => x.levels.indexOf(level);
-  const sorted = x.numeric
-    ? points.toSorted((a, b) => Number(a.levels[x.column]) - Number(b.levels[x.column]))
-    : points.toSorted((a, b) => rank(a.levels[x.column]!) - rank(b.levels[x.column]!));
-  return sorted.map(({ levels, mean, low, high }) => {
-    const level = levels[x.column]!;
-    const line = lines ? levels[lines.column]! : '';
-    return {
-      x: x.numeric ? Number(level) : level,
-      mean,
-      low: low ?? mean,
-      high: high ?? mean,
-      line,
-      panel: panels ? `${panels.column} ${levels[panels.column]!}` : '',
-      color: colorOf(lines ? lines.levels.indexOf(line) : 0),
-    };
-  });
+interface Shape {
+  x: FactorData;
+  lines: FactorData | null;
+  panels: FactorData | null;
+  joined: boolean;
+}
+
+/** In the unit of the axis. */
+function prepared(measure: string, points: readonly Point[], { x, lines, panels }: Shape) {
+  const most = points.reduce((found, { mean }) => Math.max(found, Math.abs(mean)), 0);
+  const { label, unit } = axisOf(measure, most);
+  const rows = rowsOf(points, unit, x, lines, panels);
+  const open = within(rows, rangeOf(measure, rows)).filter((row) => row.cutLow || row.cutHigh);
+  const cut =
+    open.length === 0
+      ? ''
+      : ` Triangles: where an interval goes on beyond the axis (${shown(open.length)}); the ` +
+        `table of cells has its ends.`;
+  return { rows, label, cut };
 }
 
 function drawing(
   measure: string,
+  label: string,
   rows: readonly Row[],
-  x: FactorData,
-  panels: FactorData | null,
+  { x, lines, panels, joined }: Shape,
   narrow: boolean,
-  joined: boolean,
 ) {
   const names = panels ? panels.levels.map((level) => `${panels.column} ${level}`) : [];
   const beside = !narrow && names.length <= 3;
-  const panel = panels ? { [beside ? 'fx' : 'fy']: 'panel' } : {};
+  const panel: Panel = panels ? { [beside ? 'fx' : 'fy']: 'panel' } : {};
   const scale = { label: null, domain: names, axis: null, padding: beside ? 0.12 : 0.22 };
   const stacked = panels && !beside ? names.length : 1;
   const height = narrow ? 240 : 300;
-  // Said once for all where all are alike: a hypercube has many dots.
-  const color = joined ? 'color' : colorOf(0);
+  const range = rangeOf(measure, rows);
+  const drawn = within(rows, range);
+  const count = lines?.levels.length ?? 1;
   const marks: Markish[] = [
     gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-    ruleX(rows, { x: 'x', y1: 'low', y2: 'high', stroke: color, strokeWidth: 1.5, ...panel }),
-    ...(joined
-      ? [lineY(rows, { x: 'x', y: 'mean', z: 'line', stroke: 'color', strokeWidth: 1.8, ...panel })]
-      : []),
-    dot(rows, { x: 'x', y: 'mean', fill: color, r: rows.length > 200 ? 1.8 : 3, ...panel }),
+    ...Array.from({ length: count }, (_, line) =>
+      lineMarks(
+        drawn.filter((row) => row.line === line),
+        { line, joined, panel, dx: STEP * (line - (count - 1) / 2) },
+      ),
+    ).flat(),
   ];
   if (panels) marks.push(panelNames(names, beside ? 'fx' : 'fy'));
   return {
@@ -123,17 +123,62 @@ function drawing(
     marginTop: panels ? 44 : 28,
     ...(panels ? { [beside ? 'fx' : 'fy']: scale } : {}),
     x: xScale(x, narrow || (panels !== null && beside)),
-    y: { label: measure, tickFormat: tick, nice: true, ...yDomain(measure, rows) },
+    y: { label, tickFormat: tick, domain: [range.least, range.most], nice: !isShare(measure) },
     color: { type: 'identity' as const },
     marks,
   };
+}
+
+type Panel = { fx?: 'panel'; fy?: 'panel' };
+
+/** Pixels between what several lines have at one place: none hides another. */
+const STEP = 5;
+const symbols = ['circle', 'square', 'diamond', 'triangle', 'cross'] as const;
+
+interface LineLook {
+  line: number;
+  joined: boolean;
+  panel: Panel;
+  dx: number;
+}
+
+function lineMarks(rows: readonly Drawn[], { line, joined, panel, dx }: LineLook): Markish[] {
+  const color = colorOf(line);
+  const dash = dashOf(line);
+  const symbol = symbols[line % symbols.length]!;
+  const end = { x: 'x', dx, symbol: 'triangle', r: 3.4, fill: color, ...panel } as const;
+  const high = rows.filter(({ cutHigh }) => cutHigh);
+  const low = rows.filter(({ cutLow }) => cutLow);
+  const stroke = { stroke: color, dx };
+  return [
+    ruleX(rows, { x: 'x', y1: 'low', y2: 'high', ...stroke, strokeWidth: 1.5, ...panel }),
+    ...(joined
+      ? [
+          lineY(rows, {
+            ...{ x: 'x', y: 'mean', ...stroke, strokeWidth: 1.8, ...panel },
+            ...(dash === '' ? {} : { strokeDasharray: dash }),
+          }),
+        ]
+      : []),
+    dot(rows, {
+      x: 'x',
+      y: 'mean',
+      dx,
+      symbol,
+      fill: color,
+      r: rows.length > 200 ? 1.8 : 3.2,
+      ...panel,
+    }),
+    ...(high.length > 0 ? [dot(high, { ...end, y: 'high' })] : []),
+    ...(low.length > 0 ? [dot(low, { ...end, y: 'low', rotate: 180 })] : []),
+  ];
 }
 
 function panelNames(names: readonly string[], panel: 'fx' | 'fy') {
   const rows = names.map((name) => ({ name }));
   return text(rows, {
     [panel]: 'name',
-    text: 'name',
+    text: ({ name }: { name: string }) => shortened(name, panel === 'fx' ? 36 : 46),
     frameAnchor: 'top-left',
     dy: -14,
     dx: panel === 'fx' ? 0 : 4,
@@ -143,11 +188,13 @@ function panelNames(names: readonly string[], panel: 'fx' | 'fy') {
 }
 
 function xScale(x: FactorData, small: boolean) {
+  const label = shortened(x.column, small ? 34 : 80);
   if (!x.numeric)
     return {
       type: 'point' as const,
       domain: x.levels,
-      label: x.column,
+      label,
+      tickFormat: (level: string) => shortened(level, small ? 9 : 20),
       labelOffset: 42,
       padding: 0.4,
     };
@@ -155,36 +202,19 @@ function xScale(x: FactorData, small: boolean) {
   const least = values[0]!;
   const wide = least > 0 && values.at(-1)! / least > WIDE_RANGE;
   const few = values.length <= (small ? 5 : 12);
-  const ticks = { labelOffset: 42, ticks: few ? values : small ? 5 : 10 };
-  if (!wide) return { label: x.column, ...ticks, ...(few ? { tickFormat: tick } : {}) };
-  return { type: 'log' as const, label: `${x.column} (logarithmic)`, tickFormat: tick, ...ticks };
+  const ticks = { labelOffset: 42, inset: 8, ticks: few ? values : small ? 5 : 10 };
+  if (!wide) return { label, ...ticks, ...(few ? { tickFormat: tick } : {}) };
+  return { type: 'log' as const, label: `${label} (logarithmic)`, tickFormat: tick, ...ticks };
 }
-
-const fractions = /_share$|^participation$|^agreement|^influence$|^reputation_gini$/;
-
-/** Fractions from 0 to 1; others from 0, unless all are far from it. */
-function yDomain(measure: string, rows: readonly Row[]) {
-  const lows = rows.map(({ low }) => low);
-  const highs = rows.map(({ high }) => high);
-  const low = lows.reduce((least, value) => Math.min(least, value));
-  const high = highs.reduce((most, value) => Math.max(most, value));
-  if (fractions.test(measure)) return { domain: [Math.min(0, low), Math.max(1, high)] };
-  if (low === high)
-    return { domain: low === 0 ? [0, 1] : [Math.min(0, 2 * low), Math.max(0, 2 * low)] };
-  return low >= 0 && low < 0.7 * high ? { domain: [0, high * 1.03] } : {};
-}
-
-export const meaningOf = (measure: string): string => {
-  const text = measures[measure as MeasureName] ?? measure;
-  return text.charAt(0).toUpperCase() + text.slice(1);
-};
 
 export const namesOf = (factors: readonly FactorData[]): string =>
   factors.map(({ column }) => column).join(', ');
 
-function legendOf(lines: FactorData) {
+function legendOf(lines: FactorData, joined: boolean): LegendEntry[] {
   return lines.levels.map((level, index) => ({
     color: colorOf(index),
+    sign: symbols[index % symbols.length]!,
+    ...(joined ? { dash: dashOf(index) } : {}),
     text: `${lines.column} ${level}`,
   }));
 }
@@ -198,11 +228,10 @@ export function extremes(
   const sorted = points.toSorted((a, b) => a.mean - b.mean);
   const lowest = sorted[0]!;
   const highest = sorted.at(-1)!;
-  if (lowest.mean === highest.mean) return `${measure} is ${shown(lowest.mean)} everywhere.`;
+  const said = ({ mean }: Point) => measureText(measure, mean);
+  if (lowest.mean === highest.mean) return `${said(lowest)} everywhere.`;
   const where = ({ levels }: Point) =>
     factors.map(({ column }) => `${column} ${levels[column]}`).join(', ');
-  return (
-    `Lowest: ${shown(lowest.mean)} (${where(lowest)}); ` +
-    `highest: ${shown(highest.mean)} (${where(highest)}).`
-  );
+  const at = (point: Point) => `${said(point)} (${where(point)})`;
+  return `Lowest: ${at(lowest)}; highest: ${at(highest)}.`;
 }

@@ -1,15 +1,20 @@
 /** What a scenario does to its agents, and when: shaded on every axis of the run's time. */
-import { type Markish, type PlotOptions, rect, text } from '@observablehq/plot';
-import { time } from '../../../report/numbers.js';
+import { type Markish, type PlotOptions, rect, ruleX, text } from '@observablehq/plot';
+import { time } from '../../../report/shared/numbers.js';
+import { shortened } from '../../../report/shared/text.js';
 import type { SimResult } from '../../run/result.js';
 import { joinedByMs, leftByMs } from '../../scenario/staying.js';
 
 /** Milliseconds of the run. */
 export interface Shade {
+  kind: 'warm-up' | 'fault' | 'intervention' | 'stay';
   label: string;
   fromMs: number;
   toMs: number;
 }
+
+/** Of a name, above what is shaded. */
+const MOST_LETTERS = 40;
 
 type Shaded = Pick<SimResult, 'scenario' | 'virtual_ms' | 'measured_from_ms' | 'interventions'>;
 
@@ -20,24 +25,37 @@ type Shaded = Pick<SimResult, 'scenario' | 'virtual_ms' | 'measured_from_ms' | '
 export function shadesOf(of: Shaded): Shade[] {
   const { scenario, virtual_ms, measured_from_ms = 0, interventions = [] } = of;
   const { faults, agents } = scenario;
-  const warmup = { label: 'warm-up', fromMs: 0, toMs: measured_from_ms ?? virtual_ms };
-  const wrong = faults.map(({ kind, start_ms, length_ms }) => {
-    return { label: kind.replace('_', ' '), fromMs: start_ms, toMs: start_ms + length_ms };
+  const warmup: Shade = {
+    kind: 'warm-up',
+    label: 'warm-up',
+    fromMs: 0,
+    toMs: measured_from_ms ?? virtual_ms,
+  };
+  const wrong = faults.map(({ kind, start_ms, length_ms }): Shade => {
+    const label = kind.replace('_', ' ');
+    return { kind: 'fault', label, fromMs: start_ms, toMs: start_ms + length_ms };
   });
-  const changed = interventions.flatMap(({ what, at_ms }) =>
-    at_ms === null ? [] : [{ label: what, fromMs: at_ms, toMs: virtual_ms }],
+  const changed = interventions.flatMap(({ what, at_ms }): Shade[] =>
+    at_ms === null ? [] : [{ kind: 'intervention', label: what, fromMs: at_ms, toMs: virtual_ms }],
   );
   const stays = agents.flatMap((group): Shade[] => {
     const { group: name, join, leave } = group;
     const toMs = leftByMs(group) ?? 0;
+    const kind = 'stay' as const;
     return [
-      ...(join ? [{ label: `${name} join`, fromMs: join.start_ms, toMs: joinedByMs(group) }] : []),
-      ...(leave ? [{ label: `${name} leave`, fromMs: leave.at_ms, toMs }] : []),
+      ...(join
+        ? [{ kind, label: `${name} join`, fromMs: join.start_ms, toMs: joinedByMs(group) }]
+        : []),
+      ...(leave ? [{ kind, label: `${name} leave`, fromMs: leave.at_ms, toMs }] : []),
     ];
   });
   return [...(warmup.toMs > 0 ? [warmup] : []), ...wrong, ...changed, ...stays]
     .filter(({ fromMs }) => fromMs < virtual_ms)
-    .map((shade) => ({ ...shade, toMs: Math.min(shade.toMs, virtual_ms) }))
+    .map((shade) => ({
+      ...shade,
+      label: shortened(shade.label, MOST_LETTERS),
+      toMs: Math.min(shade.toMs, virtual_ms),
+    }))
     .sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
 }
 
@@ -50,6 +68,14 @@ export function shadedText(shades: readonly Shade[]): string {
   const left = shades.length - named.length;
   return ` Shaded: ${named.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`;
 }
+
+/** A fault is darker than what only changes who is there; what is made otherwise has an edge. */
+const looks: Record<Shade['kind'], { fill: string; opacity: number; edge: boolean }> = {
+  'warm-up': { fill: 'var(--c8)', opacity: 0.1, edge: false },
+  fault: { fill: 'var(--c8)', opacity: 0.22, edge: false },
+  intervention: { fill: 'var(--c4)', opacity: 0.12, edge: true },
+  stay: { fill: 'var(--c8)', opacity: 0.1, edge: false },
+};
 
 /** More names would hide what is drawn. */
 const MOST_LANES = 4;
@@ -74,13 +100,20 @@ export function shaded(options: PlotOptions, shades: readonly Shade[], axis: Axi
   const width = axis.width - marginLeft - MARGIN_RIGHT;
   const { room, marks: behind } = shadeMarks(shades, { ...axis, width });
   const taller = { height: height + room, marginTop: marginTop + room };
-  return { ...options, ...taller, marks: [...behind, ...marks] };
+  return {
+    color: { type: 'identity' },
+    opacity: { type: 'identity' },
+    ...options,
+    ...taller,
+    marks: [...behind, ...marks],
+  };
 }
 
 /** Names stand above the frame, in as many lanes as it takes. */
 function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks: Markish[] } {
   const { unitMs, lastMs, width } = axis;
-  const areas = shades.map(({ fromMs, toMs }) => ({
+  const areas = shades.map(({ kind, fromMs, toMs }) => ({
+    ...looks[kind],
     x1: fromMs / unitMs,
     // What is short can still be seen.
     x2: Math.max(toMs, fromMs + (2 * lastMs) / width) / unitMs,
@@ -98,7 +131,10 @@ function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks
     return [{ label, x: (end ? toMs : fromMs) / unitMs, end, dy: -6 - LANE_HEIGHT * lane }];
   });
   const room = LANE_HEIGHT * lanes.length;
-  const area = { x1: 'x1', x2: 'x2', fill: 'var(--c8)', fillOpacity: 0.16 };
+  const area = { x1: 'x1', x2: 'x2', fill: 'fill', fillOpacity: 'opacity' };
+  const edges = areas.filter(({ edge }) => edge);
+  const edge = { stroke: 'fill', strokeDasharray: '4 3' };
+  const behind = [rect(areas, area), ruleX(edges, { ...edge, x: 'x1' })];
   const written = names.map(({ label, x, end, dy }) =>
     text([{ label, x }], {
       x: 'x',
@@ -111,5 +147,5 @@ function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks
       fontSize: 11,
     }),
   );
-  return { room, marks: [rect(areas, area), ...written] };
+  return { room, marks: [...behind, ...written] };
 }

@@ -15,6 +15,11 @@ export interface PopulateOptions extends LiveOptions {
 
 /** The agents of a scenario on a network of this process. */
 export interface Population {
+  /**
+   * From now on their time passes so many times as fast as the network's; 0 holds them, and then it
+   * resolves when nothing that they asked before is under way.
+   */
+  pace(speed: number): Promise<void>;
   /** Resolves when nothing of theirs is under way any more; the network stays open. */
   stop(): Promise<void>;
   /** Rejects when a script throws; resolves at the stop. */
@@ -66,6 +71,10 @@ export async function populate(
   const ended = world.run(goesOn).finally(() => scripts?.close());
   return {
     ended,
+    pace(speed) {
+      world.setPace(speed);
+      return speed === 0 ? world.settled() : Promise.resolve();
+    },
     stop() {
       stopped = true;
       // Why they ended before is told by `ended`.

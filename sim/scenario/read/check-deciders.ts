@@ -3,7 +3,7 @@ import { externalsIn } from '../external.js';
 import { fileInside } from '../files/inside.js';
 import type { Problem } from '../problem.js';
 import type { Scenario } from '../schema/scenario.js';
-import type { StrategyOf } from '../schema/strategies.js';
+import type { External, StrategyOf } from '../schema/strategies.js';
 
 /** The first problem, or null. */
 export function decidersProblem(
@@ -11,7 +11,7 @@ export function decidersProblem(
   folder: string | undefined,
 ): Problem | null {
   for (const { path, strategy } of externalsIn(scenario)) {
-    const found = strategy.kind === 'http' ? httpProblem(strategy, folder) : null;
+    const found = problemOf(strategy, folder);
     if (!found) continue;
     const [member, text] = found;
     return { path: [...path, ...member], text };
@@ -20,6 +20,23 @@ export function decidersProblem(
 }
 
 type Found = [member: string[], text: string] | null;
+
+function problemOf(strategy: External, folder: string | undefined): Found {
+  if (strategy.kind === 'http') return httpProblem(strategy, folder);
+  return strategy.kind === 'mcp' ? mcpProblem(strategy) : null;
+}
+
+/** A server is started or listens: what is for one of the two is not for the other. */
+function mcpProblem({ command, url, env, key_env }: StrategyOf<'mcp'>): Found {
+  if (url === undefined) {
+    if (command === undefined) return [['command'], 'is missing; expected a command or a url'];
+    return key_env === undefined ? null : [['key_env'], 'is for a url; expected it in env'];
+  }
+  if (command !== undefined) return [['url'], 'stands beside a command; expected one of the two'];
+  if (env.length > 0) return [['env'], 'is for a command; a server at a url takes key_env'];
+  const address = urlProblem(url);
+  return address === null ? null : [['url'], address];
+}
 
 function httpProblem(strategy: StrategyOf<'http'>, folder: string | undefined): Found {
   const { url, dialect, model, prompts, request } = strategy;

@@ -2,6 +2,7 @@
 import { type Static, type TProperties, Type } from '../../../engine/internal.js';
 import { exec } from './deciders/exec.js';
 import { http } from './deciders/http.js';
+import { mcp } from './deciders/mcp.js';
 import { GroupName, Share, whole } from './terms.js';
 
 const strategy = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>
@@ -78,6 +79,7 @@ export const Strategy = Type.Union(
     }),
     strategy('http', 'is decided by whoever answers at a URL: see deciders.md', http),
     strategy('exec', 'is decided by a program that it starts: see deciders.md', exec),
+    strategy('mcp', 'is decided by a tool of an MCP server: see deciders.md', mcp),
   ],
   { default: { kind: 'personality' } },
 );
@@ -86,8 +88,8 @@ export type Strategy = Static<typeof Strategy>;
 export type StrategyOf<K extends Strategy['kind']> = Extract<Strategy, { kind: K }>;
 
 /** Decided outside of this process. */
-export type External = StrategyOf<'http' | 'exec'>;
-const external: ReadonlySet<string> = new Set<External['kind']>(['http', 'exec']);
+export type External = StrategyOf<'http' | 'exec' | 'mcp'>;
+const external: ReadonlySet<string> = new Set<External['kind']>(['http', 'exec', 'mcp']);
 
 export const isExternal = <S extends { kind: string }>(
   strategy: S,

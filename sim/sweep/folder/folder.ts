@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder, makeFolder, StoreError } from '../../../engine/internal.js';
-import { syncFolder } from '../../../report/folder.js';
+import { refuseNetwork, syncFolder } from '../../../report/folder.js';
 import { removeParts, writeWhole } from '../../../report/whole-file.js';
 import { sweepTables } from '../../measure/dictionary.js';
 import type { RunRecord } from '../record.js';
@@ -30,8 +30,10 @@ export class SweepFolder {
   /**
    * @param resume whether to go on with what is there; a folder without a sweep begins one.
    * @throws {SweepError} when another process has it, or it holds something else.
+   * @throws {StoreError} where a network has its data.
    */
   static async open(path: string, head: SweepHead, resume: boolean): Promise<SweepFolder> {
+    refuseNetwork(path);
     const folder = new SweepFolder(path, lock(path));
     try {
       await folder.#begin(head, resume);

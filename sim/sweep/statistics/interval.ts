@@ -2,7 +2,7 @@
  * 95 % intervals of a mean over independent runs, by what is measured. Each covers in at least 93
  * of 100 cells what it should, with five runs too; docs/simulating.md says where that ends.
  */
-import type { MeasureKind } from '../../measure/kinds.js';
+import type { MeasureKind } from '../../../report/shared/measures/kinds.js';
 import { exp } from '../../numbers/logarithm.js';
 import { type Moments, rounded, type Sample } from './sample.js';
 import { cubeRoot, NORMAL_QUANTILE, studentQuantile } from './student.js';
@@ -48,6 +48,13 @@ export function statisticsOf(sample: Sample, kind: IntervalKind): Statistics {
   const found = n < 2 ? null : makers[used](moments);
   if (!found) return { n, mean, sd, low: null, high: null, interval: null };
   return { n, mean, sd, low: rounded(found.low), high: rounded(found.high), interval: used };
+}
+
+/** No mean lies where no number can: an interval ends where these do. */
+export function bounded(found: Statistics, least: number, most: number): Statistics {
+  const { low, high } = found;
+  if (low === null || high === null) return found;
+  return { ...found, low: Math.max(low, least), high: Math.min(high, most) };
 }
 
 /**

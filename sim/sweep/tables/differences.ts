@@ -3,11 +3,12 @@
  * same seed there, so that what chance does to both cancels (common random numbers).
  */
 import { CsvFile } from '../../../report/csv-file.js';
+import { boundsOf } from '../../../report/shared/measures/titles.js';
 import { baselineOf } from '../design/baseline.js';
 import type { Cell } from '../design/cells.js';
 import { measured, type RunRecord } from '../record.js';
 import type { Finished } from '../runs.js';
-import { statisticsOf } from '../statistics/interval.js';
+import { bounded, statisticsOf } from '../statistics/interval.js';
 import { Sample } from '../statistics/sample.js';
 import { type Column, type CsvCell, factorColumns, shownValues } from './columns.js';
 
@@ -32,11 +33,18 @@ function* differenceRows(
   for (const { cell, records } of sweep.cells()) {
     if (cell.number === baseline.number) continue;
     for (const name of names) {
-      const found = statisticsOf(Sample.of(differences(records, there, name)), 't_skew');
+      const sample = Sample.of(differences(records, there, name));
+      const found = bounded(statisticsOf(sample, 't_skew'), -spanOf(name), spanOf(name));
       const shown = figures.map((figure) => found[figure]);
       yield [cell.number, ...shownValues(cell), name, ...shown];
     }
   }
+}
+
+/** No difference of two shares is beyond -1 and 1, and so with whatever has two ends. */
+function spanOf(name: string): number {
+  const { least, most } = boundsOf(name);
+  return most === null ? Number.POSITIVE_INFINITY : most - least;
 }
 
 /** Of the pairs in which both could be said. */

@@ -1,8 +1,9 @@
 /** summary.csv: what is known of each measure in each cell. */
 import { CsvFile } from '../../../report/csv-file.js';
+import { boundsOf } from '../../../report/shared/measures/titles.js';
 import { intervalKindOf, type RunRecord } from '../record.js';
 import { type Finished, valuesIn } from '../runs.js';
-import { type Statistics, statisticsOf } from '../statistics/interval.js';
+import { bounded, type Statistics, statisticsOf } from '../statistics/interval.js';
 import { Sample } from '../statistics/sample.js';
 import { type Column, type CsvCell, factorColumns, shownValues } from './columns.js';
 
@@ -25,7 +26,13 @@ function* summaryRows({ cells }: Finished, names: readonly string[]): Generator<
     const lead = [cell.number, ...shownValues(cell)];
     for (const name of names) {
       const sample = Sample.of(valuesIn(records, name));
-      yield [...lead, name, ...shown(statisticsOf(sample, intervalKindOf(name)))];
+      const { least, most } = boundsOf(name);
+      const found = bounded(
+        statisticsOf(sample, intervalKindOf(name)),
+        least,
+        most ?? Number.POSITIVE_INFINITY,
+      );
+      yield [...lead, name, ...shown(found)];
     }
     yield [...lead, PASSED, ...shareOf(records, ({ verdict }) => verdict === 'pass')];
     for (const way of endings) {

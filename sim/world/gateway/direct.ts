@@ -1,13 +1,11 @@
 /** The gateway to a network in this process: as in a simulation, without HTTP and its limits. */
 import {
   admit,
-  type Clock,
   type Event,
   freshness,
   type Network,
   type Outcome,
   type SignedRequest,
-  systemClock,
 } from '../../../engine/internal.js';
 import type { Gateway } from './gateway.js';
 
@@ -16,7 +14,6 @@ export class DirectGateway implements Gateway {
   readonly head: string;
   readonly seq: number;
   readonly #network: Network;
-  readonly #clock: Clock = systemClock();
   readonly #since: number;
 
   constructor(network: Network) {
@@ -28,9 +25,9 @@ export class DirectGateway implements Gateway {
     this.#since = event_seq;
   }
 
-  /** A network never goes back, also where the system's clock was set back since. */
+  /** It never goes back, and stands still while the network is held. */
   now(): number {
-    return Math.max(this.#clock.now(), this.#network.read.position.at);
+    return this.#network.time.now;
   }
 
   async submit(_from: number, request: SignedRequest): Promise<Outcome> {

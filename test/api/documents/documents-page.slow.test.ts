@@ -1,9 +1,13 @@
+/// <reference lib="dom" />
 /** The reference page in a browser: it shows the operations and asks nobody else for anything. */
 import { existsSync } from 'node:fs';
 import { startServer } from 'folkmoot/api';
 import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
+import { routes } from '../../../dist/api/contract/routes.js';
+import { asyncapiDocument } from '../../../dist/api/documents/documents.js';
 import { testNetwork } from '../../support/fixture.js';
+import { accessFaults, launch, modes, open } from '../../ui/browser.js';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const missing = existsSync(executablePath) ? '' : ` (skipped: no ${executablePath})`;
@@ -30,8 +34,12 @@ test.skipIf(missing).each(['light', 'dark'] as const)(
     });
     await page.goto(`${server.url}/docs`);
     // Shadow roots are open: text selectors look into them.
-    await page.getByText('Vote on a block proposal').first().waitFor();
-    await page.getByText('What the server would have verified').first().waitFor();
+    await page.locator('rapi-doc').getByText('Vote on a block proposal').first().waitFor();
+    await page
+      .locator('rapi-doc')
+      .getByText('What the server would have verified')
+      .first()
+      .waitFor();
     await page.waitForLoadState('networkidle');
 
     expect(wrong).toEqual([]);
@@ -44,3 +52,56 @@ test.skipIf(missing).each(['light', 'dark'] as const)(
     if (folder) await page.screenshot({ path: `${folder}/docs-${colorScheme}.png` });
   },
 );
+
+test.skipIf(missing)(
+  `docs: on a telephone, the contents lead to every operation${missing}`,
+  async () => {
+    const { network } = await testNetwork();
+    const server = await startServer({ network, version: '0', limits: 'off' });
+    onTestFinished(() => server.close());
+    const browser = await launch();
+    onTestFinished(() => browser.close());
+    const { tab } = await open(browser, `${server.url}/docs`, modes.narrow);
+    await tab.getByText('Contents', { exact: true }).click();
+    const list = tab.getByRole('navigation', { name: 'Contents' });
+    const places = await list
+      .getByRole('link')
+      .evaluateAll((links) =>
+        links.map((link) => decodeURI((link as HTMLAnchorElement).hash.slice(1))),
+      );
+    expect(places.length).toBe(routes.length);
+    const shown = await tab
+      .locator('rapi-doc')
+      .evaluate(
+        (viewer, ids) => ids.filter((id) => viewer.shadowRoot!.getElementById(id) === null),
+        places,
+      );
+    expect(shown).toEqual([]);
+    await list.getByText('Vote on a block proposal').click();
+    await expect.poll(() => list.isVisible()).toBe(false);
+    await expect
+      .poll(() => tab.getByRole('heading', { name: 'Vote on a block proposal' }).isVisible())
+      .toBe(true);
+  },
+);
+
+test.skipIf(missing)(`docs: the WebSocket's page has all of its document${missing}`, async () => {
+  const { network } = await testNetwork();
+  const server = await startServer({ network, version: '0', limits: 'off' });
+  onTestFinished(() => server.close());
+  const browser = await launch();
+  onTestFinished(() => browser.close());
+  const { components } = asyncapiDocument() as { components: { messages: object } };
+  for (const mode of Object.values(modes)) {
+    const { tab, complaints } = await open(browser, `${server.url}/docs/socket`, mode);
+    for (const name of Object.keys(components.messages)) {
+      expect(await tab.locator(`h3#${name}`).count(), name).toBe(1);
+    }
+    expect(await tab.locator('table td').filter({ hasText: '[object' }).count()).toBe(0);
+    const wide = await tab.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect([wide, complaints, await accessFaults(tab)]).toEqual([0, [], []]);
+    await tab.close();
+  }
+});

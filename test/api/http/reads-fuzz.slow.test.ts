@@ -54,14 +54,20 @@ async function filledIn(there: World): Promise<Record<string, string>> {
   await there.vote(ada!, block_hash);
   const { meme_id } = await there.do(meme(ada!, { file: 'Hi' }));
   await there.do(ally.propose(ada!, { target_ids: [bob!.agentId] }));
-  const rest = { hash: GENESIS_HASH, key: 'a', connection_id: 'conn_0' };
+  const rest = { hash: GENESIS_HASH, key: 'a', connection_id: 'conn_0', view: 'now', item: 'a' };
   return { agent_id: ada!.agentId, block_hash, meme_id: String(meme_id), ...rest };
 }
+
+/** What is the number of an entry or event: it may be one that there is not. */
+const positions = new Set(['after', 'at', 'from', 'to', 'entry']);
 
 /** Values that are of the kind after all: numbers where they are positions, and printable keys. */
 const harmless = (path: string, name: string, value: string): boolean => {
   if (name === 'key') return /^[\x21-\x7e]{1,128}$/.test(decode(value));
-  const counted = name === 'after' || (name === 'cursor' && path.includes('/blocks'));
+  // Every path below /ui/ is the page's, which says itself what it does not have.
+  if (path.startsWith('/ui/')) return true;
+  const counted =
+    positions.has(name) || (name === 'cursor' && /^\/api\/v1\/(blocks|agents|memes)/.test(path));
   return counted && /^\d{1,15}$/.test(value);
 };
 
@@ -86,7 +92,9 @@ describe.each(transports)('reads over %s', (transport) => {
           const filled = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) =>
             parameter === name ? value : given[parameter]!,
           );
-          const target = where === 'query' ? `${filled}?${name}=${value}` : filled;
+          // A span has to begin somewhere.
+          const begun = path.endsWith('/columns') && name === 'to' ? 'from=0&' : '';
+          const target = where === 'query' ? `${filled}?${begun}${name}=${value}` : filled;
           const text = await raw(there.url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
           tried += 1;
           // Whoever asks for a connection learns nothing of what an id looks like.

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { canonical } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { unknownMembersProblem } from '../../../api/checks/unknown-members.js';
+import { unknownMembersProblem } from '../../../dist/api/checks/unknown-members.js';
 import { transports, world } from '../../support/service/server.js';
 import { propose, signed, status, transaction } from '../../support/service/signer.js';
 import { expectError, GENESIS_HASH } from '../../support/service/world.js';

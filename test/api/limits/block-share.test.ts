@@ -1,7 +1,7 @@
 /** How many blocks a network opens, and how they are shared, in a time that stands still. */
 import { virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { BlockShare } from '../../../api/limits/block-share.js';
+import { BlockShare } from '../../../dist/api/limits/block-share.js';
 import { START_MS } from '../../support/fixture.js';
 import { type Running, world } from '../../support/service/server.js';
 import {

@@ -77,6 +77,7 @@ test.each(
     event: 'listening',
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
     ws_url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/ws\/v1$/),
+    page_url: `${server.first.url}/ui/`,
     network_id: 'mine',
   });
   const { world } = server;

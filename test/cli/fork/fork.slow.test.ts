@@ -102,6 +102,36 @@ test('fork: of a run whose script is not the same again, exit code 12 and its na
   expect(ended.stdout).toMatch(/^ {2}field +body.reason$/m);
 });
 
+test('compare: writes a page, never over a file, and says what it counted', async () => {
+  const folder = temporaryFolder();
+  const out = join(folder, 'fork');
+  const ended = await fork('--at', 'height 2', '--do', 'silence 5 of group town', '--out', out);
+  expect(ended.code).toBe(0);
+  const page = join(folder, 'both.html');
+  const compared = await folkmoot(['compare', kept, out, '--out', page]);
+  expect(compared.code).toBe(0);
+  expect(compared.stdout).toMatch(/^votes +\d+ flipped, of \d+ agents; \d+ in a only/m);
+  expect(compared.stderr).toContain(`to look at: ${page}`);
+  expect(readFileSync(page, 'utf8')).toContain('One past, two futures.');
+  const { futures } = JSON.parse((await folkmoot(['compare', kept, out, '--json'])).stdout) as {
+    futures: { votes: { only_a: number }; voters: unknown[] };
+  };
+  expect(futures.votes.only_a).toBeGreaterThan(0);
+  expect(futures.voters.length).toBeGreaterThan(0);
+  for (const [file, why] of [
+    [page, 'is there already; expected the name of a new file'],
+    [join(folder, 'both.txt'), 'expected the name of an .html file'],
+  ] as const) {
+    const refused = await folkmoot(['compare', kept, out, '--out', file]);
+    expect(refused.code).toBe(2);
+    expectOneLine(refused);
+    expect(refused.stderr).toContain(why);
+  }
+  const nowhere = await folkmoot(['compare', kept, out, '--out', join(folder, 'no/both.html')]);
+  expect(nowhere.code).toBe(2);
+  expectOneLine(nowhere);
+});
+
 test('fork, compare: a folder that holds no run', async () => {
   const nothing = temporaryFolder();
   for (const args of [

@@ -1,10 +1,11 @@
-/** The three verifiers side by side, for tests that hold them against each other. */
+/** The verifiers side by side, for tests that hold them against each other. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, expect } from 'vitest';
 import { createVerifier, type VerifyJob } from '../../../dist/engine/crypto/index.js';
+import { verifyWeb, webVerifierName } from '../../../dist/engine/crypto/verifiers/web.js';
 
 /**
- * Returns a function that asks all three for verdicts, expects them to agree, and returns them.
+ * Returns a function that asks all of them for verdicts, expects them to agree, and returns them.
  * They are closed after the tests of the file.
  */
 export function createAgreement(): (jobs: readonly VerifyJob[]) => Promise<boolean[]> {
@@ -18,6 +19,9 @@ export function createAgreement(): (jobs: readonly VerifyJob[]) => Promise<boole
     const byReference = await reference!.verify(jobs);
     expect(await inline!.verify(jobs), 'inline against reference').toEqual(byReference);
     expect(await pool!.verify(jobs), 'pool against reference').toEqual(byReference);
+    expect(await webVerifierName()).toBe('WebCrypto');
+    const byWeb = await Promise.all(jobs.map(verifyWeb));
+    expect(byWeb, 'WebCrypto against reference').toEqual(byReference);
     return byReference;
   };
 }

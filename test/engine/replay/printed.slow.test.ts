@@ -120,6 +120,14 @@ test.each([
   expectOneLine(await folkmoot(['replay', fileOf([line])]));
 });
 
+test('replay: a difference is told before an unreadable line that follows it', async () => {
+  const text = JSON.stringify({ ...parse(printed[100]!), digest: 'f'.repeat(64) });
+  const unreadable = printed.with(120, 'nonsense');
+  const { first_divergence } = await replayJson(fileOf(unreadable.with(100, text)));
+  expect(first_divergence).toMatchObject({ seq: 100, what: 'digest' });
+  expectOneLine(await folkmoot(['replay', fileOf(unreadable)]));
+});
+
 test('replay: an empty file does not match', async () => {
   const found = await replayJson(fileOf([]));
   expect(found).toMatchObject({ match: false, entries: 0, first_divergence: { what: 'entry' } });

@@ -1,11 +1,10 @@
 /** Deciders that are programs, by the command line: killed, gone on with, and replayed without. */
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { main } from '../../support/paths.js';
+import { killed } from './killed.js';
 
 /** Answers line by line; `how` is what is done with a question before. */
 const program = (how = '') => `
@@ -41,19 +40,6 @@ signatures: none
     return existsSync(name) ? readFileSync(name, 'utf8').trim().split('\n') : [];
   };
   return { folder, file, asked };
-}
-
-/** Runs it and kills it, as nothing can be prepared for, once so many were asked. */
-async function killed(args: readonly string[], until: () => boolean): Promise<void> {
-  const child = spawn(process.execPath, [main, 'sim', ...args], { stdio: 'ignore' });
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  let over = false;
-  ended.then(() => {
-    over = true;
-  });
-  while (!over && !until()) await new Promise((resolve) => setTimeout(resolve, 5));
-  child.kill('SIGKILL');
-  await ended;
 }
 
 test('programs: fifty minds, killed twice and gone on with, then without the program', async () => {

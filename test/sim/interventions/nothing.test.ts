@@ -7,12 +7,22 @@ import { bodyOf, csvRows, type Line, logLines } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';
 import { type Kept, lively, outcomeOf, parting, run } from './world.js';
 
-let base: Kept;
-let lines: Line[];
+/** Two worlds: in one, whoever sends much waits for its own uplink. */
+const worlds = {
+  'as it is': {},
+  'with uplinks': { links: { loss: 0.02, uplink_kbps: 48 } },
+};
+type World = keyof typeof worlds;
+const each = Object.keys(worlds) as World[];
+const bases = new Map<World, { base: Kept; lines: Line[] }>();
 
 beforeAll(async () => {
-  base = await run(lively());
-  lines = await logLines(base.folder);
+  for (const world of each) {
+    const base = await run(lively(worlds[world]));
+    bases.set(world, { base, lines: await logLines(base.folder) });
+  }
+  const { measures } = bases.get('with uplinks')!.base.result;
+  expect(measures.uplink_wait_mean_ms).toBeGreaterThan(100);
 });
 
 const AGENTS = 30;
@@ -79,11 +89,14 @@ const moment: fc.Arbitrary<Raw> = fc.oneof(
 );
 const intervention = fc.tuple(action, moment).map(([what, when]) => ({ ...what, ...when }));
 
-test('interventions: of any kind at any moment, every byte before is the same', async () => {
+test.each(
+  each,
+)('interventions: %s, of any kind at any moment, all before is the same', async (world) => {
+  const { base } = bases.get(world)!;
   await fc.assert(
     fc.asyncProperty(fc.array(intervention, { minLength: 1, maxLength: 3 }), async (list) => {
       fc.pre(!list.some(({ kind }, at) => list.findIndex((one) => one.kind === kind) < at));
-      const raw = lively();
+      const raw = lively(worlds[world]);
       let fork: Kept;
       try {
         fork = await run(raw, list);
@@ -101,11 +114,15 @@ test('interventions: of any kind at any moment, every byte before is the same', 
       if (parts) expect(parts.seq).toBeGreaterThan(first);
       if (first === Number.POSITIVE_INFINITY) expect(outcomeOf(fork)).toEqual(outcomeOf(base));
     }),
-    { numRuns: counts.randomInterventions },
+    { numRuns: world === 'as it is' ? counts.randomInterventions : counts.randomInterventions / 4 },
   );
 });
 
-test('interventions: that change nothing leave every byte and measure as they were', async () => {
+test.each(
+  each,
+)('interventions: %s, that change nothing leave every byte as it was', async (world) => {
+  const { base, lines } = bases.get(world)!;
+  const raw = lively(worlds[world]);
   const agents = csvRows(join(base.folder, 'agents.csv'));
   const meme = lines.filter(({ kind }) => kind === 'meme').length;
   const vote = lines.find(({ kind }) => kind === 'vote')!;
@@ -132,8 +149,8 @@ test('interventions: that change nothing leave every byte and measure as they we
     { kind: 'silence', whom: [{ alliance: 5_000 }], ...at },
   ];
   for (const one of nothing)
-    expect([one, outcomeOf(await run(lively(), [one]))]).toEqual([one, outcomeOf(base)]);
-  expect(outcomeOf(await run(lively(), nothing))).toEqual(outcomeOf(base));
+    expect([one, outcomeOf(await run(raw, [one]))]).toEqual([one, outcomeOf(base)]);
+  expect(outcomeOf(await run(raw, nothing))).toEqual(outcomeOf(base));
 });
 
 test('interventions: whoever is far from them does what it did', async () => {

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { measureKinds } from '../../../dist/sim/measure/kinds.js';
+import { measureKinds } from '../../../dist/report/shared/measures/kinds.js';
 import { Sample, statisticsOf } from '../../../dist/sim/sweep/index.js';
 import { type Ended, expectOneLine, folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -56,7 +56,7 @@ test('ablation: the same again gives the same', async () => {
 test('ablation: a run whose data files are not there, or others, is refused', async () => {
   const world = await worldOf('memes', 'planted');
   const { folder: _, ...without } = world;
-  await expect(attributed({ ...without } as never)).rejects.toThrow('expected --folder DIR');
+  await expect(attributed({ ...without } as never)).rejects.toThrow('--folder says where they are');
   appendFileSync(join(world.folder, 'edges.csv'), '3,4\n');
   await expect(attributed(world)).rejects.toThrow('is not what the run had: its sha256 was');
   rmSync(join(world.folder, 'edges.csv'));

@@ -1,6 +1,6 @@
 /** Bars with their names above them: names may be long, and screens narrow. */
 import { axisX, barX, gridX, type PlotOptions, ruleX, text } from '@observablehq/plot';
-import { tick } from '../../../../report/numbers.js';
+import { tick } from '../../../../report/shared/numbers.js';
 
 export interface Bar {
   /** Bars of one name stand one after another. */

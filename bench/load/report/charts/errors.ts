@@ -1,6 +1,7 @@
 /** What was not accepted: a bar for each code, parted by the operation. */
-import { type Chart, colorOf } from '../../../../report/figure.js';
-import { shown } from '../../../../report/numbers.js';
+import type { Chart } from '../../../../report/figure.js';
+import { shown } from '../../../../report/shared/numbers.js';
+import { colorOf } from '../../../../report/shared/palette.js';
 import { type Failure, failures } from '../../figures/tables.js';
 import type { Operation } from '../../result.js';
 import { namedBars } from './bars.js';

@@ -1,9 +1,11 @@
 /** Latency by percentile: the nearer to 100 %, the more room, so that the tail can be seen. */
 import { gridY, line, ruleX, ruleY } from '@observablehq/plot';
 import type { Chart } from '../../../../report/figure.js';
-import { tick, time, timeUnit } from '../../../../report/numbers.js';
+import { tick, time } from '../../../../report/shared/numbers.js';
+import { dashOf } from '../../../../report/shared/palette.js';
 import { curve } from '../../figures/histograms.js';
 import type { Percentiles } from '../../result.js';
+import { LOGARITHMIC, timeScale } from './time-scale.js';
 
 export interface Curve {
   name: string;
@@ -11,11 +13,6 @@ export interface Curve {
   color: string;
   percentiles: Percentiles;
 }
-
-/** A range that is wider than this is drawn on a logarithmic axis. */
-const WIDE_RANGE = 60;
-/** So far down as anybody looks; what is shorter stands on the floor. */
-const WIDEST = 1_000;
 
 /** Null without a sample. */
 export function percentileChart(
@@ -26,14 +23,20 @@ export function percentileChart(
   const curves = all.filter(({ percentiles }) => percentiles.histogram !== null);
   if (curves.length === 0) return null;
   const lines = curves.map(({ percentiles, color }) => ({ color, points: pointsOf(percentiles) }));
-  const scale = scaleOf(lines.flatMap(({ points }) => points.map(({ ms }) => ms)));
+  const scale = timeScale(lines.flatMap(({ points }) => points.map(({ ms }) => ms)));
   const rarest = lines.reduce((most, { points }) => Math.max(most, points.at(-1)!.rarity), 10);
   const height = (point: Point) => Math.max(point.ms, scale.least) / scale.unit.ms;
   return {
     title,
     caption: [caption, ...curves.map(sentence), ...(scale.wide ? [LOGARITHMIC] : [])].join(' '),
     ...(curves.length > 1
-      ? { legend: curves.map(({ name, color }) => ({ color, text: name })) }
+      ? {
+          legend: curves.map(({ name, color }, index) => ({
+            color,
+            dash: dashOf(index),
+            text: name,
+          })),
+        }
       : {}),
     draw: (_, narrow) => ({
       height: narrow ? 240 : 300,
@@ -60,6 +63,7 @@ export function percentileChart(
             y: height,
             stroke: color,
             strokeWidth: lines.length > 1 && index === 0 ? 3.6 : 1.8,
+            ...(dashOf(index) === '' ? {} : { strokeDasharray: dashOf(index) }),
           }),
         ),
       ],
@@ -75,32 +79,6 @@ interface Point {
 
 const pointsOf = (percentiles: Percentiles): Point[] =>
   curve(percentiles).map(({ percentile, ms }) => ({ rarity: 100 / (100 - percentile), ms }));
-
-/** From nothing, or logarithmic where the longest would press all others to the floor. */
-function scaleOf(times: readonly number[]) {
-  const most = times.reduce((a, b) => Math.max(a, b));
-  const positive = times.filter((ms) => ms > 0).reduce((a, b) => Math.min(a, b), most);
-  const shortest = Math.max(positive, most / WIDEST);
-  const wide = most / shortest > WIDE_RANGE;
-  const unit = timeUnit(wide ? shortest * 3 : most);
-  const domain: [number, number] = [wide ? shortest / unit.ms : 0, (most / unit.ms) * 1.04 || 1];
-  const axis = wide
-    ? { type: 'log' as const, domain, ticks: logTicks(domain) }
-    : { domain, ticks: 6 };
-  return { wide, unit, least: wide ? shortest : 0, axis };
-}
-
-/** 1, 2, 5 and 10, or only powers of ten where there are many. */
-function logTicks([least, most]: [number, number]): number[] {
-  const from = Math.floor(Math.log10(least));
-  const to = Math.ceil(Math.log10(most));
-  const steps = Math.log10(most / least) > 2.5 ? [1] : [1, 2, 5];
-  return Array.from({ length: to - from + 1 }, (_, index) => 10 ** (from + index))
-    .flatMap((ten) => steps.map((step) => step * ten))
-    .filter((value) => value >= least && value <= most);
-}
-
-const LOGARITHMIC = 'The time axis is logarithmic.';
 
 function sentence({ name, percentiles: { p50, p99, max } }: Curve): string {
   const tail = `99\u00a0% within ${time(p99)}, the longest ${time(max)}`;

@@ -1,7 +1,8 @@
 /** Rates beside each other: probes of a search for saturation, and tiers of the benchmarks. */
 import { dot, gridY, line, ruleY } from '@observablehq/plot';
-import { type Chart, colorOf } from '../../../../report/figure.js';
-import { shown, tick } from '../../../../report/numbers.js';
+import type { Chart } from '../../../../report/figure.js';
+import { shown, tick } from '../../../../report/shared/numbers.js';
+import { colorOf } from '../../../../report/shared/palette.js';
 import type { LoadResult } from '../../result.js';
 import { namedBars } from './bars.js';
 

@@ -1,8 +1,9 @@
 /** What happened second by second: rates, and times beside the generator's own lag. */
 import { gridY, line, type Markish, ruleY } from '@observablehq/plot';
 import type { Chart } from '../../../../report/figure.js';
-import { shown, tick, time, timeUnit } from '../../../../report/numbers.js';
+import { shown, tick, time } from '../../../../report/shared/numbers.js';
 import type { LoadResult, Second } from '../../result.js';
+import { LOGARITHMIC, timeScale } from './time-scale.js';
 
 /** More could not be told apart in a picture. */
 const MOST_STEPS = 400;
@@ -15,10 +16,10 @@ export function throughputChart(result: LoadResult): Chart | null {
   const open = asked.loop === 'open';
   const curves: Curve[] = [
     ...(open
-      ? [{ name: 'by the schedule', color: 'var(--c8)', of: mean('intended'), dashed: true }]
+      ? [{ name: 'by the schedule', color: 'var(--c8)', of: mean('intended'), dash: '5 4' }]
       : []),
     { name: 'accepted', color: 'var(--c1)', of: mean('accepted') },
-    { name: 'failed', color: 'var(--c2)', of: mean('failed') },
+    { name: 'failed', color: 'var(--c2)', of: mean('failed'), dash: '2 3' },
   ];
   return {
     title: 'Arrivals over time',
@@ -26,7 +27,7 @@ export function throughputChart(result: LoadResult): Chart | null {
       `Arrivals a second that were accepted, and that were refused, timed out, broke or got a ` +
       `lie${open ? '; the dashed line is what the schedule intended' : ''}. The least in a ` +
       `second: ${shown(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
-    legend: curves.map(({ name, color }) => ({ color, text: name })),
+    legend: curves.map(keyOf),
     draw: (_, narrow) => ({
       ...frame(steps, narrow),
       y: { label: 'arrivals a second', tickFormat: tick, domain: [0, top(steps, curves)] },
@@ -61,30 +62,35 @@ export function timesChart(result: LoadResult): Chart | null {
   const steps = stepsOf(seconds);
   const longest = extreme(seconds, 'response_p99', Math.max);
   if (steps.length === 0 || longest === null) return null;
-  const unit = timeUnit(longest);
-  const scaled = (name: 'response_p50' | 'response_p99' | 'lag_max') => (step: Step) => {
+  const names = ['response_p99', 'response_p50', 'lag_max'] as const;
+  const times = steps.flatMap((step) => names.map((name) => worst(step, name) ?? 0));
+  const { wide, unit, least, axis } = timeScale(times);
+  const scaled = (name: (typeof names)[number]) => (step: Step) => {
     const ms = worst(step, name);
-    return ms === null ? null : ms / unit.ms;
+    return ms === null ? null : Math.max(ms, least) / unit.ms;
   };
   const curves: Curve[] = [
     { name: '99th percentile', color: 'var(--c2)', of: scaled('response_p99') },
-    { name: 'median', color: 'var(--c1)', of: scaled('response_p50') },
-    { name: 'lag of the generator', color: 'var(--c8)', of: scaled('lag_max') },
+    { name: 'median', color: 'var(--c1)', of: scaled('response_p50'), dash: '7 4' },
+    { name: 'lag of the generator', color: 'var(--c8)', of: scaled('lag_max'), dash: '2 3' },
   ];
   return {
     title: 'Response times over time',
     caption:
       `Of what was answered in each second; and the longest time by which the generator itself ` +
       `was late. Where its lag is as high as the response times, they are not the server's. The ` +
-      `worst second had a 99th percentile of ${time(longest)}.${grouped(steps, 'the longest')}`,
-    legend: curves.map(({ name, color }) => ({ color, text: name })),
+      `worst second had a 99th percentile of ${time(longest)}.${grouped(steps, 'the longest')}` +
+      (wide ? ` ${LOGARITHMIC}` : ''),
+    legend: curves.map(keyOf),
     draw: (_, narrow) => ({
       ...frame(steps, narrow),
-      y: { label: unit.name, tickFormat: tick, domain: [0, top(steps, curves)] },
-      marks: [...ground(), ...drawn(steps, curves)],
+      y: { label: unit.name, tickFormat: tick, ...axis },
+      marks: [...ground(wide ? null : 0, axis.ticks), ...drawn(steps, curves)],
     }),
   };
 }
+
+const keyOf = ({ name, color, dash = '' }: Curve) => ({ color, dash, text: name });
 
 /** Without the part of a second at the end, whose counts would look like a collapse. */
 function whole({ seconds, measured_s }: LoadResult): readonly Second[] {
@@ -98,7 +104,8 @@ type Step = readonly Second[];
 interface Curve {
   name: string;
   color: string;
-  dashed?: boolean;
+  /** '' or nothing for a whole line. */
+  dash?: string;
   of(step: Step): number | null;
 }
 
@@ -156,14 +163,15 @@ function frame(steps: readonly Step[], narrow: boolean) {
   };
 }
 
-const ground = (): Markish[] => [
-  gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-  ruleY([0], { stroke: 'var(--faint)' }),
+/** @param floor null where the axis has no end below. */
+const ground = (floor: number | null = 0, ticks?: number | number[]): Markish[] => [
+  gridY({ stroke: 'var(--line)', strokeOpacity: 1, ...(ticks === undefined ? {} : { ticks }) }),
+  ...(floor === null ? [] : [ruleY([floor], { stroke: 'var(--faint)' })]),
 ];
 
 /** A gap where nothing was answered; a single second is a dash. */
 const drawn = (steps: readonly Step[], curves: readonly Curve[]): Markish[] =>
-  curves.map(({ color, of, dashed = false }) =>
+  curves.map(({ color, of, dash = '' }) =>
     line(
       steps.flatMap((step) => {
         const y = of(step);
@@ -174,8 +182,8 @@ const drawn = (steps: readonly Step[], curves: readonly Curve[]): Markish[] =>
         x: 'x',
         y: 'y',
         stroke: color,
-        strokeWidth: dashed ? 1.5 : 2,
-        ...(dashed ? { strokeDasharray: '5 4' } : {}),
+        strokeWidth: dash === '' ? 2 : 1.6,
+        ...(dash === '' ? {} : { strokeDasharray: dash }),
       },
     ),
   );

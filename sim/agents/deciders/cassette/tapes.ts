@@ -144,6 +144,8 @@ function checkSource(source: Cassette, { header, record, onNote }: TapeOptions):
 function resumed(keep: string, { header, onNote }: TapeOptions): Cassette {
   const own = Cassette.open(keep);
   own.close();
+  // One that nobody has answered yet keeps no other scenario from its folder.
+  if (own.records === 0) return Cassette.create(keep, header);
   if (!same(own.header, header)) {
     const what = `${keep} is of the scenario ${shown(own.header)}, not ${shown(header)}`;
     throw new StoreError('OTHER_NETWORK', `${what}; expected another --out`);

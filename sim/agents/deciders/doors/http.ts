@@ -72,12 +72,13 @@ async function bytesOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
 }
 
 /** Errors of several addresses have no message of their own. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { code, message, errors } = error as Error & { code?: string; errors?: Error[] };
   return message || errors?.[0]?.message || code || 'the connection failed';
 }
 
-function waitMs(header: string | string[] | undefined): number {
+/** What a server says in Retry-After, in milliseconds. */
+export function waitMs(header: string | string[] | undefined): number {
   const seconds = Number(header);
   return Number.isFinite(seconds) ? Math.min(Math.max(0, seconds) * 1_000, LONGEST_WAIT_MS) : 0;
 }

@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeLoad } from '../../../../dist/bench/load/files/index.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
+import { barriers } from '../../../report/access.js';
 import {
   collisions,
   executablePath,
@@ -228,3 +229,11 @@ test.skipIf(!hasBrowser)(`hostile: what a server says stays text ${needs}`, asyn
   expect(await tab.textContent('.verdict')).toContain('<script>alert(1)</script>');
   expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
 });
+
+test.skipIf(!hasBrowser)(
+  `report: is for everybody, in every mode (needs ${executablePath})`,
+  async () => {
+    const { file } = await reportOf(loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }));
+    expect(await barriers(browser, file)).toEqual([]);
+  },
+);

@@ -2,7 +2,7 @@
  * What sort of number each measure is, from which follows how a sweep says what is known of its
  * mean over runs.
  */
-import type { MeasureName } from './dictionary.js';
+import type { MeasureName } from './meanings.js';
 
 /**
  * `share`: from 0 to 1 in each run; `count`: how many, or how large in all; `mean`: of what

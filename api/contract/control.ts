@@ -1,0 +1,110 @@
+/** Control of a world's clock: what can be asked of it, what is shown, and who implements it. */
+import {
+  BlockStatus,
+  nullable,
+  type Refusal,
+  type Static,
+  Timestamp,
+  Type,
+} from '../../engine/internal.js';
+
+const worldKinds = ['live', 'sim', 'folder', 'replay', 'load'] as const;
+/**
+ * What a page shows: a live network, a simulation, a folder, a replay or a load run.
+ *
+ * @useDeclaredType
+ */
+export type WorldKind = (typeof worldKinds)[number];
+
+const Until = Type.Object({
+  what: Type.Enum(['block', 'outcome', 'time'], {
+    description: 'a block is proposed, one leaves voting, or time has passed',
+  }),
+  /** Of the outcome; any where none is given. */
+  status: Type.Optional(BlockStatus),
+  /** So much of the world's time, from now. */
+  ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+});
+/**
+ * Where a world that goes on is paused again: at a block, an outcome, or after a time.
+ *
+ * @interface
+ */
+export type Until = Static<typeof Until>;
+
+const speeds = { minimum: 0.001, maximum: 1_000_000 };
+
+/** What can be asked, by `do`. */
+export const controlCommands = {
+  pause: Type.Object({ do: Type.Literal('pause') }),
+  resume: Type.Object({ do: Type.Literal('resume') }),
+  /** As little as the world can go on by. */
+  step: Type.Object({ do: Type.Literal('step') }),
+  until: Type.Object({ do: Type.Literal('until'), until: Until }),
+  /** Null: as fast as it can. */
+  speed: Type.Object({ do: Type.Literal('speed'), speed: nullable(Type.Number(speeds)) }),
+} as const;
+
+/**
+ * The name of something that can be asked of a world's clock.
+ *
+ * @useDeclaredType
+ */
+export type ControlName = keyof typeof controlCommands;
+/**
+ * Something asked of a world's clock.
+ *
+ * @useDeclaredType
+ */
+export type ControlCommand = {
+  [K in ControlName]: Static<(typeof controlCommands)[K]>;
+}[ControlName];
+
+const controlNames = Object.keys(controlCommands) as ControlName[];
+
+export const ClockView = Type.Object({
+  holds: Type.Enum(['network', 'agents', 'run', 'nothing'], {
+    description: 'what stands still while it is paused',
+  }),
+  paused: Type.Boolean(),
+  speed: nullable(Type.Number({ description: 'times as fast as the wall; null: as it can' })),
+  until: nullable(Until),
+  at: Timestamp,
+});
+/**
+ * A world's clock, as it is shown.
+ *
+ * @interface
+ */
+export type ClockShown = Static<typeof ClockView>;
+
+export const ControlView = Type.Object({
+  kind: Type.Enum([...worldKinds]),
+  clock: ClockView,
+  can: Type.Array(Type.Enum(controlNames)),
+});
+/**
+ * What is shown of a world: what it is, its clock, and what can be asked of that.
+ *
+ * @interface
+ */
+export type ControlShown = Static<typeof ControlView>;
+
+/** A world whose clock is shown and, as far as `can` says, controlled. */
+export interface Control {
+  readonly kind: WorldKind;
+  /** What may be asked of it; nothing where it is only shown. */
+  readonly can: readonly ControlName[];
+  /** Its clock as it is now. */
+  clock(): ClockShown;
+  /** Does what is in `can`, and resolves once it holds; a refusal where that is not possible. */
+  do(command: ControlCommand): Promise<Refusal | null>;
+  /** Calls back whenever the clock was paused or went on; returns how to stop that. */
+  onChange(listener: () => void): () => void;
+}
+
+export const controlShown = (control: Control): ControlShown => ({
+  kind: control.kind,
+  clock: control.clock(),
+  can: [...control.can],
+});

@@ -1,0 +1,72 @@
+/**
+ * /api/v1/control: the clock of the world that is shown, for everybody; what is asked of it, for
+ * who has the token that the command printed. Host and Origin were checked before.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { parseJson, type Refusal, refuse, validator } from '../../engine/internal.js';
+import {
+  type ControlCommand,
+  type ControlName,
+  controlCommands,
+  controlShown,
+} from '../contract/control.js';
+import type { Call, Handler } from './handler.js';
+import { success } from './response/envelope.js';
+
+const problemOf = Object.fromEntries(
+  Object.entries(controlCommands).map(([name, schema]) => [name, validator(schema)]),
+) as Record<ControlName, ReturnType<typeof validator>>;
+
+export const readControl: Handler = ({ services: { control } }) =>
+  success(200, controlShown(control));
+
+export const writeControl: Handler = async ({ services: { control, token }, head, body }) => {
+  const sent = /^Bearer +(\S+) *$/i.exec(head.headers.get('authorization') ?? '')?.[1];
+  if (sent === undefined || !same(sent, token)) {
+    const refusal = sent === undefined ? noToken : wrongToken;
+    return { refusal, headers: { 'WWW-Authenticate': 'Bearer realm="folkmoot"' } };
+  }
+  const command = commandIn(body);
+  if ('refusal' in command) return command;
+  const { can } = control;
+  const refusal = can.includes(command.do) ? await control.do(command) : cannot(command.do, can);
+  return refusal ? { refusal } : success(200, controlShown(control));
+};
+
+/** In a time that does not tell how much of it is right. */
+const same = (sent: string, token: string) => timingSafeEqual(digest(sent), digest(token));
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+const where = 'it stands after #token= in the address that the command printed';
+const noToken = refuse('BAD_TOKEN', `Authorization: Bearer and the token is expected; ${where}`);
+const wrongToken = refuse('BAD_TOKEN', `the token is another; ${where}`);
+
+function cannot(wanted: ControlName, can: readonly ControlName[]): Refusal {
+  const some = can.length > 0 ? `expected one of ${can.join(', ')}` : 'it is only shown';
+  return refuse('NO_CONTROL', `nobody can ${wanted} this world; ${some}`, { pointer: '/do' });
+}
+
+/** What is asked for, by its name: of the others' schemas nothing is told. */
+function commandIn(body: Call['body']): ControlCommand | { refusal: Refusal } {
+  const parsed = parseJson(body === 'unread' ? new Uint8Array() : body);
+  if ('message' in parsed) {
+    const { pointer, message } = parsed;
+    return { refusal: refuse('BAD_JSON', `${pointer || 'the body'} ${message}`, { pointer }) };
+  }
+  const name = (parsed.value as { do?: unknown } | null)?.do;
+  if (typeof name !== 'string' || !Object.hasOwn(controlCommands, name)) {
+    const known = Object.keys(controlCommands).join(', ');
+    return { refusal: refuse('SCHEMA', `do is none of ${known}`, { pointer: '/do' }) };
+  }
+  const problem = problemOf[name as ControlName](parsed.value);
+  if (problem) {
+    const { pointer, message } = problem;
+    return { refusal: refuse('SCHEMA', `${pointer} ${message}`, { pointer }) };
+  }
+  const command = parsed.value as ControlCommand;
+  if (command.do !== 'until' || (command.until.what === 'time') === 'ms' in command.until) {
+    return command;
+  }
+  const message = 'ms says how long until time is; expected there and only there';
+  return { refusal: refuse('SCHEMA', message, { pointer: '/until/ms' }) };
+}

@@ -1,0 +1,120 @@
+/** `folkmoot explore`: shows a network that is kept in a folder, on a page, and changes nothing. */
+import { Command, Option } from 'commander';
+import type { Control, Server, ServerOptions } from '../../../api/index.js';
+import type { KeptNetwork } from '../../../engine/internal.js';
+import { print, printJson, say } from '../../output/output.js';
+import { type DoorFlags, doorOptions, openDoor } from '../page/door.js';
+import { Stopping } from '../serve/stopping.js';
+import { openBrowser } from './browser.js';
+
+interface Flags extends DoorFlags {
+  open?: 'yes' | 'no';
+  verify?: boolean;
+  json?: boolean;
+}
+
+export function exploreCommand(): Command {
+  const command = new Command('explore')
+    .description('show a kept run or a data folder on a page, also while it is written')
+    .argument('<dir>', 'a folder that sim --out or serve --data wrote');
+  for (const option of doorOptions()) command.addOption(option);
+  return command
+    .addOption(
+      new Option('--open <when>', 'open it in a browser; default: yes, at a terminal').choices([
+        'yes',
+        'no',
+      ]),
+    )
+    .option('--verify', 'the page recomputes the log in the browser as soon as it is opened')
+    .option('--json', 'print {event, url, page, folder, network_id, entries} when it listens')
+    .addHelpText(
+      'after',
+      `
+Nothing in the folder is changed but view/, where what the page is shown is kept and which may be
+deleted; whatever would write is refused (READ_ONLY). What another process adds to the folder
+appears as it is committed; when the folder is deleted meanwhile, what was read is still shown. A
+damaged folder is refused, with exit code 13 and the reason. SIGTERM and SIGINT end it.
+
+Examples:
+  $ folkmoot sim healthy-town --out runs/town && folkmoot explore runs/town
+  $ folkmoot explore folkmoot-data --port 8081 --open no      beside the server that writes it
+  $ folkmoot explore runs/town --verify                       its log, recomputed in the browser
+  $ folkmoot explore runs/town --json                         for a program that starts it`,
+    )
+    .action((folder: string, flags: Flags) => run(folder, flags, new Stopping()));
+}
+
+async function run(folder: string, flags: Flags, stopping: Stopping): Promise<void> {
+  try {
+    await start(folder, flags, stopping);
+    await stopping.asked;
+  } finally {
+    await stopping.closeAll();
+  }
+  process.exit(0);
+}
+
+/** Opens one thing after the other; nothing more once it is asked to stop. */
+async function start(folder: string, flags: Flags, stopping: Stopping): Promise<void> {
+  const { KeptNetwork } = await import('../../../engine/internal.js');
+  const { storeFolder } = await import('../../options/folder.js');
+  const path = storeFolder(folder);
+  const network = KeptNetwork.open({ path, onLost: (why) => say(`folkmoot: ${why}`) });
+  stopping.opened(() => network.close());
+  if (await stopping.isAsked()) return;
+  const server = await openDoor(network, flags, {
+    control: folderControl(network),
+    ...(await keptScenario(folder)),
+  });
+  stopping.opened(() => server.close());
+  if (await stopping.isAsked()) return;
+  announce(folder, flags, network, server);
+}
+
+/** Of a run that `sim --out` kept; what is said of it beside its log may be missing, or damaged. */
+async function keptScenario(folder: string): Promise<Pick<ServerOptions, 'scenario'>> {
+  const { scenarioShown } = await import('../page/scenario.js');
+  const { keptResult } = await import('../../../sim/fork/kept.js');
+  const { START_MS } = await import('../../../sim/run/options.js');
+  try {
+    const result = keptResult(folder);
+    const scenario = result && scenarioShown(result.scenario, result.seed, START_MS);
+    return scenario ? { scenario } : {};
+  } catch (error) {
+    say(`folkmoot: its scenario is not shown: ${(error as Error).message}`);
+    return {};
+  }
+}
+
+/** Its time is where its log ends: there is nothing to pause. */
+const folderControl = (network: KeptNetwork): Control => ({
+  kind: 'folder',
+  can: [],
+  clock: () => ({
+    ...{ holds: 'nothing', paused: false, speed: null, until: null },
+    at: new Date(network.time).toISOString(),
+  }),
+  do: async () => null,
+  onChange: () => () => {},
+});
+
+function announce(folder: string, flags: Flags, network: KeptNetwork, server: Server): void {
+  const { seq } = network.read.position;
+  const { network_id } = network.genesis;
+  const { url } = server;
+  const page = flags.verify ? verifying(server.page!) : server.page!;
+  if (flags.json) {
+    printJson({ event: 'listening', url, page, folder, network_id, entries: seq + 1 });
+  } else {
+    print(`${page} shows ${folder}: ${network_id}, entries 0 to ${seq}; Ctrl+C to stop`);
+  }
+  if (flags.open === 'yes' || (flags.open === undefined && process.stdout.isTTY)) {
+    openBrowser(page);
+  }
+}
+
+/** The view that recomputes, told to begin. */
+function verifying(page: string): string {
+  const { hash } = new URL(page);
+  return `${new URL('explore?verify=1', page).href}${hash}`;
+}

@@ -1,0 +1,137 @@
+/**
+ * Control of what `folkmoot serve` serves: its agents (`--scenario`), or with `--clock held` the
+ * whole network. Nothing of it is an entry of the log.
+ */
+import type { ClockShown, Control, ControlCommand, Until } from '../../../api/index.js';
+import {
+  formatInstant,
+  type Network,
+  type PublishedEvent,
+  type Refusal,
+  refuse,
+} from '../../../engine/internal.js';
+import type { Population } from '../../../sim/index.js';
+
+export interface ControlledOptions {
+  network: Network;
+  /** Whether the network is held as well, not its agents alone. */
+  holdsNetwork: boolean;
+  /** Of the agents, where there are any. */
+  speed: number | null;
+}
+
+/** Where a world that goes on is paused again: at a step the next commit, or as it was asked. */
+type Goal = { what: 'step' } | Until;
+
+export class LiveControl implements Control {
+  readonly kind = 'live';
+  readonly can: Control['can'];
+  readonly #network: Network;
+  readonly #holdsNetwork: boolean;
+  #agents: Population | null = null;
+  #paused = false;
+  #speed: number | null;
+  #until: Until | null = null;
+  /** Takes back that it is to be paused again. */
+  #forgetGoal: () => void = () => {};
+  readonly #listeners = new Set<() => void>();
+  /** What was asked is done one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor({ network, holdsNetwork, speed }: ControlledOptions) {
+    this.#network = network;
+    this.#holdsNetwork = holdsNetwork;
+    this.#speed = speed;
+    this.can = [
+      'pause',
+      'resume',
+      ...(holdsNetwork ? (['step', 'until'] as const) : []),
+      ...(speed === null ? [] : (['speed'] as const)),
+    ];
+  }
+
+  /** The agents of the scenario are there: from now on they are controlled as well. */
+  async use(agents: Population): Promise<void> {
+    this.#agents = agents;
+    await this.#pace();
+  }
+
+  clock(): ClockShown {
+    return {
+      holds: this.#holdsNetwork ? 'network' : 'agents',
+      paused: this.#paused,
+      speed: this.#speed ?? 1,
+      until: this.#until,
+      at: formatInstant(this.#network.time.now),
+    };
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  do(command: ControlCommand): Promise<Refusal | null> {
+    const done = this.#last.then(() => this.#do(command));
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  async #do(command: ControlCommand): Promise<Refusal | null> {
+    if (command.do === 'speed') return this.#setSpeed(command.speed);
+    this.#forgetGoal();
+    this.#until = command.do === 'until' ? command.until : null;
+    this.#paused = command.do === 'pause';
+    if (command.do === 'step') this.#stopAt({ what: 'step' });
+    if (command.do === 'until') this.#stopAt(command.until);
+    await this.#pace();
+    this.#changed();
+    return null;
+  }
+
+  async #setSpeed(speed: number | null): Promise<Refusal | null> {
+    if (speed === null || speed > 1_000 || speed < 0.01) {
+      const message = 'agents of a live network have a speed from 0.01 to 1000 times the wall';
+      return refuse('SCHEMA', message, { pointer: '/speed' });
+    }
+    this.#speed = speed;
+    await this.#pace();
+    this.#changed();
+    return null;
+  }
+
+  /** First the agents and then the network: what they asked is answered before it is held. */
+  async #pace(): Promise<void> {
+    if (!this.#paused && this.#holdsNetwork) this.#network.time.release();
+    await this.#agents?.pace(this.#paused ? 0 : (this.#speed ?? 1));
+    if (this.#paused && this.#holdsNetwork) this.#network.time.hold();
+  }
+
+  #stopAt(goal: Goal): void {
+    const stop = () => {
+      this.#forgetGoal();
+      void this.do({ do: 'pause' });
+    };
+    if (goal.what === 'time') {
+      const timer = setTimeout(stop, goal.ms);
+      this.#forgetGoal = () => clearTimeout(timer);
+      return;
+    }
+    const forget = this.#network.onEvents((events) => {
+      if (reached(goal, events)) stop();
+    });
+    this.#forgetGoal = forget;
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Whether a commit is what was waited for: for a step, whatever was committed. */
+function reached(goal: Goal, events: readonly PublishedEvent[]): boolean {
+  if (goal.what === 'step') return true;
+  if (goal.what === 'block') return events.some(({ type }) => type === 'block_proposal');
+  const { status } = goal as Until;
+  return events.some((event) => event.status !== null && (status ?? event.status) === event.status);
+}

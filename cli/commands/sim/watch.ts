@@ -1,0 +1,40 @@
+/** `folkmoot sim --watch`: the page of a run while it is made, and the clock that paces it. */
+import type { Scenario, SimHooks } from '../../../sim/index.js';
+import { say } from '../../output/output.js';
+import { openDoor, type WatchFlags } from '../page/door.js';
+
+export interface PacedFlags extends WatchFlags {
+  speed?: number;
+}
+
+/** What looks on, and paces. */
+export async function watching(
+  scenario: Scenario,
+  flags: PacedFlags,
+  signal: AbortSignal,
+): Promise<SimHooks> {
+  const { scenarioShown } = await import('../page/scenario.js');
+  const { Pace } = await import('../../../sim/run/pace.js');
+  const paused = flags.watch === 'paused';
+  const control = new Pace({ paused, speed: flags.speed ?? null, signal });
+  return {
+    async onNetwork(network) {
+      control.begin(network);
+      const shown = scenarioShown(scenario, scenario.seed, network.read.position.at);
+      const more = shown ? { control, scenario: shown } : { control };
+      const server = await openDoor(network, flags, more);
+      const how = paused ? 'it waits until it is told to go on' : 'the run does not wait for it';
+      say(`folkmoot: ${server.page} shows the run; ${how}`);
+      return async () => {
+        control.end();
+        await server.close();
+      };
+    },
+    pace: control.pace,
+    async onOver() {
+      const { paused: stands, until } = control.clock();
+      if (stands || until !== null) say('folkmoot: the run is over, and waits: resume lets it end');
+      await control.over();
+    },
+  };
+}

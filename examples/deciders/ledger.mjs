@@ -1,0 +1,35 @@
+/**
+ * A decider as a tool of an MCP server, on standard input and output. It keeps a ledger of who made
+ * blocks that did not add up, and gives it back as memory: so it may be ended and started again at
+ * any moment, and any of its processes may be asked next.
+ */
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+
+const decide = {
+  name: 'decide',
+  description: 'What an agent of a folkmoot simulation does: docs/deciders.schema.json',
+  inputSchema: { type: 'object', properties: { view: { type: 'object' } }, required: ['view'] },
+};
+
+function answerTo({ view: { block, memory } }) {
+  const { ledger = {} } = memory;
+  const { producer, soundness } = block;
+  const before = ledger[producer] ?? 0;
+  const decision = soundness >= 80 && before < 2 ? 'approve' : 'reject';
+  const debt = Math.max(0, before + (soundness >= 80 ? -1 : 1));
+  const reason = `${soundness} % of it add up; its producer stood at ${before}`;
+  return {
+    commands: [{ do: 'vote', decision, reason }],
+    memory: { ledger: { ...ledger, [producer]: debt } },
+  };
+}
+
+const server = new Server({ name: 'ledger', version: '1.0.0' }, { capabilities: { tools: {} } });
+server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [decide] }));
+server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+  const answer = answerTo(params.arguments);
+  return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer };
+});
+await server.connect(new StdioServerTransport());

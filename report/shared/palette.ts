@@ -1,0 +1,70 @@
+/**
+ * The colours of reports and of the page: those of Okabe and Ito, which colour-blind readers can
+ * tell apart, a little darker on white and a little brighter on black. `c1` to `c7` are given out
+ * in order, `c8` is for all others.
+ */
+export const palette = {
+  light: {
+    paper: '#fff',
+    ink: '#1b1f23',
+    faint: '#57606a',
+    line: '#d0d7de',
+    shade: '#f6f8fa',
+    link: '#0550ae',
+    good: '#00704f',
+    bad: '#b54000',
+    c1: '#0072b2',
+    c2: '#d55e00',
+    c3: '#009068',
+    c4: '#b5579a',
+    c5: '#a87400',
+    c6: '#2f93c8',
+    c7: '#6f6a00',
+    c8: '#6b6f74',
+  },
+  dark: {
+    paper: '#14171a',
+    ink: '#e6e8ea',
+    faint: '#a0a8b0',
+    line: '#3a4047',
+    shade: '#1d2125',
+    link: '#7fb8f0',
+    good: '#35c79a',
+    bad: '#ff8f57',
+    c1: '#4aa8e0',
+    c2: '#f58143',
+    c3: '#2ec79a',
+    c4: '#e29bc9',
+    c5: '#f0b429',
+    c6: '#9bd6f7',
+    c7: '#f0e442',
+    c8: '#9aa0a6',
+  },
+} as const;
+
+export type Theme = keyof typeof palette;
+export type ColorName = keyof (typeof palette)['light'];
+
+/** As declarations of a style sheet: `--paper: #fff; ...`. */
+export const declarations = (theme: Theme): string =>
+  Object.entries(palette[theme])
+    .map(([name, color]) => `--${name}: ${color};`)
+    .join(' ');
+
+/** As a style sheet refers to it. */
+export const variable = (name: ColorName): string => `var(--${name})`;
+
+/** How many things can have a colour of their own. */
+export const COLORED = 7;
+
+export const OTHERS = variable('c8');
+
+/** In the order in which they are given out. */
+export const colorOf = (index: number): string =>
+  index < COLORED ? variable(`c${index + 1}` as ColorName) : OTHERS;
+
+/** Of lines, in the same order: who cannot tell the colours apart tells these. */
+const dashes = ['', '7 4', '2 3', '9 3 2 3', '12 4', '4 2', '1 5'] as const;
+
+/** Empty for a whole line. */
+export const dashOf = (index: number): string => dashes[index % dashes.length]!;

@@ -1,0 +1,200 @@
+/**
+ * The clock of a run that is looked at: it is paused between windows, steps by them, goes on until
+ * something happens, or at a speed. Nothing of it reaches the log.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClockShown, Control, ControlCommand, Until } from '../../api/contract/control.js';
+import { formatInstant, type PublishedEvent, type ServedNetwork } from '../../engine/internal.js';
+
+/** What it asks of the network that is run. */
+interface PacedNetwork extends Pick<ServedNetwork, 'durable' | 'onEvents'> {
+  read: { position: { at: number } };
+}
+
+export interface PaceOptions {
+  /** Whether the run waits before its first window. */
+  paused?: boolean;
+  /** Times as fast as the wall; null: as fast as it can. */
+  speed?: number | null;
+  /** Whoever waits goes on at once, and nobody waits any more. */
+  signal?: AbortSignal;
+}
+
+/** What is behind by more than this is not caught up: the run is slower than it is asked to be. */
+const BEHIND_MS = 250;
+
+export class Pace implements Control {
+  readonly kind = 'sim';
+  readonly can = ['pause', 'resume', 'step', 'until', 'speed'] as const;
+  readonly #listeners = new Set<() => void>();
+  readonly #signal: AbortSignal | null;
+  #network: PacedNetwork | null = null;
+  #now = 0;
+  #paused: boolean;
+  #speed: number | null;
+  #until: Until | null = null;
+  /** Of the run's time: where `until` ends by itself. */
+  #untilAt = Number.POSITIVE_INFINITY;
+  #steps = 0;
+  #over = false;
+  /** When the run's time was what, by the wall: what speed counts from. */
+  #from: { wall: number; now: number } | null = null;
+  /** Ends a wait of the run, because something was asked. */
+  #wake: () => void = () => {};
+  /** Whether the run waits here, and who waits for that. */
+  #standing = false;
+  #standers: (() => void)[] = [];
+
+  constructor({ paused = false, speed = null, signal }: PaceOptions = {}) {
+    this.#paused = paused;
+    this.#speed = speed;
+    this.#signal = signal ?? null;
+    signal?.addEventListener('abort', () => this.#wake(), { once: true });
+  }
+
+  /** The network that is run: what happens on it may end an `until`. */
+  begin(network: PacedNetwork): void {
+    this.#network = network;
+    this.#now = network.read.position.at;
+    network.onEvents((events) => this.#see(events));
+  }
+
+  clock(): ClockShown {
+    const at = formatInstant(this.#now);
+    return { holds: 'run', paused: this.#paused, speed: this.#speed, until: this.#until, at };
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async do(command: ControlCommand): Promise<null> {
+    if (command.do === 'speed') this.#speed = command.speed;
+    else if (command.do === 'step') this.#steps = 1;
+    this.#paused = command.do === 'pause' || command.do === 'step' || this.#keepsPaused(command);
+    if (command.do !== 'speed') this.#setUntil(command.do === 'until' ? command.until : null);
+    this.#from = null;
+    this.#standing = false;
+    this.#wake();
+    this.#tell();
+    if (!this.#paused) this.#release();
+    if (command.do === 'pause' || command.do === 'step') await this.#stands();
+    return null;
+  }
+
+  /** To be waited for before each window. */
+  pace = (now: number): Promise<void> | undefined => {
+    this.#now = now;
+    const free = !this.#paused && this.#speed === null && this.#until === null;
+    return free || this.#signal?.aborted ? undefined : this.#wait();
+  };
+
+  /** To be waited for once the run is over: held only where whoever looks has stopped it. */
+  over = async (): Promise<void> => {
+    this.#over = true;
+    if (this.#until !== null) this.#pause();
+    while (this.#paused && !this.#signal?.aborted) {
+      this.#steps = 0;
+      await this.#stand();
+    }
+  };
+
+  /** Nobody waits for the run any more. */
+  end(): void {
+    this.#release();
+  }
+
+  async #wait(): Promise<void> {
+    // What has happened so far must have been seen: `until` ends at the window, not some later.
+    if (this.#until !== null) await this.#network?.durable;
+    if (this.#until !== null && this.#now >= this.#untilAt) this.#pause();
+    while (!this.#signal?.aborted) {
+      if (this.#paused) {
+        if (this.#steps > 0) {
+          this.#steps -= 1;
+          return;
+        }
+        await this.#stand();
+        continue;
+      }
+      const ms = this.#aheadMs();
+      if (ms <= 0) return;
+      await this.#asked(ms);
+    }
+  }
+
+  /** How long the wall takes to where the run is. */
+  #aheadMs(): number {
+    if (this.#speed === null) return 0;
+    const wall = performance.now();
+    this.#from ??= { wall, now: this.#now };
+    const ahead = this.#from.wall + (this.#now - this.#from.now) / this.#speed - wall;
+    if (ahead < -BEHIND_MS) this.#from = { wall, now: this.#now };
+    return ahead;
+  }
+
+  async #stand(): Promise<void> {
+    // What is shown of a run that stands is all that it did.
+    await this.#network?.durable;
+    if (!this.#paused || this.#steps > 0) return;
+    this.#release();
+    this.#standing = true;
+    await this.#asked();
+    this.#standing = false;
+  }
+
+  /** Until something is asked, or for so long. */
+  async #asked(ms?: number): Promise<void> {
+    const timer = new AbortController();
+    const asked = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    if (this.#signal?.aborted) return;
+    if (ms === undefined) return asked;
+    const wait = sleep(Math.min(ms, 2 ** 31 - 1), undefined, { signal: timer.signal });
+    await Promise.race([asked, wait.catch(() => {})]);
+    timer.abort();
+  }
+
+  #stands(): Promise<void> {
+    if (this.#standing) return Promise.resolve();
+    return new Promise((resolve) => this.#standers.push(resolve));
+  }
+
+  #release(): void {
+    for (const resolve of this.#standers.splice(0)) resolve();
+  }
+
+  /** Of a run that is over nothing else will happen. */
+  #keepsPaused({ do: what }: ControlCommand): boolean {
+    return this.#paused && (what === 'speed' || (what === 'until' && this.#over));
+  }
+
+  #setUntil(until: Until | null): void {
+    this.#until = until;
+    this.#untilAt = this.#now + (until?.ms ?? Number.POSITIVE_INFINITY);
+  }
+
+  #see(events: readonly PublishedEvent[]): void {
+    const until = this.#until;
+    if (until === null) return;
+    const ends = events.some(({ type, status }) => {
+      if (until.what === 'block') return type === 'block_proposal';
+      const isOutcome = until.what === 'outcome' && status !== null;
+      return isOutcome && (until.status ?? status) === status;
+    });
+    if (ends) this.#pause();
+  }
+
+  #pause(): void {
+    this.#paused = true;
+    this.#until = null;
+    this.#from = null;
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

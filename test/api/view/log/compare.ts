@@ -1,0 +1,198 @@
+/** What a picture must be, out of the reads of a network as it was after the same entry. */
+import assert from 'node:assert/strict';
+import type { Moment, Views } from 'folkmoot';
+import type { AgentPicture, AllianceRow, Picture } from '../../../../dist/api/view/index.js';
+import { viewLimits } from '../../../../dist/api/view/index.js';
+import type { AllianceContext } from '../../../../dist/engine/internal.js';
+
+interface Vote {
+  block: number;
+  agent: number;
+  entry: number;
+  reject: number;
+}
+
+/** All counted votes, in the order in which they came. */
+function votesIn(read: Views): Vote[] {
+  const votes = [...read.records('votes')].map(({ key, value }) => {
+    const [block, agent] = key as readonly [number, number];
+    return { block, agent, entry: value.entry, reject: value.decision === 'reject' ? 1 : 0 };
+  });
+  return votes.sort((a, b) => a.entry - b.entry);
+}
+
+const memesIn = (read: Views) =>
+  [...read.records('memes')].map(({ value }) => value).sort((a, b) => a.entry - b.entry);
+
+function agentsOf(read: Views, votes: readonly Vote[]): AgentPicture[] {
+  const memes = memesIn(read);
+  return [...read.records('agent_numbers')].map(({ key, value: { agent_id } }) => {
+    const number = key as number;
+    const agent = read.agent(agent_id)!;
+    // What events tell: the overall score follows it by less than a thousandth.
+    const row = read.record('standings', number)!;
+    return {
+      number,
+      id: agent_id,
+      public_key: agent.public_key,
+      name: agent.name,
+      personality: agent.personality,
+      validator: agent.capabilities.includes('validator'),
+      producer: agent.capabilities.includes('producer'),
+      status: agent.status,
+      dormant: agent.dormant,
+      reputation: row[6]!,
+      votes: votes.filter((vote) => vote.agent === number).length,
+      memes: memes.filter(({ creator }) => creator === agent_id).length,
+      blocks_produced: agent.blocks_produced,
+    };
+  });
+}
+
+/** The picture must be what the network was at this moment, as its own reads have it. */
+export function assertTrue(picture: Picture, { read, position, genesis }: Moment): void {
+  const votes = votesIn(read);
+  const { seq, at, event_seq, digest, log_digest, epoch } = position;
+  assert.deepEqual(
+    [picture.entry, picture.at, picture.event_seq, picture.digest, picture.log_digest],
+    [seq, at, event_seq, digest, log_digest],
+  );
+  assert.deepEqual([picture.epoch, picture.network_id], [epoch, genesis.network_id]);
+  assert.equal(picture.height, read.networkState().block_height);
+  assert.deepEqual(picture.agents, agentsOf(read, votes));
+  for (const { id, reputation } of picture.agents) {
+    const overall = read.reputation(id)!.overall_score * 10_000;
+    assert.ok(Math.abs(overall - reputation) < 1_000);
+  }
+  assertBlocks(picture, read, votes);
+  assertAlliances(picture, read);
+  const memes = memesIn(read);
+  assert.deepEqual(
+    picture.memes.map(({ id, caption, entry, type }) => [id, caption, entry, type]),
+    memes
+      .slice(-viewLimits.memesShown)
+      .map(({ meme_id, caption, entry, type }) => [meme_id, caption, entry, type]),
+  );
+  const events = [...read.events(1, event_seq)];
+  assertSaid(picture, events);
+  assertTotals(picture, events);
+}
+
+function assertBlocks(picture: Picture, read: Views, votes: readonly Vote[]): void {
+  const numbers = new Map(picture.agents.map(({ id, number }) => [id, number]));
+  const all = [...read.records('block_numbers')].map(({ key, value }) => {
+    const view = read.block(value.block_hash)!;
+    return {
+      number: key as number,
+      view,
+      context: read.record('blocks', value.block_hash)!.context,
+    };
+  });
+  const closed = all.filter(({ view }) => view.status !== 'voting').slice(-viewLimits.blocksShown);
+  const shown = all.filter((one) => one.view.status === 'voting' || closed.includes(one));
+  const expected = shown.map(({ number, view, context }) => ({
+    number,
+    hash: view.block_hash,
+    parent: view.parent_hash,
+    height: view.height,
+    producer: numbers.get(view.producer.id),
+    transactions: view.transactions,
+    total: view.tally.electorate,
+    electors: context.electors,
+    proposed_at: context.proposed_at,
+    deadline: context.deadline,
+    entry: context.entry,
+    status: view.status,
+    approve: view.tally.approve,
+    reject: view.tally.reject,
+    closed_at: view.closed_at === null ? null : Date.parse(view.closed_at),
+    ballots: votes.filter(({ block }) => block === number).map((v) => 2 * v.agent + v.reject),
+  }));
+  assert.deepEqual(
+    picture.blocks.map(({ needed: _, ...rest }) => rest),
+    expected,
+  );
+  for (const [index, { view }] of shown.entries()) {
+    // By `majority` it grows with each vote against.
+    assert.ok(picture.blocks[index]!.needed <= view.tally.needed || view.tally.reject > 0);
+  }
+}
+
+function assertAlliances(picture: Picture, read: Views): void {
+  const ids = picture.agents.map(({ id }) => id);
+  const isOpen = (status: string) => status === 'proposed' || status === 'active';
+  const byId = new Map(picture.alliances.map((one) => [one.id, one]));
+  const all = [...read.records('alliances')].map(({ value }) => value);
+  const open = all.filter(({ state }) => isOpen(state));
+  assert.equal(picture.alliances.filter(({ status }) => isOpen(status)).length, open.length);
+  assert.equal(picture.totals.alliances, all.length);
+  const over = all.length - open.length;
+  assert.equal(byId.size - open.length, Math.min(over, viewLimits.alliancesShown));
+  for (const { state, context } of all) {
+    const row = byId.get(context.alliance_id);
+    if (row) assertAlliance(row, state, context, ids);
+    else assert.ok(!isOpen(state));
+  }
+}
+
+function assertAlliance(
+  row: AllianceRow,
+  state: string,
+  context: AllianceContext,
+  ids: readonly string[],
+): void {
+  const named = (numbers: readonly number[]) => numbers.map((number) => ids[number]);
+  assert.deepEqual(
+    [row.status, row.purpose, row.duration, row.proposed_at, row.at, ids[row.founder]],
+    [
+      state,
+      context.purpose,
+      context.duration,
+      context.proposed_at,
+      context.changed_at,
+      context.founder,
+    ],
+  );
+  const members = named(row.members);
+  if (state === 'proposed' || state === 'active') {
+    assert.deepEqual(named(row.invited), context.invited);
+    assert.deepEqual(members, context.members);
+    return;
+  }
+  assert.deepEqual(row.invited, []);
+  // Whoever left at the end was a member until then.
+  assert.deepEqual(
+    members.filter((id) => !context.gone.includes(id!)),
+    context.members,
+  );
+}
+
+type Events = Iterable<ReturnType<Views['events']> extends Iterable<infer E> ? E : never>;
+
+function assertSaid(picture: Picture, events: Events): void {
+  const said: [string, string][] = [];
+  for (const { type, data } of events) {
+    if (type === 'consensus_discussion') said.push(['remark', data.message]);
+    if (type === 'block_validation' && data.reason) said.push(['reason', data.reason]);
+    if (type === 'meme_posted') said.push(['meme', data.content.caption]);
+  }
+  assert.deepEqual(
+    picture.said.map(({ kind, text }) => [kind, text]),
+    said.slice(-viewLimits.saidShown),
+  );
+}
+
+function assertTotals(picture: Picture, events: Events): void {
+  const { alliances: _, ...totals } = picture.totals;
+  const counted = Object.fromEntries(Object.keys(totals).map((name) => [name, 0]));
+  for (const { type, data } of events) {
+    if (type === 'block_proposal') counted.proposed! += 1;
+    if (type === 'block_validation') counted.votes! += 1;
+    if (type === 'meme_posted') counted.memes! += 1;
+    if (type === 'consensus_discussion') counted.remarks! += 1;
+    if (type !== 'block_status') continue;
+    counted[data.status]! += 1;
+    if (data.status === 'finalized') counted.transactions! += data.transactions;
+  }
+  assert.deepEqual(totals, counted);
+}

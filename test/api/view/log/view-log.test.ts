@@ -1,0 +1,224 @@
+/** The files of a view: deleted, damaged and foreign ones are made again; none else is harmed. */
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { createVerifier, KeptNetwork, Network, virtualClock } from 'folkmoot';
+import { open } from 'lmdb';
+import { expect, test } from 'vitest';
+import { attempts, Life } from '../../../engine/random/random.js';
+import { START_MS, temporaryFolder } from '../../../support/fixture.js';
+import { viewOf } from './view.js';
+
+const verifier = createVerifier('off');
+const [script] = fc.sample(attempts(160), { numRuns: 1, seed: 5 });
+
+/** A folder with a network that has lived. */
+async function lived(): Promise<string> {
+  const path = join(temporaryFolder(), 'network');
+  const clock = virtualClock(START_MS);
+  const genesis = { network_id: 'lived', voting_period_ms: 5_000 };
+  const network = await Network.open({ path, genesis, verifier, clock });
+  const life = new Life(network);
+  const take = async (request: Parameters<Network['verify']>[0]) => {
+    const verified = await network.verify(request);
+    if (!('refusal' in verified)) network.apply(verified);
+    await network.durable;
+  };
+  for (const request of Life.founders()) await take(request);
+  for (const attempt of script!) {
+    const next = life.next(attempt);
+    if (typeof next === 'number') {
+      clock.set(clock.now() + next);
+      network.fireDeadlines();
+      await network.durable;
+    } else for (const request of next) await take(request);
+  }
+  await network.close();
+  return path;
+}
+
+const small = { chunkRows: 20 };
+const namesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder).sort() : []);
+
+/** Opens a folder, takes pictures, and closes it. */
+async function picturesOf(path: string, ats: (number | undefined)[], options = {}) {
+  const network = KeptNetwork.open({ path });
+  const view = viewOf(network, { ...small, ...options });
+  const pictures = [];
+  for (const at of ats) pictures.push(await view.picture(at));
+  await view.close();
+  await network.close();
+  return { pictures, problem: view.problem };
+}
+
+test('view: its files are deletable, and damaged or foreign ones are made again', async () => {
+  const path = await lived();
+  const folder = join(path, 'view');
+  const ats = [3, 40, 90, undefined];
+  const { pictures } = await picturesOf(path, ats);
+  const made = namesIn(folder);
+  expect(made.length).toBeGreaterThan(4);
+  const contents = made.map((name) => readFileSync(join(folder, name)));
+  const bad = [
+    (file: string) => truncateSync(file, 60),
+    (file: string) => writeFileSync(file, 'nothing of the kind'),
+    (file: string) => rmSync(file),
+    (file: string) => writeFileSync(file, contents.at(-1)!),
+    (file: string) => {
+      const bytes = readFileSync(file);
+      bytes[bytes.length >> 1]! ^= 1;
+      writeFileSync(file, bytes);
+    },
+  ];
+  for (const harm of bad) {
+    for (const which of [0, 2, made.length - 2]) {
+      harm(join(folder, made[which]!));
+      expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
+    }
+  }
+  expect(namesIn(folder)).toEqual(made);
+  rmSync(folder, { recursive: true });
+  expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
+  expect(namesIn(folder)).toEqual(made);
+  // Those of another log of the same name and length are none of ours.
+  const other = await lived();
+  await picturesOf(other, ats, { folder });
+  expect(readFileSync(join(folder, made[1]!))).not.toEqual(contents[1]);
+  expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
+});
+
+test('view: files that go while it is open are made again', async () => {
+  const path = await lived();
+  const folder = join(path, 'view');
+  const network = KeptNetwork.open({ path });
+  const view = viewOf(network, small);
+  const first = await view.picture(7);
+  const made = namesIn(folder);
+  rmSync(folder, { recursive: true });
+  // Beyond what is kept unpacked, so that the first one is read again.
+  for (let at = 0; at < view.end; at += 20) await view.picture(at);
+  assert.deepEqual(await view.picture(7), first);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, '.00000000-0000-0000-0000-000000000000.tmp'), 'half');
+  assert.deepEqual((await picturesOf(path, [7])).pictures, [first]);
+  expect(made.length).toBeGreaterThan(4);
+  await view.close();
+  await network.close();
+});
+
+test('view: without a folder that can be written it stays in memory, and says why', async () => {
+  const path = await lived();
+  const { pictures } = await picturesOf(path, [5, 60, undefined], { folder: null });
+  expect(namesIn(join(path, 'view'))).toEqual([]);
+  writeFileSync(join(path, 'view'), 'a file in its place');
+  const beside = await picturesOf(path, [5, 60, undefined]);
+  expect(beside.pictures).toEqual(pictures);
+  expect(beside.problem).toContain('view');
+  rmSync(join(path, 'view'));
+  if (process.getuid?.() === 0) return;
+  chmodSync(path, 0o500);
+  const readOnly = await picturesOf(path, [5, 60, undefined]);
+  chmodSync(path, 0o700);
+  expect(readOnly.pictures).toEqual(pictures);
+});
+
+test('view: a folder that was deleted is not begun again', async () => {
+  const path = await lived();
+  const network = KeptNetwork.open({ path });
+  const view = viewOf(network, small);
+  renameSync(path, `${path}-gone`);
+  const picture = await view.picture();
+  expect(picture.entry).toBe(network.read.position.seq);
+  expect(existsSync(path)).toBe(false);
+  expect(view.problem).toContain('is gone');
+  await view.close();
+  await network.close();
+});
+
+test('view: entries that are not there are refused; spans are cut to bounds', async () => {
+  const path = await lived();
+  const network = KeptNetwork.open({ path });
+  const view = viewOf(network, small);
+  const end = network.read.position.seq;
+  for (const at of [-1, 0.5, end + 1, Number.NaN, 2 ** 60]) {
+    await expect(view.picture(at)).rejects.toThrow(`there is no entry ${at}`);
+    await expect(view.span(at)).rejects.toThrow(RangeError);
+  }
+  let next = 0;
+  while (next <= end) {
+    const { from, to, rows, digest } = await view.span(next, undefined, { rows: 7 });
+    assert.equal(from, next);
+    assert.ok(to >= from && (rows.entry.length <= 7 || to === from));
+    assert.equal(digest, network.read.log.entry(to)!.digest);
+    next = to + 1;
+  }
+  assert.equal(next, end + 1);
+  const brief = await view.span(0, end, { said: 1 });
+  expect(brief.said.length).toBeLessThanOrEqual(1);
+  const bytes = await view.spanBytes(0, undefined, { rows: 1_000, said: 9, bytes: 700 });
+  expect(bytes.length).toBeLessThan(3_000);
+  await view.close();
+  await network.close();
+});
+
+/** Lays a value into a database of the folder, as no program of ours would. */
+async function lay(path: string, name: string, key: number, value: Buffer | null): Promise<void> {
+  const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
+  const database = root.openDB({ name, encoding: 'binary' });
+  await root.transaction(() => {
+    if (value === null) database.removeSync(key);
+    else database.putSync(key, value);
+  });
+  await root.close();
+}
+
+test('view: an older folder without an index gets it by one replay, which is kept', async () => {
+  const path = await lived();
+  const ats = [5, 77, undefined];
+  const { pictures } = await picturesOf(path, ats, { folder: null });
+  const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
+  await root.openDB({ name: 'index', encoding: 'binary' }).clearAsync();
+  await root.close();
+  expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
+  const kept = namesIn(join(path, 'view')).filter((name) => name.endsWith('.index'));
+  expect(kept.length).toBe(1);
+  const file = join(path, 'view', kept[0]!);
+  const content = readFileSync(file);
+  expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
+  for (const bad of ['', 'folkmoot index 1 of-another\n', content.subarray(0, 300)]) {
+    writeFileSync(file, bad);
+    rmSync(join(path, 'view', namesIn(join(path, 'view'))[0]!));
+    expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
+    expect(readFileSync(file)).toEqual(content);
+  }
+});
+
+test('view: what is damaged in the folder is named, and nothing is made up for it', async () => {
+  const refused = async (name: string, key: number, value: Buffer | null, what: RegExp) => {
+    const path = await lived();
+    await lay(path, name, key, value);
+    await assert.rejects(picturesOf(path, [undefined]), what);
+  };
+  await refused('events', 40, null, /event 40|CORRUPT/);
+  await refused('events', 40, Buffer.from('{"data":{},"seq":40,"type":"x"}'), /entry \d+/);
+  await refused('events', 40, Buffer.from('not json'), /event 40 is not JSON/);
+  const nobody = `{"data":{"agent_id":"agent_x","new_score":1,"timestamp":"2026-01-01T00:00:00Z"},`;
+  await refused(
+    'events',
+    40,
+    Buffer.from(`${nobody}"seq":40,"type":"reputation_update"}`),
+    /entry/,
+  );
+  await refused('index', 20, Buffer.from([9, 9, 9]), /index of events .* is damaged/);
+});

@@ -1,0 +1,78 @@
+/** `folkmoot fork` and `why` of runs whose agents are decided for by a program. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const mind = `
+import { createInterface } from 'node:readline';
+import { appendFileSync } from 'node:fs';
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, view } = JSON.parse(line);
+  appendFileSync('asked.txt', id + '\\n');
+  const decision = view.block.soundness >= 80 ? 'approve' : 'reject';
+  console.log(JSON.stringify({ id, commands: [{ do: 'vote', decision }] }));
+}`;
+
+async function recorded() {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'mind.mjs'), mind);
+  const strategy = { kind: 'exec', command: [process.execPath, 'mind.mjs'], backoff_ms: 1 };
+  const agents = [
+    { group: 'town', count: 6, producers: 2 },
+    { group: 'minds', count: 4, strategy },
+  ];
+  const file = join(folder, 'town.json');
+  const raw = { title: 'minds', signatures: 'none', agents, length: { blocks: 5 } };
+  writeFileSync(file, JSON.stringify(raw));
+  const run = join(folder, 'run');
+  const { json } = await simJson(file, '--record', '--out', run);
+  const asked = () => readFileSync(join(folder, 'asked.txt'), 'utf8').trim().split('\n').length;
+  return { folder, run, json, asked };
+}
+
+test('fork: of a run with deciders, once and over seeds; why only counts again', async () => {
+  const { folder, run, json, asked } = await recorded();
+  const before = asked();
+  const out = join(folder, 'fork');
+  const what = ['fork', run, '--at', 'height 2', '--do', 'silence 1', '--out', out];
+  for (const [args, said] of [
+    [[], /^folkmoot: deciders .* for minds \(exec\), and a fork asks them .* expected --record$/m],
+    [['--record'], /minds is a program, .* mind\.mjs: --folder says in which folder it is started/],
+    [['--replicates', '2'], /expected --record$/m],
+    [['--replicates', '2', '--record'], /--folder says/],
+    [['--most-calls', '3'], /--most-calls is for --record/],
+  ] as [string[], RegExp][]) {
+    const ended = await folkmoot([...what, ...args]);
+    expectOneLine(ended);
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(said)]);
+    expect(existsSync(out)).toBe(false);
+  }
+  expect(asked()).toBe(before);
+  const record = ['--record', '--folder', folder];
+  const spent = await folkmoot([...what, ...record, '--most-calls', '0']);
+  expect([spent.code, spent.stderr]).toEqual([16, expect.stringContaining('0 calls were made')]);
+  const forked = await folkmoot([...what, ...record, '--json']);
+  expect([forked.code, forked.stderr]).toEqual([0, expect.anything()]);
+  expect(JSON.parse(forked.stdout).prefix.same).toBe(true);
+  const anew = asked() - before;
+  expect([anew > 0, anew < json.deciders!.questions]).toEqual([true, true]);
+
+  const seeds = join(folder, 'seeds');
+  const over = ['fork', run, '--do', 'silence 1', '--replicates', '2', '--out', seeds, ...record];
+  const ended = await folkmoot([...over, '--json']);
+  expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
+  expect(JSON.parse(ended.stdout).completed).toBe(4);
+  expect(readdirSync(join(seeds, 'cassettes')).length).toBe(4);
+  // What is there is not asked again.
+  const all = asked();
+  expect((await folkmoot([...over, '--resume'])).code).toBe(0);
+  expect(asked()).toBe(all);
+
+  const why = await folkmoot(['why', run, '1']);
+  expectOneLine(why);
+  expect([why.code, why.stderr]).toEqual([2, expect.stringContaining('expected --mechanical')]);
+  const mechanical = await folkmoot(['why', run, '1', '--mechanical']);
+  expect([mechanical.code, mechanical.stderr]).toEqual([0, '']);
+});

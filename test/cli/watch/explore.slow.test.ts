@@ -1,0 +1,176 @@
+/** `folkmoot explore`: what it serves, what it refuses, how it follows, and how it ends. */
+import { cpSync, openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { begin } from '../../support/begun.js';
+import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { suiteFolder } from '../../support/runs.js';
+import { agentOf, register } from '../../support/service/signer.js';
+import { expectError, World } from '../../support/service/world.js';
+
+const run = join(suiteFolder(), 'run');
+let digest = '';
+beforeAll(async () => {
+  const { json } = await simJson('--agents', '40', '--blocks', '4', '--seed', '7', '--out', run);
+  digest = json.digest;
+});
+
+function copyOf(folder: string): string {
+  const copy = join(temporaryFolder(), 'run');
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
+/** Starts it on a folder, and gives its world. */
+async function explored(folder: string, ...more: string[]) {
+  const begun = begin(['explore', folder, '--json', ...more]);
+  const [line] = await begun.printed(/^\{.*\}\n/);
+  const first = JSON.parse(line!) as { event: string; url: string; page: string; entries: number };
+  const wsUrl = `${first.url.replace('http', 'ws')}/ws/v1`;
+  return { ...begun, first, there: new World({ url: first.url, wsUrl }) };
+}
+
+test('explore: a finished run is served, takes no writes, and ends by a signal', async () => {
+  const { first, there, stop } = await explored(run);
+  expect(first).toEqual({
+    event: 'listening',
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    page: `${first.url}/ui/`,
+    folder: run,
+    network_id: 'folkmoot-sim',
+    entries: expect.any(Number),
+  });
+  expect(await there.read('/api/v1/control')).toMatchObject({ kind: 'folder', can: [] });
+  const meta = await there.read('/api/v1/meta');
+  expect(meta).toMatchObject({ digest, seq: first.entries - 1 });
+  const answer = await there.send(register(agentOf('Ada'), { name: 'Ada' }));
+  expectError(answer, 403, 'INVALID_REQUEST', 'READ_ONLY');
+  const before = readdirSync(join(run, 'network')).sort();
+  expect(await stop()).toEqual({ code: 0, signal: null });
+  expect(readdirSync(join(run, 'network')).sort()).toEqual(before);
+});
+
+test('explore: a kept run has the groups of its scenario, by the ids of its agents', async () => {
+  const { there } = await explored(run);
+  const { groups } = (await there.read('/api/v1/scenario')) as { groups: { agents: string[] }[] };
+  const { validators, producers } = (await there.read('/api/v1/network/agents')) as Record<
+    string,
+    { id: string }[]
+  >;
+  const shown = new Set(groups.flatMap(({ agents }) => agents));
+  expect(shown.size).toBe(40);
+  for (const { id } of [...validators!, ...producers!]) expect(shown.has(id)).toBe(true);
+});
+
+test('explore: a damaged summary leaves the scenario out, and no more', async () => {
+  const copy = copyOf(run);
+  truncateSync(join(copy, 'summary.json'), 100);
+  const { there, printed } = await explored(copy);
+  await printed(/its scenario is not shown: /);
+  expect((await there.get('/api/v1/scenario')).status).toBe(404);
+  expect(await there.read('/api/v1/meta')).toMatchObject({ digest });
+});
+
+test('explore: says in words where it is', async () => {
+  const begun = begin(['explore', run, '--open', 'no']);
+  const [, url] = await begun.printed(
+    /^(http:\S+)\/ui\/ shows .*: folkmoot-sim, entries 0 to \d+; /,
+  );
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect((await begun.stop('SIGINT')).code).toBe(0);
+});
+
+test('explore: --verify opens the view that recomputes the log and begins', async () => {
+  const { first, stop } = await explored(run, '--verify');
+  expect(first.page).toBe(`${first.url}/ui/explore?verify=1`);
+  expect((await fetch(first.page)).status).toBe(200);
+  expect((await stop()).code).toBe(0);
+});
+
+test('explore: a connection that stays open does not hold the end', async () => {
+  const { first, stop } = await explored(run);
+  const kept = await fetch(`${first.url}/api/v1/meta`, { headers: { Connection: 'keep-alive' } });
+  await kept.text();
+  expect((await stop()).code).toBe(0);
+});
+
+test('explore: an archive beside the data is read over', async () => {
+  const copy = copyOf(run);
+  expect((await folkmoot(['archive', copy, '--before', '100'])).code).toBe(0);
+  const { there } = await explored(copy);
+  const { events } = await there.read('/api/v1/events?since=0&limit=5');
+  expect((events as unknown[]).length).toBe(5);
+  expect(await there.read('/api/v1/meta')).toMatchObject({ digest });
+});
+
+test('explore: follows a server that writes the folder', async () => {
+  const folder = join(temporaryFolder(), 'live');
+  const address = ['--port', '0', '--data', folder, '--limits', 'bench'];
+  const server = begin(['serve', ...address, '--network-id', 'followed']);
+  const [line] = await server.printed(/^\{.*\}\n/);
+  const { url, ws_url: wsUrl } = JSON.parse(line!) as { url: string; ws_url: string };
+  const live = new World({ url, wsUrl });
+  const { there } = await explored(folder);
+  expect(await there.read('/api/v1/network/state')).toMatchObject({ active_validators: 0 });
+  await live.joinAll('Ada', 'Bob', 'Cy');
+  await expect
+    .poll(async () => (await there.read('/api/v1/network/state')).active_validators)
+    .toBe(3);
+  const digestOf = async (world: World) => (await world.read('/api/v1/meta')).digest;
+  await expect.poll(async () => (await digestOf(there)) === (await digestOf(live))).toBe(true);
+  expect(await there.read('/api/v1/network/agents')).toEqual(
+    await live.read('/api/v1/network/agents'),
+  );
+});
+
+test('explore: a folder that is deleted is told, and what was read is still shown', async () => {
+  const copy = copyOf(run);
+  const { there, printed, stop } = await explored(copy);
+  rmSync(copy, { recursive: true });
+  await printed(/was deleted: what was read before is still shown, and nothing new\n/);
+  expect(await there.read('/api/v1/meta')).toMatchObject({ digest });
+  expect((await there.read('/api/v1/blocks')).blocks).toHaveLength(4);
+  expect((await stop()).code).toBe(0);
+});
+
+test.each([
+  ['cut off', (data: string) => truncateSync(data, statSync(data).size - 3 * 8192), 13],
+  [
+    'overwritten',
+    (data: string) => {
+      // All but the header: which pages are in use differs from run to run.
+      const rest = Buffer.alloc(statSync(data).size - 2 * 8192, 7);
+      writeSync(openSync(data, 'r+'), rest, 0, rest.length, 2 * 8192);
+    },
+    13,
+  ],
+  ['gone', (data: string) => rmSync(data), 2],
+])('explore: data that was %s is refused with the reason', async (_, damage, code) => {
+  const copy = copyOf(run);
+  damage(join(copy, 'network', 'data.mdb'));
+  const ended = await folkmoot(['explore', copy]);
+  expectOneLine(ended);
+  expect([ended.code, ended.stdout]).toEqual([code, '']);
+});
+
+test('explore: an archive that lacks a file is refused', async () => {
+  const copy = copyOf(run);
+  expect((await folkmoot(['archive', copy, '--before', '100'])).code).toBe(0);
+  const archive = join(copy, 'network', 'archive');
+  rmSync(join(archive, readdirSync(archive)[0]!));
+  const ended = await folkmoot(['explore', copy]);
+  expectOneLine(ended);
+  expect([ended.code, ended.stdout]).toEqual([13, '']);
+});
+
+test.each([
+  ['a folder that is not there', ['nowhere'], 2],
+  ['a folder without a network', ['.'], 2],
+  ['a port beyond all', [run, '--port', '65536'], 2],
+  ['an address that is not here', [run, '--host', '203.0.113.1'], 1],
+])('explore: %s is refused', async (_, args, code) => {
+  const ended = await folkmoot(['explore', ...args]);
+  expect([ended.code, ended.stdout]).toEqual([code, '']);
+  expect(ended.stderr).not.toMatch(/^ +at /m);
+});

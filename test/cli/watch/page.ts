@@ -1,0 +1,30 @@
+/** The page of a command that is watched: its address and token, and what is asked of its clock. */
+import type { ControlCommand, ControlShown } from 'folkmoot/api';
+import type { Begun } from '../../support/begun.js';
+
+export interface Page {
+  url: string;
+  token: string;
+  control(): Promise<ControlShown>;
+  /** Asks, with the token that was printed; gives the status. */
+  ask(command: ControlCommand): Promise<number>;
+  read<T>(path: string): Promise<T>;
+}
+
+/** Once its address is printed. */
+export async function pageOf({ printed }: Begun): Promise<Page> {
+  const [, url, token] = await printed(/folkmoot: (http:\S+)\/ui\/#token=(\S+) shows /);
+  const read = async <T>(path: string) => {
+    const { data } = (await (await fetch(`${url}${path}`)).json()) as { data: T };
+    return data;
+  };
+  return {
+    ...{ url: url!, token: token!, read },
+    control: () => read<ControlShown>('/api/v1/control'),
+    async ask(command) {
+      const headers = { Authorization: `Bearer ${token}` };
+      const body = JSON.stringify(command);
+      return (await fetch(`${url}/api/v1/control`, { method: 'POST', headers, body })).status;
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/** `folkmoot replay --watch`: progress, pauses, and the first divergence where it is. */
+import { join } from 'node:path';
+import type { ProofShown } from 'folkmoot/api';
+import { beforeAll, expect, test } from 'vitest';
+import { changed, changeEntry, changeJson, type Stored } from '../../engine/replay/folders.js';
+import { begin } from '../../support/begun.js';
+import { folkmoot, type SimJson, simJson } from '../../support/cli.js';
+import { type Line, logLines, suiteFolder } from '../../support/runs.js';
+import { pageOf } from './page.js';
+
+const folder = join(suiteFolder(), 'run');
+let run: SimJson;
+let vote: Line;
+beforeAll(async () => {
+  run = (await simJson('--seed', '7', '--agents', '60', '--blocks', '6', '--out', folder)).json;
+  vote = (await logLines(folder)).find(({ seq, kind }) => kind === 'vote' && seq > 150)!;
+});
+
+async function watched(source: string, ...more: string[]) {
+  const begun = begin(['replay', source, '--watch', '--json', ...more]);
+  return { ...begun, page: await pageOf(begun) };
+}
+
+const over = /the replay is over; Ctrl\+C ends the page/;
+const agent = { kind: 'agent', id: expect.stringMatching(/^agent_/), name: expect.any(String) };
+
+test('replay --watch: what matches is shown so, and the command ends with 0', async () => {
+  const { page, printed, stop, stdout } = await watched(folder, '--signatures');
+  await printed(over);
+  const { digest, log_digest, entries } = run;
+  expect(await page.read<ProofShown>('/api/v1/proof')).toEqual({
+    ...{ state: 'match', entry: entries - 1, end: entries - 1, digest, log_digest },
+    ...{ signatures: true, records_compared: true, divergence: null, problem: null },
+  });
+  expect(await page.control()).toMatchObject({ kind: 'replay', can: ['pause', 'resume'] });
+  expect(JSON.parse(stdout())).toMatchObject({ match: true, digest });
+  expect(await stop()).toEqual({ code: 0, signal: null });
+});
+
+/** Expects a divergence on the page, and exit code 12. */
+async function expectShown(change: (stored: Stored) => void, shown: object): Promise<void> {
+  const copy = await changed(folder, change);
+  const { page, printed, stop } = await watched(copy);
+  await printed(over);
+  const proof = await page.read<ProofShown>('/api/v1/proof');
+  expect(proof).toMatchObject({ state: 'differs', problem: null });
+  expect(proof.divergence).toMatchObject(shown);
+  // The folder is shown all the same.
+  expect(await page.read('/api/v1/network/state')).toMatchObject({ network_id: 'folkmoot-sim' });
+  expect(await stop()).toEqual({ code: 12, signal: null });
+}
+
+test('replay --watch: an event that was changed, with its actor and field', async () => {
+  const { stdout } = await folkmoot(['events', folder, '--type', 'block_validation']);
+  const { seq, data } = JSON.parse(stdout.trim().split('\n').at(-1)!);
+  const other = data.decision === 'approve' ? 'reject' : 'approve';
+  await expectShown(
+    ({ events }) =>
+      changeJson(events, seq, (event) => ({ ...event, data: { ...data, decision: other } })),
+    {
+      ...{ kind: 'vote', what: 'event', which: `event ${seq}`, field: 'data.decision' },
+      actor: { ...agent, id: data.validator.id },
+      expected: expect.stringContaining(`"decision":"${data.decision}"`),
+      found: expect.stringContaining(`"decision":"${other}"`),
+    },
+  );
+});
+
+test('replay --watch: an entry that was changed, with who signed it', async () => {
+  const { seq, kind } = vote;
+  await expectShown((stored) => changeEntry(stored, seq, () => ({ timestamp: 'x' })), {
+    ...{ entry: seq, kind, what: 'log_digest', which: null, field: null, actor: agent },
+  });
+});
+
+test('replay --watch: a record that was changed, with its field by name', async () => {
+  await expectShown(
+    (stored) =>
+      changeJson(stored.records('standings'), 3, (row) => {
+        const [first, ...rest] = row as unknown as number[];
+        return [first! + 1, ...rest] as unknown as Record<string, unknown>;
+      }),
+    { what: 'record', which: 'standings 3', field: 'meme', actor: agent },
+  );
+});
+
+test('replay --watch: an end that explore refuses is shown with what differs', async () => {
+  const change = (stored: Stored) =>
+    changeJson(stored.meta, 'meta', (meta) => ({ ...meta, digest: 'e'.repeat(64) }));
+  const copy = await changed(folder, change);
+  expect((await folkmoot(['explore', copy])).code).toBe(13);
+  await expectShown(change, { what: 'digest', found: 'e'.repeat(64) });
+});
+
+test('replay --watch: stopped before its end it proves nothing', async () => {
+  const begun = begin(['replay', folder, '--watch=paused']);
+  const page = await pageOf(begun);
+  const proof = { state: 'running', entry: null, end: run.entries - 1, divergence: null };
+  expect(await page.read<ProofShown>('/api/v1/proof')).toMatchObject(proof);
+  expect((await page.control()).clock.paused).toBe(true);
+  expect(await begun.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
+  expect(begun.stdout()).toBe('');
+});
+
+test('replay --watch=paused: waits, and goes on to its end', async () => {
+  const begun = begin(['replay', folder, '--watch=paused', '--json']);
+  const page = await pageOf(begun);
+  expect(await page.ask({ do: 'step' })).toBe(409);
+  expect(await page.ask({ do: 'resume' })).toBe(200);
+  await begun.printed(over);
+  expect(await page.read<ProofShown>('/api/v1/proof')).toMatchObject({ state: 'match' });
+  expect((await begun.stop()).code).toBe(0);
+});
+
+test('replay: a printed log and an address without a page are refused', async () => {
+  for (const args of [
+    ['-', '--watch'],
+    [folder, '--port', '0'],
+  ]) {
+    const { code, stdout } = await folkmoot(['replay', ...args]);
+    expect([code, stdout]).toEqual([2, '']);
+  }
+});

@@ -1,0 +1,94 @@
+/** `folkmoot sim --watch`: the page of a run while it is made, and how the command ends. */
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { begin } from '../../support/begun.js';
+import { folkmoot, simJson } from '../../support/cli.js';
+import { suiteFolder } from '../../support/runs.js';
+import { pageOf } from './page.js';
+
+const folder = suiteFolder();
+const size = ['--agents', '40', '--blocks', '6', '--seed', '7'];
+let alone = '';
+beforeAll(async () => {
+  alone = (await simJson(...size)).json.digest;
+});
+
+const result = (stdout: string) => JSON.parse(stdout) as { digest: string; entries: number };
+
+test('sim --watch: the run ends as it does alone, and so does the command', async () => {
+  const { ended, stdout, stderr } = begin(['sim', ...size, '--watch', '--json']);
+  expect(await ended).toEqual({ code: 0, signal: null });
+  expect(result(stdout()).digest).toBe(alone);
+  expect(stderr()).toMatch(/folkmoot: http:\S+\/ui\/#token=\S{32} shows the run; .*not wait/);
+});
+
+test('sim --watch=paused: waits, steps, goes on, and leaves no trace', async () => {
+  const out = join(folder, 'paused');
+  const begun = begin(['sim', ...size, '--watch=paused', '--json', '--out', out]);
+  const page = await pageOf(begun);
+  expect(await page.control()).toMatchObject({
+    kind: 'sim',
+    clock: { holds: 'run', paused: true, speed: null },
+    can: ['pause', 'resume', 'step', 'until', 'speed'],
+  });
+  expect(await page.read('/api/v1/meta')).toMatchObject({ seq: 0 });
+  const { groups } = await page.read<{ groups: { agents: string[] }[] }>('/api/v1/scenario');
+  expect(groups.flatMap(({ agents }) => agents)).toHaveLength(40);
+  for (let step = 0; step < 5; step += 1) expect(await page.ask({ do: 'step' })).toBe(200);
+  const { seq } = await page.read<{ seq: number }>('/api/v1/meta');
+  expect(seq).toBeGreaterThan(0);
+  expect(await page.read('/api/v1/meta')).toMatchObject({ seq });
+  expect(await page.ask({ do: 'until', until: { what: 'outcome' } })).toBe(200);
+  await expect.poll(async () => (await page.control()).clock.paused).toBe(true);
+  const { blocks } = await page.read<{ blocks: { status: string }[] }>('/api/v1/blocks');
+  expect(blocks.filter(({ status }) => status !== 'voting')).toHaveLength(1);
+  // A page that is left open does not hold the end.
+  const open = new WebSocket(`${page.url.replace('http', 'ws')}/ws/v1`);
+  const closed = new Promise((resolve) => open.on('close', resolve));
+  await new Promise((resolve) => open.on('open', resolve));
+  expect(await page.ask({ do: 'resume' })).toBe(200);
+  expect(await begun.ended).toEqual({ code: 0, signal: null });
+  expect(await closed).toBe(1001);
+  expect(result(begun.stdout()).digest).toBe(alone);
+  expect((await folkmoot(['replay', out])).code).toBe(0);
+});
+
+test('sim --watch: a run that was stopped by hand waits at its end', async () => {
+  const begun = begin(['sim', ...size, '--watch=paused', '--json']);
+  const page = await pageOf(begun);
+  await page.ask({ do: 'until', until: { what: 'outcome', status: 'orphaned' } });
+  await begun.printed(/the run is over, and waits: resume lets it end/);
+  expect((await page.control()).clock.paused).toBe(true);
+  expect(begun.stdout()).toBe('');
+  expect(await page.ask({ do: 'resume' })).toBe(200);
+  expect((await begun.ended).code).toBe(0);
+  expect(result(begun.stdout()).digest).toBe(alone);
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a run that waits', async (by) => {
+  const begun = begin(['sim', ...size, '--watch=paused']);
+  await pageOf(begun);
+  expect(await begun.stop(by)).toEqual({ code: null, signal: by });
+  expect(begun.stderr()).toMatch(/interrupted: entries 0 to 0 are durable/);
+});
+
+test.each([
+  ['an address without a page', ['--port', '0'], /--port is for the page of --watch/],
+  ['a speed without a page', ['--speed', '2'], /--speed is for --url and --watch/],
+  ['a way to watch that is none', ['--watch=loudly'], /expected --watch, behind all else/],
+  ['a page of a server', ['--watch', '--url', 'http://127.0.0.1:1'], /cannot be used with/],
+  ['a page of two runs', ['--check-determinism', '--watch'], /cannot be used with/],
+])('sim: %s is refused', async (_, args, text) => {
+  const { code, stdout, stderr } = await folkmoot(['sim', ...size, ...args]);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(text);
+});
+
+test('sim --watch: a port that is taken is told, and nothing is left behind', async () => {
+  const first = begin(['sim', ...size, '--watch=paused']);
+  const { url } = await pageOf(first);
+  const { port } = new URL(url);
+  const second = await folkmoot(['sim', ...size, '--watch', '--port', port]);
+  expect([second.code, second.stdout]).toEqual([1, '']);
+});

@@ -1,0 +1,97 @@
+/** Certificates whose digests fit, with any value anywhere: a check says what is wrong. */
+
+import fc from 'fast-check';
+import { checkCertificate } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { counts } from '../../support/counts.js';
+import { type Forged, forged, type Link, linksOf } from './chain.js';
+import { three } from './town.js';
+
+const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+/** What no program expects; as JSON. */
+const odd = [
+  ...['null', 'true', '-1', '0.5', '1e308', '9007199254740992', '""', '"x"', '[]', '{}', '[null]'],
+  ...['{"toString":1,"valueOf":1}', '{"__proto__":1}', '{"length":3}', '[[0,0],[0,0]]', deep],
+];
+
+/** Places of values in a JSON text: what stands between a colon or comma and what follows it. */
+const values = (text: string) =>
+  Array.from(
+    text.matchAll(/(?<=[:,[])(?:"[^"\\]{0,80}"|-?\d+|true|false|null|\{\}|\[\])(?=[,\]}])/g),
+  );
+
+/** Each text inside, as the member of what it is in. */
+function textsOf(certificate: Forged): [of: Record<string, unknown>, name: string][] {
+  return linksOf(certificate).flatMap(({ results, entry }: Link) => {
+    const of = results as unknown as Record<string, unknown>;
+    const told = results.map((_, at): [Record<string, unknown>, string] => [of, `${at}`]);
+    return entry ? [...told, [entry, 'body']] : told;
+  });
+}
+
+test('hostile: any value in any text of it is told, and never thrown', async () => {
+  const { text, vetoed } = await three();
+  const wholes = [text, vetoed];
+  const pick = fc.nat();
+  await fc.assert(
+    fc.property(fc.nat(1), pick, pick, fc.constantFrom(...odd), (one, where, which, value) => {
+      let changed = false;
+      const other = forged(wholes[one]!, (certificate) => {
+        const texts = textsOf(certificate);
+        const [of, name] = texts[where % texts.length]!;
+        const before = String(of[name]);
+        const found = values(before);
+        if (found.length === 0) return;
+        const { 0: old, index } = found[which % found.length]!;
+        of[name] = before.slice(0, index) + value + before.slice(index + old.length);
+        changed = true;
+      });
+      fc.pre(changed);
+      const checked = checkCertificate(other);
+      if (!checked.holds) expect(checked.problem.length).toBeGreaterThan(5);
+    }),
+    { numRuns: counts.forgedMembers / 4 },
+  );
+});
+
+test.each([
+  'blocks',
+  'electorates',
+  'votes',
+  'agents',
+])('hostile: a record of %s that is no record is told, and never thrown', async (table) => {
+  const { text, vetoed } = await three();
+  for (const one of [text, vetoed]) {
+    for (const value of odd) {
+      const other = forged(one, (certificate) => {
+        for (const link of linksOf(certificate)) {
+          link.results = link.results.map((result) => {
+            const [, key] = new RegExp(`^\\["${table}",(\\[[^\\]]*\\]|[^,]*),`).exec(result) ?? [];
+            return key === undefined ? result : `["${table}",${key},${value}]`;
+          });
+        }
+      });
+      const checked = checkCertificate(other);
+      if (!checked.holds) expect(checked.problem.length).toBeGreaterThan(5);
+      if (table !== 'agents') expect([value, checked.holds]).toEqual([value, false]);
+    }
+  }
+});
+
+test('hostile: very many entries, and very many results of one, are gone through', async () => {
+  const { text } = await three();
+  const log_digest = 'ab'.repeat(32);
+  const many = forged(text, ({ spans: [span] }) => {
+    for (let more = 0; more < 160_000; more += 1) span!.links.push({ log_digest, results: [] });
+  });
+  const idle = forged(text, ({ spans: [span] }) => {
+    span!.links.at(-1)!.results.push(...Array.from({ length: 100_000 }, () => ''));
+    for (let more = 0; more < 200_000; more += 1) span!.links.at(-1)!.results.push('');
+  });
+  for (const one of [many, idle]) {
+    expect(() => checkCertificate(one)).not.toThrow();
+    expect(checkCertificate(one, { mostBytes: 1_000 })).toMatchObject({ holds: false });
+  }
+  const checked = checkCertificate(many, { mostBytes: 64 * 1_048_576 });
+  expect(checked).toMatchObject({ holds: true });
+});

@@ -1,0 +1,252 @@
+/** The index from entries to events: what a replay says of each entry, however it was committed. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import {
+  createVerifier,
+  type GenesisOptions,
+  KeptNetwork,
+  Network,
+  openLmdbStore,
+  replay,
+  SCHEMA_VERSION,
+  type Store,
+  storedLines,
+  tables,
+  virtualClock,
+} from 'folkmoot';
+import { open } from 'lmdb';
+import { expect, test } from 'vitest';
+import {
+  blockEnds,
+  decodeIndexRow,
+  encodeIndexRow,
+  eventTypes,
+  type IndexedEntry,
+  type IndexRow,
+  noTotals,
+} from '../../../../dist/engine/internal.js';
+import { counts } from '../../../support/counts.js';
+import { START_MS, temporaryFolder } from '../../../support/fixture.js';
+import { type Attempt, attempts, genesis, Life } from '../../random/random.js';
+
+const verifier = createVerifier('off');
+const runs = { numRuns: counts.histories };
+
+const openStore = (path: string, readOnly = true) =>
+  openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly, create: false });
+
+/** Lets agents act; with `together`, many of their entries are committed at once. */
+async function live(
+  network: Network,
+  clock: ReturnType<typeof virtualClock>,
+  script: readonly Attempt[],
+  together: number,
+): Promise<void> {
+  const life = new Life(network);
+  let waiting = 0;
+  const take = async (request: Parameters<Network['verify']>[0]) => {
+    const verified = await network.verify(request);
+    if (!('refusal' in verified)) network.apply(verified);
+    waiting += 1;
+    if (waiting % together === 0) await network.durable;
+  };
+  for (const request of Life.founders()) await take(request);
+  for (const attempt of script) {
+    const next = life.next(attempt);
+    if (typeof next === 'number') {
+      clock.set(clock.now() + next);
+      network.fireDeadlines();
+      await network.durable;
+    } else for (const request of next) await take(request);
+  }
+  await network.durable;
+}
+
+interface Expected extends IndexedEntry {
+  seq: number;
+  at: number;
+  last: number;
+}
+
+/** What each entry did, by a replay. */
+async function expectedOf(stored: Store): Promise<Expected[]> {
+  const asleep = new Set<string>();
+  const numbers = new Map<string, number>();
+  const found: Expected[] = [];
+  let last = 0;
+  const lines = storedLines(stored, 0, stored.meta()!.seq);
+  const { match } = await replay({
+    lines,
+    stored,
+    onStep: ({ entry, events, changes }) => {
+      const turned: { agent: number; dormant: boolean }[] = [];
+      for (const { table, key, json } of changes) {
+        const value = JSON.parse(json ?? 'null');
+        if (table === 'agents') numbers.set(key as string, value.ordinal);
+        if (table !== 'agent_states' || value.context.dormant === asleep.has(key as string))
+          continue;
+        const { dormant } = value.context;
+        if (dormant) asleep.add(key as string);
+        else asleep.delete(key as string);
+        turned.push({ agent: numbers.get(key as string)!, dormant });
+      }
+      last += events.length;
+      found.push({
+        ...{ seq: entry.seq, at: entry.at, last, events: events.length, turned },
+        registers: entry.kind === 'register',
+        closes: events.some(({ type }) => type === 'block_status'),
+      });
+    },
+  });
+  assert.ok(match);
+  return found;
+}
+
+const byNumber = <T extends { agent: number }>(all: readonly T[]) =>
+  [...all].sort((a, b) => a.agent - b.agent);
+
+/** Every row against what a replay says, and its totals against a count of the events. */
+function compare(rows: readonly IndexRow[], expected: readonly Expected[], store: Store): void {
+  let next = rows[0]!.first;
+  const before = expected[next - 1]?.last ?? 0;
+  const totals = noTotals();
+  for (const row of rows) {
+    assert.equal(row.first, next);
+    assert.equal(row.entries.length, row.last - row.first + 1);
+    for (const [index, { turned, ...entry }] of row.entries.entries()) {
+      const { seq: _, at: __, last: ___, turned: others, ...rest } = expected[next + index]!;
+      assert.deepEqual(entry, rest);
+      assert.deepEqual(byNumber(turned), byNumber(others));
+      if (entry.registers) totals.registered += 1;
+    }
+    next = row.last + 1;
+    assert.equal(row.at, expected[row.last]!.at);
+    assert.equal(row.event_seq, expected[row.last]!.last);
+    const first = (expected[row.first - 1]?.last ?? 0) + 1;
+    for (const { json } of store.events(Math.max(first, before + 1), row.event_seq)) {
+      const { type, data } = JSON.parse(json);
+      totals.events[eventTypes.indexOf(type)]! += 1;
+      if (type === 'block_status') totals.ends[blockEnds.indexOf(data.status)]! += 1;
+    }
+    assert.deepEqual(row.totals, totals);
+  }
+  assert.equal(next, expected.length);
+}
+
+const all = (store: Store) =>
+  [...store.index()].map(({ seq, bytes }) => decodeIndexRow(seq, bytes));
+
+test('index: of each entry it says what a replay says, in any batches, restarted', async () => {
+  const property = fc.asyncProperty(
+    genesis,
+    attempts(counts.commandsPerSequence),
+    fc.constantFrom(1, 7, 400),
+    async (options: GenesisOptions, script, together) => {
+      const path = join(temporaryFolder(), 'network');
+      const clock = virtualClock(START_MS);
+      const how = { path, genesis: options, verifier, clock };
+      const first = await Network.open(how);
+      await live(first, clock, script, together);
+      await first.close();
+      const again = await Network.open(how);
+      await live(again, clock, script.toReversed(), together);
+      await again.close();
+      const store = openStore(path);
+      compare(all(store), await expectedOf(store), store);
+      await store.close();
+    },
+  );
+  await fc.assert(property, runs);
+});
+
+test('index: is kept whole by an archive, and is of no digest', async () => {
+  const script = fc.sample(attempts(200), { numRuns: 1, seed: 5 })[0]!;
+  const path = join(temporaryFolder(), 'network');
+  const clock = virtualClock(START_MS);
+  const how = { genesis: { network_id: 'archived' }, verifier, clock };
+  const network = await Network.open({ ...how, path });
+  await live(network, clock, script, 20);
+  const { digest } = network.read.position;
+  await network.close();
+  const writer = openStore(path, false);
+  const rows = all(writer);
+  await writer.archive!.move(Math.ceil(writer.meta()!.seq / 2));
+  while (await writer.archive!.trim());
+  await writer.archive!.compactAndClose();
+  const store = openStore(path);
+  assert.deepEqual(all(store), rows);
+  compare(rows, await expectedOf(store), store);
+  assert.equal(store.meta()!.digest, digest);
+  await store.close();
+});
+
+/** A folder as a program left it that made no index. */
+async function withoutIndex(path: string, from = 0): Promise<void> {
+  const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
+  const index = root.openDB({ name: 'index', encoding: 'binary' });
+  await root.transaction(() => {
+    for (const key of index.getKeys({ start: from })) index.removeSync(key as number);
+  });
+  await root.close();
+}
+
+test('index: in a folder without one it begins with what comes next, and says so', async () => {
+  const [script, more] = fc.sample(attempts(60), { numRuns: 2, seed: 9 });
+  const path = join(temporaryFolder(), 'network');
+  const clock = virtualClock(START_MS);
+  const how = { path, genesis: { network_id: 'older' }, verifier, clock };
+  const first = await Network.open(how);
+  await live(first, clock, script!, 3);
+  const { seq } = first.read.position;
+  assert.equal(first.read.log.indexedFrom(), 0);
+  await first.close();
+  for (const keep of [0, Math.floor(seq / 3)]) {
+    await withoutIndex(path, keep);
+    const kept = KeptNetwork.open({ path });
+    assert.equal(kept.read.log.indexedFrom(), kept.read.position.seq + 1);
+    await kept.close();
+    const again = await Network.open(how);
+    const begins = again.read.position.seq + 1;
+    assert.equal(again.read.log.indexedFrom(), begins);
+    await live(again, clock, more!, 2);
+    assert.equal(again.read.log.indexedFrom(), begins);
+    await again.close();
+    const store = openStore(path);
+    const rows = all(store).filter(({ first }) => first >= begins);
+    compare(rows, await expectedOf(store), store);
+    await store.close();
+  }
+});
+
+test('index: a row is what it was after bytes, and refused when they are others', () => {
+  const plain = { noNullPrototype: true } as const;
+  const totals = { events: eventTypes.map((_, n) => 999 * n), ends: [1, 2, 3, 4], registered: 9 };
+  const entry = fc.record(
+    {
+      events: fc.nat(3_000),
+      registers: fc.boolean(),
+      closes: fc.boolean(),
+      turned: fc.array(fc.record({ agent: fc.nat(100_000), dormant: fc.boolean() }, plain)),
+    },
+    plain,
+  );
+  const row = fc.record({
+    at: fc.maxSafeNat(),
+    event_seq: fc.maxSafeNat(),
+    totals: fc.constant(totals),
+    entries: fc.array(entry, { minLength: 1, maxLength: 40 }),
+  });
+  const property = fc.property(row, fc.nat(), (one, cut) => {
+    const bytes = encodeIndexRow(one);
+    const read = decodeIndexRow(500, bytes);
+    assert.deepEqual(read, { ...one, first: 501 - one.entries.length, last: 500 });
+    assert.throws(() => decodeIndexRow(500, bytes.subarray(0, cut % bytes.length)), /damaged/);
+    assert.throws(() => decodeIndexRow(500, Buffer.concat([bytes, Buffer.alloc(1)])), /damaged/);
+    assert.throws(() => decodeIndexRow(500, Buffer.concat([Buffer.alloc(1), bytes])), /damaged/);
+  });
+  fc.assert(property);
+  expect(() =>
+    decodeIndexRow(5, Uint8Array.from([1, 255, 255, 255, 255, 255, 255, 255, 255])),
+  ).toThrow('entry 5 is damaged');
+});

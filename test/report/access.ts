@@ -1,0 +1,39 @@
+/// <reference lib="dom" />
+/** What keeps somebody from reading a report: by axe and by looking, in every mode. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser } from 'playwright-core';
+import { collisions, faults, type Setting, show } from './browser.js';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+const modes: (Setting & { forced?: boolean })[] = [
+  { width: 1_280, colorScheme: 'light' },
+  { width: 1_280, colorScheme: 'dark' },
+  { width: 390, colorScheme: 'light' },
+  { width: 390, colorScheme: 'dark', forced: true },
+];
+
+/** Nothing of a page that is as it should be; all of it is opened. */
+export async function barriers(browser: Browser, file: string): Promise<string[]> {
+  const all: string[] = [];
+  for (const { forced = false, ...mode } of modes) {
+    const { tab, complaints } = await show(browser, file, mode);
+    await tab.emulateMedia({ forcedColors: forced ? 'active' : 'none' });
+    await tab.evaluate(() => {
+      for (const part of document.querySelectorAll('details')) part.open = true;
+    });
+    const seen = [...(await tab.evaluate(faults)), ...(await tab.evaluate(collisions))];
+    const foreign = await tab.locator('img, iframe, object').count();
+    await tab.evaluate(axe);
+    const found = await tab.evaluate(async (values) => {
+      const { axe } = window as unknown as { axe: typeof import('axe-core') };
+      const { violations } = await axe.run(document, { runOnly: { type: 'tag', values } });
+      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 200)}`);
+    }, rules);
+    const told = [...seen, ...complaints, ...found, ...(foreign > 0 ? ['foreign parts'] : [])];
+    all.push(...told.map((text) => `${JSON.stringify({ ...mode, forced })}: ${text}`));
+  }
+  return all;
+}

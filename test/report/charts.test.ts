@@ -1,0 +1,234 @@
+/** Charts do not mislead: nothing hidden, nothing joined that was apart, no axis beyond sense. */
+import fc from 'fast-check';
+import { measures as dictionary } from 'folkmoot/sim';
+import { parseHTML } from 'linkedom';
+import { describe, expect, test } from 'vitest';
+import { timeScale } from '../../dist/bench/load/report/charts/time-scale.js';
+import { type Chart, figure } from '../../dist/report/figure.js';
+import { boundsOf, isShare, measureTitle } from '../../dist/report/shared/measures/titles.js';
+import { type ClosedBlock, outagesOf } from '../../dist/sim/report/charts/blocks.js';
+import { rangeOf, within } from '../../dist/sim/report/charts/estimates.js';
+import { finalityChart } from '../../dist/sim/report/charts/finality.js';
+import { outcomesChart } from '../../dist/sim/report/charts/outcomes.js';
+import { responseChart } from '../../dist/sim/report/charts/response.js';
+import type { Shade } from '../../dist/sim/report/charts/shades.js';
+import { bounded, statisticsOf } from '../../dist/sim/sweep/statistics/interval.js';
+import { Sample } from '../../dist/sim/sweep/statistics/sample.js';
+
+type Measures = Parameters<typeof finalityChart>[1];
+const measures = { finality_p50_ms: 2_000, finality_p95_ms: 2_400 } as Measures;
+
+const drawn = (chart: Chart | null) => {
+  const { document } = parseHTML(`<html><body>${figure(chart!).text}</body></html>`);
+  return document.querySelector('svg.wide')!;
+};
+
+/** Where the points of a path lie, from left to right. */
+const acrossOf = (path: Element): number[] =>
+  [...path.getAttribute('d')!.matchAll(/[MLHC]?(-?[\d.]+)[,HV]/g)].map(([, x]) => Number(x));
+
+const final = (closedMs: number): ClosedBlock => ({
+  status: 'finalized',
+  closedMs,
+  finalityMs: 2_000,
+});
+const other = (status: ClosedBlock['status'], closedMs: number): ClosedBlock => {
+  return { status, closedMs, finalityMs: null };
+};
+
+/** A block every four seconds; between 60 and 150 seconds they expire instead. */
+const cut: ClosedBlock[] = Array.from({ length: 60 }, (_, index) => 4_000 * (index + 1)).map(
+  (ms) => (ms > 60_000 && ms < 150_000 ? other('expired', ms) : final(ms)),
+);
+
+describe('finality', () => {
+  test('finality: no line leads through a time in which nothing became final', () => {
+    const chart = finalityChart(cut, measures, [], 240_000)!;
+    const lines = [...drawn(chart).querySelectorAll('[stroke="var(--ink)"] path, path')]
+      .filter((path) => path.parentElement!.getAttribute('stroke-width') === '1.6')
+      .map((path) => path.getAttribute('d')!);
+    expect(lines).toHaveLength(2);
+    const [left, right] = lines.map((d) => [...d.matchAll(/[ML](-?[\d.]+),/g)].map(([, x]) => +x!));
+    // The axis has 52 pixels before it and 20 behind it.
+    const at = (ms: number) => 52 + (ms / 240_000) * (880 - 72);
+    expect(Math.max(...left!)).toBeLessThanOrEqual(at(60_000) + 1);
+    expect(Math.min(...right!)).toBeGreaterThanOrEqual(at(150_000) - 1);
+    expect(chart.caption).toContain('None became final from 1 min to 2.53 min');
+  });
+
+  test('finality: blocks that never became final are seen, each with the sign of its end', () => {
+    const blocks = [...cut, other('orphaned', 200_000), other('rejected', 201_000)];
+    const chart = finalityChart(blocks, measures, [], 240_000)!;
+    const expired = cut.filter(({ status }) => status === 'expired').length;
+    expect(expired).toBeGreaterThan(10);
+    const texts = chart.legend!.map(({ text }) => text);
+    expect(texts).toEqual([
+      `finalized (${60 - expired})`,
+      'running median',
+      `expired (${expired})`,
+      'rejected (1)',
+      'orphaned (1)',
+      'nothing became final',
+    ]);
+    const signs = chart.legend!.flatMap(({ sign }) => sign ?? []);
+    expect(new Set(signs).size).toBe(signs.length);
+    const marks = drawn(chart).querySelectorAll('[fill="var(--c5)"] path, path[fill="var(--c5)"]');
+    expect(marks.length).toBe(expired);
+  });
+
+  test('outages: at the beginning and at the end too; none in a steady run', () => {
+    const steady = Array.from({ length: 50 }, (_, index) => 2_000 * (index + 1));
+    expect(outagesOf(steady, 100_000)).toEqual([]);
+    const late = steady.map((ms) => ms + 60_000);
+    expect(outagesOf(late, 300_000)).toEqual([
+      { fromMs: 0, toMs: 62_000 },
+      { fromMs: 160_000, toMs: 300_000 },
+    ]);
+  });
+});
+
+test('outcomes: what closed in the last moment of a run has a width', () => {
+  const blocks = [final(1_000), final(5_000), other('rejected', 10_000), other('rejected', 10_000)];
+  const chart = outcomesChart(blocks, [], 10_000)!;
+  const rejected = drawn(chart).querySelector('path[fill="var(--c2)"]')!;
+  const edges = acrossOf(rejected);
+  expect(Math.max(...edges)).toBeGreaterThan(850);
+  const heights = [...rejected.getAttribute('d')!.matchAll(/[VL]?(?:-?[\d.]+),(-?[\d.]+)/g)];
+  expect(heights.length).toBeGreaterThan(1);
+  // From where it rises to the right end: some pixels, not none.
+  const rises = [...rejected.getAttribute('d')!.matchAll(/[\d.]+/g)].map(([x]) => Number(x));
+  const near = rises.filter((x) => x > 820 && x < 859);
+  expect(Math.max(...edges) - Math.min(...near)).toBeGreaterThan(4);
+  expect(chart.caption).toContain('In the end there were 4: 2 finalized, 2 rejected');
+});
+
+test('shades: faults and interventions stand in every chart over time, and their captions', () => {
+  const shades: Shade[] = [
+    { kind: 'fault', label: 'partition', fromMs: 60_000, toMs: 150_000 },
+    { kind: 'intervention', label: 'silence town', fromMs: 30_000, toMs: 240_000 },
+  ];
+  for (const chart of [
+    finalityChart(cut, measures, shades, 240_000)!,
+    outcomesChart(cut, shades, 240_000)!,
+  ]) {
+    expect(chart.caption).toContain('Shaded: partition from 1 min to 2.5 min; silence town from');
+    const texts = [...drawn(chart).querySelectorAll('text')].map(({ textContent }) => textContent);
+    expect(texts).toEqual(expect.arrayContaining(['partition', 'silence town']));
+    expect(drawn(chart).querySelectorAll('rect[fill="var(--c4)"]').length).toBe(1);
+    expect(drawn(chart).querySelectorAll('rect[fill="var(--c8)"]').length).toBe(1);
+  }
+});
+
+const names = Object.keys(dictionary);
+
+test('titles: every measure has one in words, and no two the same', () => {
+  const titles = names.map(measureTitle);
+  expect(titles.filter((title) => /_|^[a-z]/.test(title))).toEqual([]);
+  expect(new Set(titles).size).toBe(titles.length);
+});
+
+const estimate = fc
+  .tuple(
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    fc.double({ min: -3, max: 4, noNaN: true }),
+    fc.double({ min: -3, max: 4, noNaN: true }),
+  )
+  .map(([mean, a, b]) => ({
+    ...{ x: 1, line: 0, panel: '', mean },
+    low: Math.min(a, b, mean),
+    high: Math.max(a, b, mean),
+  }));
+
+test('intervals: no axis of a share goes beyond 0 and 1, whatever an old table says', () => {
+  fc.assert(
+    fc.property(fc.array(estimate, { minLength: 1 }), (rows) => {
+      const range = rangeOf('finalized_share', rows);
+      expect(range).toEqual({ least: 0, most: 1 });
+      for (const { low, high } of within(rows, range)) {
+        expect(low).toBeGreaterThanOrEqual(0);
+        expect(high).toBeLessThanOrEqual(1);
+      }
+    }),
+  );
+});
+
+test('intervals: one that is far wider than all means does not press them to the floor', () => {
+  const rows = [6.5, 1, 2, 4].map((mean) => ({
+    x: mean,
+    line: 0,
+    panel: '',
+    mean,
+    low: mean,
+    high: mean,
+  }));
+  const wide = [{ ...rows[0]!, low: 0, high: 122 }, ...rows.slice(1)];
+  const range = rangeOf('expired', wide);
+  expect(range.most).toBeLessThan(30);
+  expect(within(wide, range).map(({ cutHigh }) => cutHigh)).toEqual([true, false, false, false]);
+});
+
+test('intervals: what has two ends keeps to them in its interval and in differences', () => {
+  const value = fc.double({ min: 0, max: 1, noNaN: true });
+  fc.assert(
+    fc.property(fc.array(value, { minLength: 2, maxLength: 8 }), (values) => {
+      const share = statisticsOf(Sample.of(values), 'share');
+      const means = statisticsOf(Sample.of(values.map((one) => 100 * one)), 't_log');
+      const kept = bounded(means, 0, boundsOf('reputation_mean').most!);
+      for (const [{ low, high, mean }, most] of [
+        [share, 1],
+        [kept, 100],
+      ] as const) {
+        if (low === null) continue;
+        expect(low).toBeGreaterThanOrEqual(0);
+        expect(high).toBeLessThanOrEqual(most);
+        expect(mean).toBeGreaterThanOrEqual(low - 1e-6);
+        expect(mean).toBeLessThanOrEqual(high! + 1e-6);
+      }
+    }),
+  );
+  expect(names.filter(isShare).length).toBeGreaterThan(8);
+});
+
+test('sweeps: lines that lie on each other are told apart by place, dashes and signs', () => {
+  const factor = (column: string, levels: string[]) => ({
+    column,
+    path: column,
+    levels,
+    numeric: true,
+  });
+  const [x, lines] = [factor('loss', ['0', '1', '2']), factor('degree', ['4', '8'])];
+  const cells = x.levels.flatMap((loss) =>
+    lines.levels.map((degree, cell) => ({
+      cell,
+      levels: { loss, degree },
+      estimates: new Map([['participation', { n: 5, mean: 0.5, low: 0.4, high: 0.6 }]]),
+    })),
+  );
+  const chart = responseChart('participation', { x, lines, panels: null, rest: [] }, cells)!;
+  expect(chart.title).toBe('Participation by loss');
+  expect(new Set(chart.legend!.map(({ dash }) => dash)).size).toBe(2);
+  expect(new Set(chart.legend!.map(({ sign }) => sign)).size).toBe(2);
+  const svg = drawn(chart);
+  const moved = [...svg.querySelectorAll('g[transform]')].map((group) =>
+    group.getAttribute('transform'),
+  );
+  expect(new Set(moved.filter((text) => /translate\(-?2/.test(text!))).size).toBeGreaterThan(1);
+});
+
+test('times: an axis has a tick at its floor, below 1 too', () => {
+  const some = fc.array(fc.double({ min: 0.001, max: 1e6, noNaN: true }), { minLength: 1 });
+  fc.assert(
+    fc.property(some, (times) => {
+      const { wide, unit, least, axis } = timeScale(times);
+      if (!wide) return;
+      const ticks = axis.ticks as number[];
+      const [floor, top] = axis.domain;
+      expect(ticks[0]! / floor).toBeCloseTo(1, 4);
+      expect(ticks.length).toBeGreaterThan(1);
+      expect(least).toBeCloseTo(floor * unit.ms, 6);
+      for (const tick of ticks) expect(tick).toBeLessThanOrEqual(top * 1.0001);
+    }),
+  );
+  const lag = timeScale([0.3, 0.6, 7, 200]);
+  expect(lag.axis.ticks).toEqual([0.2, 1, 10, 100]);
+});

@@ -1,0 +1,63 @@
+/** What reports of sweeps say of cells: names in words, how little few runs say, what is kept. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { measures as dictionary, writeSweepReport } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../support/fixture.js';
+import { keptSweep, type SweepOptions } from './fixture.js';
+
+async function sweepIn(folder: string, options: SweepOptions): Promise<string> {
+  keptSweep(folder, options);
+  await writeSweepReport(folder);
+  return readFileSync(join(folder, 'report.html'), 'utf8');
+}
+
+const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1, 0.2] }];
+
+test('sweep: titles and axes have words, never the raw names of measures', async () => {
+  const responses = Object.keys(dictionary).filter((name) => name.includes('_'));
+  const page = await sweepIn(temporaryFolder(), { factors, responses });
+  const said = [...page.matchAll(/<(h3|th|text)[^>]*>([^<]*)</g)].map(([, , text]) => text!);
+  expect(said.filter((text) => responses.some((name) => text.includes(name)))).toEqual([]);
+  expect(said).toContain('Median time to finality by loss');
+});
+
+test('sweep: fewer than five runs a cell are warned of', async () => {
+  const folder = temporaryFolder();
+  expect(await sweepIn(folder, { factors })).not.toContain('are few');
+  const path = join(folder, 'sweep.json');
+  const head = JSON.parse(readFileSync(path, 'utf8'));
+  const said = async (replicates: number) => {
+    head.scenario.sweep.replicates = replicates;
+    writeFileSync(path, JSON.stringify(head));
+    await writeSweepReport(folder);
+    return readFileSync(join(folder, 'report.html'), 'utf8').replace(/\s+/g, ' ');
+  };
+  expect(await said(4)).toContain('4 runs a cell are few.');
+  expect(await said(1)).toContain('One run a cell is few.');
+  expect(await said(1)).toContain('there are no intervals');
+});
+
+test('sweep: cells lead to what is kept of their runs, and nowhere else', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'runs'));
+  for (const run of [1, 2, 6]) writeFileSync(join(folder, `runs/${run}.json`), '{}');
+  const page = await sweepIn(folder, { factors });
+  const links = [...page.matchAll(/<a href="([^"]*)" aria-label="([^"]*)"/g)];
+  expect(links.map(([, href, name]) => [href, name])).toEqual([
+    ['runs/1.json', 'run 1 of cell 1'],
+    ['runs/2.json', 'run 2 of cell 1'],
+    ['runs/6.json', 'run 1 of cell 2'],
+  ]);
+  expect(await sweepIn(temporaryFolder(), { factors })).not.toContain('<a href');
+});
+
+test('sweep: a run that died of a text of ten megabytes does not make the report one', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'runs'));
+  const error = { kind: 'crash', message: `<b>\u202E${'x'.repeat(10_000_000)}` };
+  writeFileSync(join(folder, 'runs/3.json'), JSON.stringify({ error }));
+  const page = await sweepIn(folder, { factors, verdict: (run) => (run === 3 ? 'error' : 'pass') });
+  expect(page.length).toBeLessThan(300_000);
+  expect(page).toContain('&lt;b&gt;[U+202E]xxx');
+});

@@ -1,0 +1,111 @@
+/** Two futures of one past: which votes are otherwise, whose, and from when on; and their page. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compareKept, forkScenario, readKept, runFork } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { futuresOf } from '../../../dist/sim/compare/index.js';
+import { writeComparison } from '../../../dist/sim/report/index.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { csvRows, logLines } from '../../support/runs.js';
+import type { Raw } from '../fixture.js';
+import { lively, run } from '../interventions/world.js';
+
+async function forkOf(folder: string, added: Raw[]): Promise<string> {
+  const kept = readKept(folder);
+  const out = join(temporaryFolder(), 'fork');
+  await runFork(kept, forkScenario(kept, added), out);
+  return out;
+}
+
+async function compared(a: string, b: string) {
+  const found = await compareKept(a, b);
+  const futures = await futuresOf(a, b, found.first?.seq);
+  const file = join(temporaryFolder(), 'compared.html');
+  await writeComparison({ a, b, file, found, futures });
+  const page = readFileSync(file, 'utf8');
+  const text = page.replace(/<style>[\s\S]*?<\/style>/g, '').replace(/<wbr>/g, '');
+  const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+  return { found, futures, file, page, words };
+}
+
+/** The same counted again, from the logs themselves. */
+async function votesIn(folder: string): Promise<Map<string, string>> {
+  const hashes = csvRows(join(folder, 'blocks.csv'));
+  const numbers = new Map(hashes.map(({ block_hash, number }) => [block_hash, number]));
+  const events = await logLines(folder);
+  const votes = new Map<string, string>();
+  for (const line of events) {
+    const { kind, public_key, body } = line as unknown as Record<string, string>;
+    if (kind !== 'vote') continue;
+    const { block_hash, decision } = JSON.parse(body!) as Record<string, string>;
+    const place = `${public_key} ${numbers.get(block_hash!)}`;
+    if (!votes.has(place)) votes.set(place, decision!);
+  }
+  return votes;
+}
+
+test('futures: votes that are otherwise, counted again from both logs', async () => {
+  const base = await run(lively({ length: { blocks: 5 } }));
+  const votes = Array.from({ length: 8 }, (_, index) => {
+    return { kind: 'vote', agent: 21 + index, block: 3, decision: 'reject', at_height: 2 };
+  });
+  const quiet = { kind: 'silence', whom: [{ group: 'town', share: 0.2 }], at_height: 2 };
+  const out = await forkOf(base.folder, [...votes, quiet]);
+  const { futures, found, words } = await compared(base.folder, out);
+  const [one, other] = [await votesIn(base.folder), await votesIn(out)];
+  const places = new Set([...one.keys(), ...other.keys()]);
+  const expected = { same: 0, flipped: 0, only_a: 0, only_b: 0 };
+  for (const place of places) {
+    const [a, b] = [one.get(place), other.get(place)];
+    if (a === b) expected.same += 1;
+    else if (a && b) expected.flipped += 1;
+    else if (a) expected.only_a += 1;
+    else expected.only_b += 1;
+  }
+  expect(futures!.votes).toEqual(expected);
+  expect(expected.flipped).toBeGreaterThan(0);
+  expect(expected.only_a).toBeGreaterThan(0);
+  const turned = futures!.voters.filter(({ flipped }) => flipped > 0);
+  expect(turned.map(({ name }) => name)).toContainEqual(expect.stringMatching(/-2[1-8]$/));
+  expect(futures!.common).toBe(found.first!.seq);
+  // As late as the last entry that both have, and no later than the block at which they part.
+  const lines = (await logLines(base.folder)) as unknown as { at: number }[];
+  const before = lines[futures!.common - 1]!.at - lines[0]!.at;
+  expect(futures!.parted_ms).toBeGreaterThanOrEqual(before);
+  expect(words).toContain(`One past, two futures. The first ${futures!.common} entries`);
+  expect(words).toContain('made otherwise in B');
+  expect(words).toContain('Agents that voted otherwise, most flipped votes first');
+  expect(words).toContain('Tallies of changed blocks, mirrored');
+});
+
+test('futures: other seeds have no past in common, and the page says so', async () => {
+  const [one, other] = [
+    await run(lively({ length: { blocks: 2 } })),
+    await run(lively({ length: { blocks: 2 }, seed: 'another' })),
+  ];
+  const { futures, words } = await compared(one.folder, other.folder);
+  expect(futures).toBeNull();
+  expect(words).toContain('No common beginning.');
+  expect(words).toContain('Nothing before is the same in both.');
+  expect(words).not.toContain('Agents that voted otherwise');
+});
+
+test('futures: a run and itself are the same, without anything that differs', async () => {
+  const { folder } = await run(lively({ length: { blocks: 2 } }));
+  const { futures, words } = await compared(folder, folder);
+  expect(futures).toBeNull();
+  expect(words).toContain('The same run.');
+  expect(words).toContain('Every measure is the same.');
+  expect(words).not.toContain('Where they part');
+});
+
+test('page: leads into exported pages, at the first entry that differs', async () => {
+  const base = await run(lively({ length: { blocks: 3 } }));
+  const out = await forkOf(base.folder, [{ kind: 'silence', whom: [{ agent: 4 }], at_height: 1 }]);
+  expect((await compared(base.folder, out)).page).not.toContain('?at=');
+  writeFileSync(join(out, 'run.html'), '');
+  const { page, found } = await compared(base.folder, out);
+  const links = [...page.matchAll(/<a href="([^"]*)"/g)].map(([, href]) => href);
+  expect(links).toEqual([expect.stringMatching(`/run\\.html\\?at=${found.first!.seq}$`)]);
+  expect(page).not.toMatch(/href="https?:/);
+});

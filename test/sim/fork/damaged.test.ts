@@ -1,0 +1,91 @@
+/** What others made of a kept run's folder: refused, with what is wrong, and nothing leaves it. */
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sha256Hex } from 'folkmoot/signing';
+import {
+  compareKept,
+  completeScenario,
+  forkScenario,
+  readKept,
+  runFork,
+  simulate,
+  sweep,
+} from 'folkmoot/sim';
+import { beforeAll, expect, test } from 'vitest';
+import { openForReading } from '../../../dist/cli/options/folder.js';
+import { planFork } from '../../../dist/sim/fork/index.js';
+import { attribute } from '../../../dist/sim/why/index.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { suiteFolder } from '../../support/runs.js';
+import { failing } from '../deciders/fixture.js';
+import type { Raw } from '../fixture.js';
+
+const run = join(suiteFolder(), 'run');
+
+beforeAll(async () => {
+  const agents = [{ group: 'town', count: 5, producers: 2 }];
+  const raw = { title: 'a town', signatures: 'none', agents, length: { blocks: 2 } };
+  await simulate(completeScenario(raw), { out: run });
+});
+
+/** The run in a folder of its own, its summary another one. */
+function changed(change: (summary: Raw) => unknown): string {
+  const folder = join(temporaryFolder(), 'run');
+  cpSync(run, folder, { recursive: true });
+  const file = join(folder, 'summary.json');
+  writeFileSync(file, JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8')))));
+  return folder;
+}
+
+const cases: [what: string, change: (summary: Raw) => unknown, said: RegExp][] = [
+  ['null', () => null, /is not as sim leaves it/],
+  ['a list', () => [], /is not as sim leaves it/],
+  ['nothing in it', () => ({}), /is not as sim leaves it/],
+  ['no scenario', ({ scenario: _, ...rest }) => rest, /scenario/],
+  ['a scenario that is a text', (all) => ({ ...all, scenario: 'town' }), /\/scenario/],
+  ['a seed that is a number', (all) => ({ ...all, seed: 1 }), /\/seed/],
+  ['hashes that are none', (all) => ({ ...all, modules: { 'a.mjs': 'abc' } }), /\/modules\/a.mjs/],
+  ['entries below zero', (all) => ({ ...all, entries: -1 }), /\/entries/],
+  ['measures that are texts', (all) => ({ ...all, measures: { votes: '7' } }), /\/measures\/votes/],
+];
+
+test.each(cases)('damaged runs: a summary with %s, for fork, why and compare', async (...given) => {
+  const [, change, said] = given;
+  const folder = changed(change);
+  const expected = { name: 'StoreError', code: 'CORRUPT' };
+  expect(() => readKept(folder)).toThrow(expect.objectContaining(expected));
+  expect(() => readKept(folder)).toThrow(said);
+  expect(await failing(compareKept(run, folder))).toMatchObject(expected);
+  expect(await failing(compareKept(folder, run))).toMatchObject(expected);
+  const store = openForReading(folder);
+  const options = { kinds: ['agent'] as const, most: 1, replicates: 2 };
+  expect(await failing(attribute(store, folder, '1', options))).toMatchObject(expected);
+  await store.close();
+});
+
+test('damaged runs: nothing is put beside the data of a network', async () => {
+  const network = join(
+    changed((all) => all),
+    'network',
+  );
+  const before = readdirSync(network).sort();
+  const kept = readKept(run);
+  const added = [{ kind: 'silence', whom: [{ agent: 1 }], at_ms: 0 }];
+  const scenario = forkScenario(kept, added);
+  const made = { version: '0', commit: '0', node: '0' };
+  const plan = planFork(kept, scenario, { added: 1, replicates: 2 });
+  for (const work of [runFork(kept, scenario, network), sweep(plan, { out: network, made })]) {
+    const error = await failing(work);
+    expect([error.name, error.code]).toEqual(['StoreError', 'OTHER_NETWORK']);
+    expect(error.message).toMatch(/holds the data of a network; expected a new or empty folder$/);
+  }
+  expect(readdirSync(network).sort()).toEqual(before);
+});
+
+test('damaged runs: a file of the run that is elsewhere is neither read nor copied', () => {
+  for (const path of ['../notes.txt', 'network/../../notes.txt']) {
+    const folder = changed((all) => ({ ...all, files: { [path]: sha256Hex('mine') } }));
+    writeFileSync(join(folder, path), 'mine');
+    expect(() => readKept(folder)).toThrow(/which leads out of the scenario's folder/);
+  }
+});

@@ -1,0 +1,126 @@
+/// <reference lib="dom" />
+/** The page in a real browser: whatever it complains of, or asks of others, is noted. */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
+
+export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+export const hasBrowser = existsSync(executablePath);
+
+export const launch = (): Promise<Browser> =>
+  chromium.launch({ executablePath, args: ['--no-sandbox'] });
+
+export interface Opened {
+  tab: Page;
+  /** Lines of the console, errors, dialogs, and requests to anybody else. */
+  complaints: string[];
+}
+
+export type Mode = BrowserContextOptions;
+
+/** As readers have it. */
+export const modes: Readonly<Record<string, Mode>> = {
+  light: { colorScheme: 'light', viewport: { width: 1280, height: 860 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1280, height: 860 } },
+  narrow: { colorScheme: 'light', viewport: { width: 390, height: 844 } },
+  'narrow and dark': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+  'forced colours': { forcedColors: 'active', viewport: { width: 1280, height: 860 } },
+};
+
+export async function open(browser: Browser, url: string, mode: Mode = {}): Promise<Opened> {
+  const tab = await browser.newPage(mode);
+  onTestFinished(() => tab.close());
+  const complaints: string[] = [];
+  const own = new URL(url).host;
+  tab.on('console', (message) => complaints.push(`console: ${message.text()}`));
+  tab.on('pageerror', (error) => complaints.push(`error: ${error}`));
+  tab.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  tab.context().on('request', (request) => {
+    const asked = new URL(request.url());
+    if (asked.host !== own && !/^(?:data|blob):$/.test(asked.protocol)) {
+      complaints.push(`asked ${asked.href}`);
+    }
+  });
+  await tab.goto(url);
+  await tab.waitForSelector('main h1, main h2, rapi-doc');
+  return { tab, complaints };
+}
+
+/**
+ * As high a window as the page, once all of it has come: what happens to lie under the bar at the
+ * bottom, until somebody scrolls, would be measured by what is seen of it.
+ */
+async function wholeInView(tab: Page): Promise<void> {
+  const heightOf = () => tab.evaluate(() => document.documentElement.scrollHeight);
+  const { width, height } = tab.viewportSize()!;
+  let needed = height;
+  for (let quiet = 0, tries = 0; quiet < 3 && tries < 40; tries += 1) {
+    await tab.waitForTimeout(100);
+    const now = await heightOf();
+    quiet = now <= needed ? quiet + 1 : 0;
+    if (now <= needed) continue;
+    needed = now;
+    await tab.setViewportSize({ width, height: needed });
+  }
+}
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** What axe finds wrong by WCAG 2.2 AA and the best practices; each with the element. */
+export async function accessFaults(tab: Page): Promise<string[]> {
+  const session = await tab.context().newCDPSession(tab);
+  // The page's own policy lets no script in: a test's may come by the debugger.
+  await session.send('Page.setBypassCSP', { enabled: true });
+  await tab.reload();
+  await tab.waitForSelector('main h1, main h2');
+  await wholeInView(tab);
+  await tab.addScriptTag({ path: axe });
+  return tab.evaluate(async () => {
+    const { axe: checker } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: Violation[] }> };
+    };
+    interface Violation {
+      id: string;
+      help: string;
+      nodes: { html: string; failureSummary: string }[];
+    }
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const { violations } = await checker.run({ runOnly: tags });
+    return violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html} ${failureSummary}`),
+    );
+  });
+}
+
+/** Of a pixel's channel, out of 255: how far the same drawing differs where edges are smooth. */
+const SMOOTHED = 2;
+
+/** Whether two screenshots show the same, pixel for pixel: their bytes may differ by rounding. */
+export async function sameImage(browser: Browser, one: Buffer, other: Buffer): Promise<boolean> {
+  if (one.equals(other)) return true;
+  const page = await browser.newPage();
+  try {
+    const images = [one, other].map((image) => `data:image/png;base64,${image.toString('base64')}`);
+    const most = await page.evaluate(async (urls) => {
+      const pixels = async (url: string) => {
+        const image = new Image();
+        image.src = url;
+        await image.decode();
+        const canvas = new OffscreenCanvas(image.width, image.height);
+        const context = canvas.getContext('2d')!;
+        context.drawImage(image, 0, 0);
+        return context.getImageData(0, 0, image.width, image.height);
+      };
+      const [a, b] = await Promise.all([pixels(urls[0]!), pixels(urls[1]!)]);
+      if (a.width !== b.width || a.height !== b.height) return 256;
+      return a.data.reduce((worst, value, at) => Math.max(worst, Math.abs(value - b.data[at]!)), 0);
+    }, images);
+    return most <= SMOOTHED;
+  } finally {
+    await page.close();
+  }
+}

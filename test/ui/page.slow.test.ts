@@ -1,0 +1,150 @@
+/** The page with a network behind it: what it shows is true, lasts a reload, and harms nobody. */
+import { setTimeout } from 'node:timers/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { executablePath, hasBrowser, launch, modes, open, sameImage } from './browser.js';
+import { type CrowdOptions, crowd } from './crowd.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await launch();
+});
+afterAll(() => browser?.close());
+
+const needs = `(needs ${executablePath})`;
+
+async function served(options: Partial<CrowdOptions> = {}) {
+  const there = await crowd({ agents: 40, votes: 1_500, eventsPerSecond: 0, ...options });
+  onTestFinished(() => there.close());
+  return there;
+}
+
+test.skipIf(!hasBrowser)(`page: figures are those of the network ${needs}`, async () => {
+  const { url, picture } = await served();
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  await tab.getByText('finished run').waitFor();
+  const block = picture.blocks.at(-1)!;
+  await tab.getByRole('heading', { name: new RegExp(`^Block ${block.height} `) }).waitFor();
+  const rejections = block.ballots.filter((ballot) => ballot % 2 === 1).length;
+  const approvals = block.ballots.length - rejections;
+  const counts = await tab.locator('.counts').innerText();
+  expect(counts).toMatch(new RegExp(`^\\s*${approvals} approve\\s+${rejections} reject`));
+  const figures = await tab.locator('.figures').innerText();
+  expect(figures.replaceAll(',', '')).toContain(String(picture.totals.votes));
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(
+  `page: shows how much of a log is read before it can be shown ${needs}`,
+  async () => {
+    const { url } = await served({ making: 8 });
+    const { tab } = await open(browser, `${url}/ui/`, modes.light);
+    await tab.getByRole('heading', { name: 'Reading the log for the first time' }).waitFor();
+    await tab.getByText('entry 1,500 of 6,000').waitFor();
+    await tab.getByText('finished run').waitFor();
+    expect(await tab.getByRole('alert').count()).toBe(0);
+  },
+);
+
+/** A picture once it does not change any more: on a busy machine it comes in pieces. */
+async function still(picture: () => Promise<Buffer>): Promise<Buffer> {
+  let last = await picture();
+  for (;;) {
+    await setTimeout(1_000);
+    const next = await picture();
+    if (await sameImage(browser, last, next)) return next;
+    last = next;
+  }
+}
+
+test.skipIf(!hasBrowser)(`page: a reloaded link gives the same picture ${needs}`, async () => {
+  const { url } = await served();
+  for (const link of ['now?at=777', 'agents?at=1111&color=reputation', 'agents?at=900&as=table']) {
+    const { tab } = await open(browser, `${url}/ui/${link}`, modes.light);
+    await tab.getByText(/^paused/).waitFor();
+    const picture = () => tab.locator('main').screenshot();
+    await expect.poll(() => new URL(tab.url()).searchParams.get('at')).toMatch(/777|1111|900/);
+    const before = await still(picture);
+    await tab.reload();
+    await tab.getByText(/^paused/).waitFor();
+    await expect.poll(async () => sameImage(browser, before, await picture())).toBe(true);
+    await tab.close();
+  }
+});
+
+test.skipIf(!hasBrowser)(`page: an entry that is not there is said so ${needs}`, async () => {
+  const { url, picture } = await served();
+  const { tab, complaints } = await open(browser, `${url}/ui/?at=99999999`, modes.light);
+  await tab.getByText(`the newest is ${picture.entry}, which is shown`).waitFor();
+  await open(browser, `${url}/ui/?at=-3%22%3E`, modes.light);
+  expect(complaints).toEqual([]);
+});
+
+const hostile = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(2)</script>',
+  '\u202egnirts\u202c desrever',
+  'zero\u200bwidth\u200d\u2060\ufeff',
+  '\u0627\u0644\u0639\u0631\u0628\u064a\u0629',
+  'Z\u0351\u036b\u0343\u036a\u0302\u036b\u033d\u034f\u0334\u0319\u0324\u031e'.repeat(40),
+  'W'.repeat(2_000),
+  '{{constructor.constructor("alert(3)")()}}',
+];
+
+test.skipIf(!hasBrowser)(`page: texts of strangers are only text ${needs}`, async () => {
+  const text = (number: number) => hostile[number % hostile.length]!;
+  const { url } = await served({ name: text, remark: text, eventsPerSecond: 50 });
+  for (const [view, mode] of [
+    ['now', 'light'],
+    ['agents?as=table', 'narrow'],
+    ['agents', 'dark'],
+  ] as const) {
+    const { tab, complaints } = await open(browser, `${url}/ui/${view}`, modes[mode]);
+    await tab.waitForTimeout(500);
+    const seen = await tab.evaluate(() => ({
+      images: document.querySelectorAll('main img, main script').length,
+      turns: /[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff]/.test(document.body.innerText),
+      wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    }));
+    expect([view, seen]).toEqual([view, { images: 0, turns: false, wide: 0 }]);
+    expect([view, complaints]).toEqual([view, []]);
+    await tab.close();
+  }
+});
+
+test.skipIf(!hasBrowser)(
+  `page: a server that goes and comes back is followed ${needs}`,
+  async () => {
+    const there = await served({ eventsPerSecond: 100 });
+    const { tab } = await open(browser, `${there.url}/ui/`, modes.light);
+    await tab.getByText('live', { exact: true }).waitFor();
+    await there.stop();
+    await tab.getByText('No news for').waitFor();
+    await there.start();
+    await tab.getByText('live', { exact: true }).waitFor();
+    await tab.getByText('No news for').waitFor({ state: 'hidden' });
+  },
+);
+
+test.skipIf(!hasBrowser)(`page: another history is begun anew ${needs}`, async () => {
+  const there = await served({ eventsPerSecond: 50 });
+  const { tab } = await open(browser, `${there.url}/ui/`, modes.light);
+  await tab.getByText('live', { exact: true }).waitFor();
+  await there.stop();
+  there.picture.epoch = 'two';
+  await there.start();
+  await tab.getByText('another history').waitFor();
+  await tab.getByText('live', { exact: true }).waitFor();
+});
+
+test.skipIf(!hasBrowser)(`page: motion is calm for who wants it so ${needs}`, async () => {
+  const { url } = await served({ eventsPerSecond: 50 });
+  const mode = { ...modes.light, reducedMotion: 'reduce' as const };
+  const { tab } = await open(browser, `${url}/ui/`, mode);
+  const tweens = await tab.evaluate(() =>
+    [...document.querySelectorAll('*')].filter(
+      (element) => getComputedStyle(element).transitionDuration !== '0s',
+    ),
+  );
+  expect(tweens).toEqual([]);
+});

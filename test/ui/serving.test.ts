@@ -1,0 +1,132 @@
+/** The page and the documents as files: packed, tagged, never limited, on both transports. */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { request } from 'undici';
+import { expect, test } from 'vitest';
+import { live } from '../client/helpers.js';
+
+const transports = ['uws', 'node'] as const;
+
+/** Without what fetch adds by itself: it would ask for packed answers and unpack them. */
+async function get(url: string, headers: Record<string, string> = {}, method = 'GET') {
+  const answer = await request(url, { headers, method: method as 'GET' });
+  const body = Buffer.from(await answer.body.arrayBuffer());
+  return { status: answer.statusCode, headers: answer.headers as Record<string, string>, body };
+}
+
+/** What the page at an address is made of. */
+const assetsOf = (html: Buffer) =>
+  [...html.toString().matchAll(/\/ui\/assets\/[\w.-]+/g)].map(([path]) => path);
+
+test.each(transports)('page: browsers are sent to it, programs are not (%s)', async (transport) => {
+  const { url } = await live({ transport });
+  const browser = await get(`${url}/`, { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+  expect([browser.status, browser.headers.location]).toEqual([302, '/ui/']);
+  const program = await get(`${url}/`, { accept: 'application/json' });
+  expect(program.status).toBe(200);
+  expect(JSON.parse(program.body.toString()).data).toMatchObject({ page: '/ui/', docs: '/docs' });
+  const curl = await get(`${url}/`, { accept: '*/*' });
+  expect([curl.status, curl.headers.location]).toEqual([302, '/docs']);
+  expect(browser.headers.vary).toBe('Accept');
+});
+
+test.each(transports)('page: each of its paths gives the same page (%s)', async (transport) => {
+  const { url } = await live({ transport });
+  const page = await get(`${url}/ui/`);
+  expect(page.status).toBe(200);
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  for (const path of ['/ui', '/ui/agents', '/ui/block/abc?at=3', '/ui/%22%3Cb%3E']) {
+    const there = await get(url + path);
+    expect([path, there.status, there.body.equals(page.body)]).toEqual([path, 200, true]);
+  }
+  const policy = page.headers['content-security-policy'] ?? '';
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("require-trusted-types-for 'script'");
+  expect(policy).not.toContain('unsafe');
+  expect(page.body.toString()).not.toMatch(/<script(?![^>]* src=)|style=|https?:/);
+});
+
+test.each(
+  transports,
+)('page: packed as its reader takes it, and only once (%s)', async (transport) => {
+  const { url } = await live({ transport });
+  const page = await get(`${url}/ui/`);
+  const paths = ['/ui/', '/docs', '/docs/rapidoc-min.js', '/openapi.json', ...assetsOf(page.body)];
+  expect(paths.length).toBeGreaterThan(5);
+  for (const path of paths) {
+    const plain = await get(url + path);
+    const br = await get(url + path, { 'accept-encoding': 'gzip, deflate, br' });
+    const gzip = await get(url + path, { 'accept-encoding': 'br;q=0, gzip' });
+    const none = await get(url + path, { 'accept-encoding': 'br;q=0, gzip;q=0.0, zstd' });
+    expect(
+      [path, plain, br, gzip, none].slice(1).map((one) => (one as typeof plain).status),
+    ).toEqual([200, 200, 200, 200]);
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    expect(br.headers['content-encoding']).toBe('br');
+    expect(gzip.headers['content-encoding']).toBe('gzip');
+    expect(none.body.equals(plain.body)).toBe(true);
+    expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true);
+    expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
+    const tags = [plain, br, gzip].map(({ headers }) => headers.etag);
+    expect(new Set(tags).size).toBe(3);
+    for (const tag of tags) expect(tag).toMatch(/^"[\w-]+"$/);
+    for (const { headers } of [plain, br, gzip]) expect(headers.vary).toContain('Accept-Encoding');
+    const lasting = path.startsWith('/ui/assets/');
+    expect(plain.headers['cache-control']).toBe(
+      lasting ? 'public, max-age=31536000, immutable' : 'no-cache',
+    );
+
+    for (const known of [`W/${tags[1]}`, `"other", ${tags[1]}`, '*']) {
+      const asked = { 'accept-encoding': 'br', 'if-none-match': known };
+      const again = await get(url + path, asked);
+      expect([again.status, again.body.length, again.headers.etag]).toEqual([304, 0, tags[1]]);
+    }
+    const other = await get(url + path, { 'accept-encoding': 'br', 'if-none-match': tags[0]! });
+    expect(other.status).toBe(200);
+    const head = await get(url + path, { 'accept-encoding': 'br' }, 'HEAD');
+    expect([head.status, head.body.length]).toEqual([200, 0]);
+    expect(head.headers['content-length']).toBe(String(br.body.length));
+  }
+});
+
+test.each(transports)('page: what is not one of its files is not there (%s)', async (transport) => {
+  const { url } = await live({ transport });
+  const names = ['none.js', '..%2Ffiles.json', 'files.json', '..%2f..%2fpackage.json', '__proto__'];
+  for (const name of names) {
+    const answer = await get(`${url}/ui/assets/${name}`);
+    expect([name, answer.status]).toEqual([name, 404]);
+    expect(JSON.parse(answer.body.toString()).error.details.reason).toBe('UNKNOWN_ROUTE');
+  }
+  const posted = await request(`${url}/ui/`, { method: 'POST' });
+  await posted.body.dump();
+  expect([posted.statusCode, posted.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+});
+
+test('page: a server that does without sends browsers to the documents', async () => {
+  const { url } = await live({ ui: false });
+  for (const path of ['/ui/', '/ui', '/ui/agents'])
+    expect((await get(url + path)).status).toBe(404);
+  const home = await get(`${url}/`, { accept: 'text/html' });
+  expect([home.status, home.headers.location]).toEqual([302, '/docs']);
+  expect(JSON.parse(home.body.toString()).data.page).toBeUndefined();
+});
+
+test('page: counts for no limit, whatever its reader has used up', async () => {
+  const { url } = await live({ limits: 'spec', figures: { read: 2 } });
+  const reads = await Promise.all([1, 2, 3, 4].map(() => get(`${url}/api/v1/network/state`)));
+  expect(reads.map(({ status }) => status)).toContain(429);
+  for (const path of ['/ui/', '/docs', '/openapi.json']) {
+    expect((await get(url + path)).status).toBe(200);
+  }
+});
+
+test('page: all of it is small', async () => {
+  const { url } = await live();
+  const { body } = await get(`${url}/ui/`);
+  const sizes = await Promise.all(
+    assetsOf(body).map(async (path) => {
+      const { body: packed } = await get(url + path, { 'accept-encoding': 'gzip' });
+      return packed.length;
+    }),
+  );
+  expect(sizes.reduce((sum, size) => sum + size, body.length)).toBeLessThan(80 * 1_024);
+});

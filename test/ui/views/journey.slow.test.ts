@@ -1,0 +1,167 @@
+/** Every view on a finished run in a real browser: what it shows, what it checks, what it finds. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkCertificate } from 'folkmoot/client';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
+import { folkmoot } from '../../support/cli.js';
+import { main } from '../../support/paths.js';
+import { type Line, logLines, suiteFolder } from '../../support/runs.js';
+import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+
+const needs = `(needs ${executablePath})`;
+const folder = suiteFolder();
+const run = join(folder, 'run');
+let browser: Browser;
+let lines: Line[] = [];
+let url = '';
+let block = '';
+
+/** `folkmoot explore` of a folder, until the test that asked for it is over. */
+function explore(path: string, over: (stop: () => void) => void): Promise<string> {
+  const args = [main, 'explore', path, '--json', '--open', 'no'];
+  const child: ChildProcess = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  over(() => child.kill());
+  return new Promise((resolve) => {
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      const [, found] = /"url":"([^"]+)"/.exec(text) ?? [];
+      if (found) resolve(new URL(found).origin);
+    });
+  });
+}
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  const size = ['--agents', '60', '--blocks', '8', '--seed', '11'];
+  expect((await folkmoot(['sim', ...size, '--out', run])).code).toBe(0);
+  lines = await logLines(run);
+  browser = await launch();
+  url = await explore(run, (stop) => afterAll(stop));
+  const { data } = (await (await fetch(`${url}/api/v1/blocks`)).json()) as {
+    data: { blocks: { block_hash: string; status: string }[] };
+  };
+  block = data.blocks.find(({ status }) => status === 'finalized')!.block_hash;
+});
+afterAll(async () => {
+  await browser?.close();
+});
+
+const paths = () => {
+  const { public_key } = lines.find(({ kind }) => kind === 'vote')!;
+  return [
+    'opinion',
+    'alliances',
+    'talk',
+    `block/${block}`,
+    'block/0123',
+    'explore?at=100',
+    'doctor',
+    'agent/nobody',
+    `agents?sel=${public_key.slice(0, 8)}`,
+  ];
+};
+
+test.skipIf(!hasBrowser).each(Object.keys(modes))(
+  `views: axe finds nothing, nothing is cut off and nothing complains, %s ${needs}`,
+  async (mode) => {
+    for (const path of paths()) {
+      const { tab, complaints } = await open(browser, `${url}/ui/${path}`, modes[mode]);
+      await tab.waitForTimeout(300);
+      expect([path, await accessFaults(tab)]).toEqual([path, []]);
+      const wide = await tab.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect([path, wide]).toEqual([path, 0]);
+      // That a block is not there is what the browser notes itself.
+      const known = complaints.filter((line) => !/status of 40[04]/.test(line));
+      expect([path, known]).toEqual([path, []]);
+      await tab.close();
+    }
+  },
+);
+
+test.skipIf(!hasBrowser)(`block: all is checked here, and certified ${needs}`, async () => {
+  const { tab } = await open(browser, `${url}/ui/block/${block}`);
+  await tab.getByText(/All \d+ signatures of votes hold/).waitFor();
+  await tab.getByText('as the server says').waitFor();
+  await tab.getByText('By these votes it is finalized.').waitFor();
+  await tab.getByRole('button', { name: 'Make it here' }).click();
+  const coming = tab.waitForEvent('download');
+  await tab.getByRole('link', { name: /^Save block-/ }).click();
+  const text = readFileSync(await (await coming).path(), 'utf8');
+  expect(checkCertificate(text)).toMatchObject({ holds: true, claim: { block_hash: block } });
+});
+
+test.skipIf(!hasBrowser)(
+  `block: looked at before its end, it says what it was then ${needs}`,
+  async () => {
+    const about = ({ kind, target, body }: Line) =>
+      kind === 'vote' && `${target}${body}`.includes(block);
+    const { seq } = lines.find(about)!;
+    const { tab } = await open(browser, `${url}/ui/block/${block}?at=${seq}`);
+    await tab.getByText('By these votes it is finalized.').waitFor();
+    const then = await tab.getByRole('note').innerText();
+    expect(then).toContain(
+      `At entry ${seq.toLocaleString('en')}, where the page stands, it was in voting`,
+    );
+  },
+);
+
+test.skipIf(!hasBrowser)(`explore: the engine ends at the same digest here ${needs}`, async () => {
+  const { tab, complaints } = await open(browser, `${url}/ui/explore`);
+  await tab.getByLabel('with every signature').check();
+  await tab.getByRole('button', { name: 'Recompute it in this browser' }).click();
+  await tab.getByText('The same digest.', { exact: true }).waitFor({ timeout: 60_000 });
+  const said = await tab.locator('.proving').innerText();
+  expect(said).toContain(lines.at(-1)!.digest);
+  expect(said).toContain(`${lines.length.toLocaleString('en')} entries`);
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(
+  `explore: a tampered vote is shown as failed, and named ${needs}`,
+  async () => {
+    const vote = lines.find(({ kind }) => kind === 'vote')!;
+    const { block_hash } = JSON.parse(vote.body) as { block_hash: string };
+    const forged = await changed(run, (stored) => {
+      changeEntry(stored, vote.seq, ({ body }) => ({
+        body: body.replace(
+          /"signature":"(..)/,
+          (_, two) => `"signature":"${two === '00' ? '11' : '00'}`,
+        ),
+      }));
+    });
+    const at = await explore(forged, (stop) => onTestFinished(stop));
+    const { tab } = await open(browser, `${at}/ui/block/${block_hash}`);
+    await tab.getByText(/1 of \d+ votes fail/).waitFor();
+    expect(await tab.locator('.votes tr.failed').count()).toBe(1);
+    await tab.goto(`${at}/ui/explore`);
+    await tab.getByRole('button', { name: 'Recompute it in this browser' }).click();
+    await tab.locator('.difference').waitFor({ timeout: 60_000 });
+    const told = await tab.locator('.difference').innerText();
+    expect(told).toContain(`entry ${vote.seq.toLocaleString('en')}`);
+    expect(told).toContain('the digest of the log');
+  },
+);
+
+test.skipIf(!hasBrowser)(`explore: a planted event is found where it is ${needs}`, async () => {
+  const forged = await changed(run, ({ events }) => {
+    const keys = [...events.getKeys()] as number[];
+    const seq = keys.find((key) => events.get(key)!.includes('"type":"block_status"'))!;
+    changeJson(events, seq, (event) => ({
+      ...event,
+      data: { ...(event.data as object), status: 'expired' },
+    }));
+  });
+  const at = await explore(forged, (stop) => onTestFinished(stop));
+  const { tab } = await open(browser, `${at}/ui/explore?verify=1`);
+  await tab.locator('.difference').waitFor({ timeout: 60_000 });
+  const told = await tab.locator('.difference').innerText();
+  expect(told).toContain('block_status/data/status');
+  expect(told).toContain('"finalized"');
+  expect(told).toContain('"expired"');
+});

@@ -1,0 +1,133 @@
+/** The opinion map's places: by what they should mean, not by what the code gives. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { largestTwo } from '../../../ui/player/answers/eigen.js';
+import { opinionOf } from '../../../ui/player/answers/opinion.js';
+import { agreements, votesOf } from '../../../ui/player/answers/votes.js';
+import { hullOf } from '../../../ui/views/opinion/hull.js';
+
+/** Rows of agents, columns of blocks: `+` approves, `-` rejects, `.` does not vote. */
+function picture(votes: readonly string[], alliances: number[][] = []) {
+  const blocks = [...votes[0]!].map((_, column) => ({
+    number: column,
+    height: column + 1,
+    status: 'finalized',
+    ballots: votes.flatMap((row, agent) =>
+      row[column] === '.' ? [] : [2 * agent + (row[column] === '-' ? 1 : 0)],
+    ),
+  }));
+  const rows = alliances.map((members, number) => ({ number, members }));
+  return { blocks, alliances: rows } as unknown as Parameters<typeof opinionOf>[0];
+}
+
+const towns = ['++++', '++++', '+++-', '----', '----', '---+'];
+
+test('opinion: who votes alike stands together, and opponents apart', () => {
+  const { x, y, agents, axes, heights } = opinionOf(picture(towns), null)!;
+  expect([...agents].sort()).toEqual([0, 1, 2, 3, 4, 5]);
+  const at = (agent: number) => [x[agents.indexOf(agent)]!, y[agents.indexOf(agent)]!] as const;
+  expect(at(0)).toEqual(at(1));
+  expect(Math.sign(at(0)[0])).toBe(-Math.sign(at(4)[0]));
+  expect(axes[0].share).toBeGreaterThan(axes[1].share);
+  expect(heights).toEqual([1, 4]);
+  // The block on which sides were changed divides less.
+  expect(axes[0].blocks.map(({ height }) => height).sort()).toEqual([1, 2, 3]);
+});
+
+test('opinion: too few votes make no map', () => {
+  expect(opinionOf(picture(['+', '-']), null)).toBeNull();
+  expect(opinionOf(picture(['+-+']), null)).toBeNull();
+  expect(opinionOf(picture(['..', '..']), null)).toBeNull();
+});
+
+test('opinion: everybody alike stands in one place, the middle', () => {
+  const { x, y } = opinionOf(picture(['+-', '+-', '+-']), null)!;
+  for (const place of [...x, ...y]) expect(place).toBeCloseTo(0, 6);
+});
+
+test('opinion: a later picture lies as the one before, whatever direction was found', () => {
+  const cell = fc.constantFrom('+', '-', '.');
+  const rows = fc.array(fc.array(cell, { minLength: 6, maxLength: 6 }), {
+    minLength: 4,
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(rows, fc.boolean(), fc.boolean(), (cells, mirrorX, mirrorY) => {
+      const one = opinionOf(picture(cells.map((row) => row.join(''))), null);
+      if (!one) return;
+      const turn = (values: Float32Array, mirrored: boolean) =>
+        values.map((value) => (mirrored ? -value : value));
+      const before = { agents: one.agents, x: turn(one.x, mirrorX), y: turn(one.y, mirrorY) };
+      const again = opinionOf(picture(cells.map((row) => row.join(''))), before)!;
+      const product = (a: Float32Array, b: Float32Array) =>
+        a.reduce((sum, value, place) => sum + value * b[place]!, 0);
+      expect(product(again.x, before.x)).toBeGreaterThanOrEqual(-1e-3);
+      expect(product(again.y, before.y)).toBeGreaterThanOrEqual(-1e-3);
+    }),
+  );
+});
+
+test('eigen: values and vectors are those of the matrix', () => {
+  const size = 5;
+  const entry = fc.double({ min: -3, max: 3, noNaN: true });
+  const draws = fc.array(entry, { minLength: 35, maxLength: 35 });
+  fc.assert(
+    fc.property(draws, (drawn) => {
+      // Of products, as it is used: symmetric, and no value below 0.
+      const matrix = new Float64Array(size * size);
+      for (let row = 0; row < 7; row += 1) {
+        for (let a = 0; a < size; a += 1) {
+          for (let b = 0; b < size; b += 1) {
+            matrix[a * size + b]! += drawn[row * size + a]! * drawn[row * size + b]!;
+          }
+        }
+      }
+      const [first, second] = largestTwo(Float64Array.from(matrix), size);
+      expect(first.value).toBeGreaterThanOrEqual(second.value);
+      for (const { value, vector } of [first, second]) {
+        for (let a = 0; a < size; a += 1) {
+          const image = vector.reduce((sum, part, b) => sum + matrix[a * size + b]! * part, 0);
+          expect(image).toBeCloseTo(value * vector[a]!, 3);
+        }
+      }
+    }),
+  );
+});
+
+test('votes: of an agent to each block, and of allies to the same', () => {
+  const known = picture(towns, [
+    [0, 1],
+    [0, 5],
+    [2, 3],
+  ]);
+  expect(votesOf(known, 5).map(({ decision }) => decision)).toEqual([
+    'reject',
+    'reject',
+    'reject',
+    'approve',
+  ]);
+  expect(agreements(known)).toEqual([
+    { alliance: 0, pairs: 4, alike: 4 },
+    { alliance: 1, pairs: 4, alike: 1 },
+    { alliance: 2, pairs: 4, alike: 1 },
+  ]);
+});
+
+test('hull: every point lies in it, and its corners are points', () => {
+  const point = fc.record({
+    x: fc.integer({ min: -9, max: 9 }),
+    y: fc.integer({ min: -9, max: 9 }),
+  });
+  fc.assert(
+    fc.property(fc.array(point, { minLength: 3, maxLength: 20 }), (points) => {
+      const hull = hullOf(points);
+      for (const corner of hull) expect(points).toContainEqual(corner);
+      for (let place = 0; place < hull.length && hull.length > 2; place += 1) {
+        const [a, b] = [hull[place]!, hull[(place + 1) % hull.length]!];
+        for (const { x, y } of points) {
+          expect((b.x - a.x) * (y - a.y) - (b.y - a.y) * (x - a.x)).toBeGreaterThanOrEqual(0);
+        }
+      }
+    }),
+  );
+});

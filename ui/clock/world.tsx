@@ -1,0 +1,110 @@
+/** The world's clock: pauses, steps and runs the network itself, where a reader may. */
+import { useEffect } from 'preact/hooks';
+import { shown } from '../../report/shared/numbers.js';
+import { world } from '../data/store.js';
+import { askWorld, controlWorld, type World, type WorldCommand, worldClock } from './control.js';
+import { tokenKept } from './token.js';
+
+const untils: readonly { name: string; command: WorldCommand }[] = [
+  { name: 'a block is proposed', command: { do: 'until', until: { what: 'block' } } },
+  { name: 'a block is decided', command: { do: 'until', until: { what: 'outcome' } } },
+  {
+    name: 'a block is rejected',
+    command: { do: 'until', until: { what: 'outcome', status: 'rejected' } },
+  },
+  { name: '1 s has passed', command: { do: 'until', until: { what: 'time', ms: 1_000 } } },
+  { name: '10 s have passed', command: { do: 'until', until: { what: 'time', ms: 10_000 } } },
+  { name: '60 s have passed', command: { do: 'until', until: { what: 'time', ms: 60_000 } } },
+];
+const speeds = [0.1, 0.5, 1, 2, 10, 100];
+
+const things: Record<World['clock']['holds'], string> = {
+  network: 'The network itself stands still while it is paused: it refuses what is sent to it.',
+  agents: 'Only its agents hold still while they are paused: deadlines of blocks go on.',
+  run: 'The simulation stands still while it is paused. What it finds is the same.',
+  nothing: 'It goes on by itself.',
+};
+
+export function WorldClock() {
+  const said = world.value;
+  useEffect(() => void askWorld(), [said]);
+  const now = worldClock.value;
+  if (!now || now.can.length === 0) return null;
+  const { paused, holds } = now.clock;
+  return (
+    <details class="world">
+      <summary class="button">{paused ? 'Network paused' : 'Network runs'}</summary>
+      <div class="panel">
+        <h2>The network’s own clock</h2>
+        <p>{things[holds]}</p>
+        {tokenKept() === null ? <Locked /> : <Buttons now={now} />}
+      </div>
+    </details>
+  );
+}
+
+function Locked() {
+  return (
+    <p class="faint">
+      To control it, open the address that the command printed: it ends in <code>#token=…</code>
+    </p>
+  );
+}
+
+function Buttons({ now: { can, clock } }: { now: World }) {
+  const may = (command: WorldCommand['do']) => can.includes(command);
+  return (
+    <div class="controls">
+      {may('pause') && may('resume') && (
+        <button
+          type="button"
+          onClick={() => controlWorld({ do: clock.paused ? 'resume' : 'pause' })}
+        >
+          {clock.paused ? 'Go on' : 'Pause'}
+        </button>
+      )}
+      {may('step') && (
+        <button type="button" disabled={!clock.paused} onClick={() => controlWorld({ do: 'step' })}>
+          Step
+        </button>
+      )}
+      {may('until') && (
+        <label>
+          Go on until{' '}
+          <select
+            value=""
+            onChange={({ currentTarget }) => {
+              const chosen = untils.find(({ name }) => name === currentTarget.value);
+              if (chosen) void controlWorld(chosen.command);
+              currentTarget.value = '';
+            }}
+          >
+            <option value="">…</option>
+            {untils.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      {may('speed') && (
+        <label>
+          Speed{' '}
+          <select
+            value={String(clock.speed ?? '')}
+            onChange={({ currentTarget }) => {
+              const speed = currentTarget.value === '' ? null : Number(currentTarget.value);
+              void controlWorld({ do: 'speed', speed });
+            }}
+          >
+            <option value="">as it can</option>
+            {speeds.map((speed) => (
+              <option key={speed} value={String(speed)}>
+                {shown(speed)}×
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </div>
+  );
+}

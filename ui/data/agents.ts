@@ -1,0 +1,90 @@
+/** All agents in columns, by number: ten thousand of them change in place, and say which. */
+import { signal } from '@preact/signals';
+import type { AgentRow } from '../../api/view/model.js';
+import { type AgentColumns, approves, type Patch, rejects } from './messages.js';
+
+/** Numbers of those that changed, or all of them. */
+export type Changed = Uint32Array | 'all';
+
+export class Agents implements AgentColumns {
+  /** In order of registration. Some may be of later than the entry that is shown: see `count`. */
+  readonly rows: AgentRow[] = [];
+  status = new Uint8Array();
+  reputation = new Uint32Array();
+  votes = new Uint32Array();
+  memes = new Uint32Array();
+  produced = new Uint32Array();
+  /** To the block that is looked at. */
+  decision = new Uint8Array();
+  /** How many there are at this entry; a view that depends on it is drawn anew. */
+  readonly count = signal(0);
+  /** Goes up with every change: for views that show a few of them. */
+  readonly version = signal(0);
+  readonly #watchers = new Set<(changed: Changed) => void>();
+  readonly #byId = new Map<string, number>();
+
+  /** Calls back after every change; returns how to stop that. */
+  watch(watcher: (changed: Changed) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Of the agents that there are at this entry. */
+  numberOf(id: string): number | null {
+    const number = this.#byId.get(id);
+    return number === undefined || number >= this.count.value ? null : number;
+  }
+
+  apply({ roster, count, agents, numbers, focus }: Patch): void {
+    const first = roster[0]?.number;
+    if (first === 0) this.#forget();
+    for (const row of roster) {
+      this.rows[row.number] = row;
+      this.#byId.set(row.id, row.number);
+    }
+    this.#grow(this.rows.length);
+    for (const name of columns) {
+      if (!numbers) this[name].set(agents[name]);
+      else
+        for (const [place, number] of numbers.entries()) this[name][number] = agents[name][place]!;
+    }
+    if (focus.decisions) {
+      this.decision.fill(0);
+      this.decision.set(focus.decisions);
+    }
+    for (const ballot of focus.fresh) this.decision[ballot >>> 1] = ballot & 1 ? rejects : approves;
+    const all = numbers === null || focus.decisions !== null || this.count.value !== count;
+    this.count.value = count;
+    this.version.value += 1;
+    const changed = all ? 'all' : withBallots(numbers, focus.fresh);
+    for (const watcher of this.#watchers) watcher(changed);
+  }
+
+  #forget(): void {
+    this.rows.length = 0;
+    this.#byId.clear();
+  }
+
+  #grow(length: number): void {
+    if (this.status.length >= length) return;
+    const capacity = Math.max(64, 2 ** Math.ceil(Math.log2(length)));
+    this.status = grown(this.status, new Uint8Array(capacity));
+    this.decision = grown(this.decision, new Uint8Array(capacity));
+    for (const name of ['reputation', 'votes', 'memes', 'produced'] as const) {
+      this[name] = grown(this[name], new Uint32Array(capacity));
+    }
+  }
+}
+
+const columns = ['status', 'reputation', 'votes', 'memes', 'produced'] as const;
+
+function grown<T extends Uint8Array | Uint32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}
+
+function withBallots(numbers: Uint32Array, fresh: Uint32Array): Uint32Array {
+  return fresh.length === 0
+    ? numbers
+    : Uint32Array.from([...numbers, ...fresh.map((ballot) => ballot >>> 1)]);
+}

@@ -1,0 +1,54 @@
+/** The page's wire to its worker: what a reader wants goes out, what is known comes in. */
+
+import type { FromWorker, ToWorker } from './messages.js';
+import { startWorker } from './start-worker.js';
+import { apply, clock, link, notice, overview, world } from './store.js';
+
+let worker: Worker | null = null;
+let questions = 0;
+const waiting = new Map<
+  number,
+  { resolve: (answer: unknown) => void; reject: (error: Error) => void }
+>();
+
+export function connect(at: number | null): void {
+  worker = startWorker('player');
+  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => hear(data);
+  tell({ do: 'start', origin: location.origin, at });
+  const visibility = () => tell({ do: 'hidden', hidden: document.hidden });
+  document.addEventListener('visibilitychange', visibility);
+  if (document.hidden) visibility();
+  const motion = matchMedia('(prefers-reduced-motion: reduce)');
+  const calm = () => tell({ do: 'calm', calm: motion.matches });
+  motion.addEventListener('change', calm);
+  calm();
+}
+
+export function tell(message: ToWorker): void {
+  worker?.postMessage(message);
+}
+
+/** Asks the worker about the network at the entry that is shown. @see ../player/questions.ts */
+export function ask<T>(name: string, parameters: unknown = null): Promise<T> {
+  questions += 1;
+  const id = questions;
+  tell({ do: 'ask', id, question: { name, parameters } });
+  return new Promise<T>((resolve, reject) => {
+    waiting.set(id, { resolve: resolve as (answer: unknown) => void, reject });
+  });
+}
+
+function hear(message: FromWorker): void {
+  if (message.is === 'patch') apply(message.patch);
+  else if (message.is === 'clock') clock.value = message.clock;
+  else if (message.is === 'link') link.value = message.link;
+  else if (message.is === 'overview') overview.value = message.overview;
+  else if (message.is === 'notice') notice.value = message.notice;
+  else if (message.is === 'world') world.value = message.message;
+  else {
+    const asked = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (message.is === 'answer') asked?.resolve(message.answer);
+    else asked?.reject(new Error(message.why));
+  }
+}

@@ -1,0 +1,141 @@
+/** What the page and its worker tell each other. The worker knows all, the page what it draws. */
+import type { PictureOf } from '../../api/view/fold.js';
+import type {
+  AgentRow,
+  AllianceRow,
+  BlockPicture,
+  MemeRow,
+  Overview,
+  Said,
+  Totals,
+} from '../../api/view/model.js';
+
+/** How the view's clock goes. It never touches the network's. */
+export type Mode = 'live' | 'paused' | 'playing';
+
+export interface ClockState {
+  mode: Mode;
+  /** Engine time that passes in a second of ours. */
+  speed: number;
+  /** The newest entry that is known, and its time. */
+  head: { entry: number; at: number };
+  /** Whether more may come: not of a finished run. */
+  follows: boolean;
+}
+
+/** A block as it is drawn: its ballots are counted. */
+export interface BlockShown extends Omit<BlockPicture, 'ballots'> {
+  approvals: number;
+  rejections: number;
+}
+
+/** What changes of agents, column by column. */
+export interface AgentColumns {
+  /** Index into `statuses`, plus `DORMANT`. */
+  status: Uint8Array;
+  /** Of 1,000,000. */
+  reputation: Uint32Array;
+  votes: Uint32Array;
+  memes: Uint32Array;
+  produced: Uint32Array;
+}
+
+export const DORMANT = 4;
+
+/** Of the block that is looked at: what each agent said to it. */
+export const undecided = 0;
+export const approves = 1;
+export const rejects = 2;
+
+export interface Focus {
+  /** Number of the block; null where there is none yet. */
+  block: number | null;
+  /** One for each agent; null where only `fresh` is new. */
+  decisions: Uint8Array | null;
+  /** Ballots that came since: number of the agent * 2, plus 1 for reject. */
+  fresh: Uint32Array;
+}
+
+/** Events and votes in a second of engine time, over the last ten; null before there is one. */
+export interface Rates {
+  events: number | null;
+  votes: number | null;
+  transactions: number | null;
+}
+
+export interface Position {
+  entry: number;
+  at: number;
+  event_seq: number;
+  /** '' where a fold ended inside of what the server sent. */
+  digest: string;
+  log_digest: string;
+  height: number;
+}
+
+export interface Patch {
+  of: PictureOf;
+  position: Position;
+  totals: Totals;
+  rates: Rates;
+  /** How many agents there are at this entry. */
+  count: number;
+  /** Those that the page has not been told of. */
+  roster: AgentRow[];
+  /** Of all agents, or of those in `numbers`. */
+  agents: AgentColumns;
+  numbers: Uint32Array | null;
+  /** All that are shown, or only those that changed. */
+  blocks: { all: boolean; list: BlockShown[] };
+  focus: Focus;
+  /** Null where they are as before. */
+  alliances: AllianceRow[] | null;
+  memes: MemeRow[] | null;
+  said: Said[] | null;
+}
+
+/** How the page stands with its server. */
+export type LinkState =
+  | { is: 'starting' }
+  /** The server goes through the log once, before it can show any of it. */
+  | { is: 'making'; entry: number; to: number }
+  /** `by` polling where the server has no watch. */
+  | { is: 'following'; by: 'watch' | 'poll' }
+  | { is: 'finished' }
+  | { is: 'lost'; why: string; since: number; againAt: number }
+  | { is: 'refused'; why: string };
+
+/** Something happened that a reader should know, and what was done about it. */
+export interface Notice {
+  text: string;
+}
+
+/** A question to the worker about the network at the entry that is shown. */
+export interface Question {
+  name: string;
+  parameters: unknown;
+}
+
+export type ToWorker =
+  | { do: 'start'; origin: string; at: number | null }
+  | { do: 'live' }
+  | { do: 'pause' }
+  | { do: 'play' }
+  | { do: 'seek'; entry: number }
+  | { do: 'step'; by: 'event' | 'entry' | 'block'; forward: boolean }
+  | { do: 'speed'; speed: number }
+  | { do: 'focus'; block: number | null }
+  | { do: 'hidden'; hidden: boolean }
+  /** Fewer changes a second, for who wants little motion. */
+  | { do: 'calm'; calm: boolean }
+  | { do: 'ask'; id: number; question: Question };
+
+export type FromWorker =
+  | { is: 'patch'; patch: Patch }
+  | { is: 'clock'; clock: ClockState }
+  | { is: 'link'; link: LinkState }
+  | { is: 'overview'; overview: Overview }
+  | { is: 'notice'; notice: Notice }
+  | { is: 'world'; message: unknown }
+  | { is: 'answer'; id: number; answer: unknown }
+  | { is: 'failed'; id: number; why: string };

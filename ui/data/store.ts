@@ -1,0 +1,61 @@
+/** What the page knows, as signals: they carry what a view draws, never events. */
+import { signal } from '@preact/signals';
+import type { PictureOf } from '../../api/view/fold.js';
+import type { AllianceRow, MemeRow, Overview, Said, Totals } from '../../api/view/model.js';
+import { Agents } from './agents.js';
+import type {
+  BlockShown,
+  ClockState,
+  LinkState,
+  Notice,
+  Patch,
+  Position,
+  Rates,
+} from './messages.js';
+
+/** Null until the first picture has come. */
+export const network = signal<PictureOf | null>(null);
+export const position = signal<Position | null>(null);
+export const totals = signal<Totals | null>(null);
+export const rates = signal<Rates>({ events: null, votes: null, transactions: null });
+export const blocks = signal<readonly BlockShown[]>([]);
+/** Number of the block whose ballots the agents' decisions are; null where there is none. */
+export const focus = signal<number | null>(null);
+export const alliances = signal<readonly AllianceRow[]>([]);
+export const memes = signal<readonly MemeRow[]>([]);
+export const said = signal<readonly Said[]>([]);
+export const overview = signal<Overview | null>(null);
+export const link = signal<LinkState>({ is: 'starting' });
+export const notice = signal<Notice | null>(null);
+/** What the server said last of its world's clock. */
+export const world = signal<unknown>(null);
+export const clock = signal<ClockState>({
+  mode: 'live',
+  speed: 1,
+  head: { entry: -1, at: 0 },
+  follows: true,
+});
+
+/** By number, with what the grid draws of each. */
+export const agents = new Agents();
+
+export function apply(patch: Patch): void {
+  agents.apply(patch);
+  if (network.value?.epoch !== patch.of.epoch) network.value = patch.of;
+  position.value = patch.position;
+  totals.value = patch.totals;
+  rates.value = patch.rates;
+  focus.value = patch.focus.block;
+  if (patch.blocks.all) blocks.value = patch.blocks.list;
+  else if (patch.blocks.list.length > 0) {
+    const changed = new Map(patch.blocks.list.map((block) => [block.number, block]));
+    blocks.value = blocks.value.map((block) => changed.get(block.number) ?? block);
+  }
+  if (patch.alliances) alliances.value = patch.alliances;
+  if (patch.memes) memes.value = patch.memes;
+  if (patch.said) said.value = patch.said;
+}
+
+/** The block that is looked at. */
+export const focused = (): BlockShown | undefined =>
+  blocks.value.find(({ number }) => number === focus.value);

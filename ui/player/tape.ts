@@ -1,0 +1,163 @@
+/** Spans that are at hand, by entry: as many rows as may be; those farthest away go first. */
+import { firstRow } from '../../api/view/cut.js';
+import type { Rows, Span } from '../../api/view/model.js';
+import { newRows } from '../../api/view/span.js';
+
+/** Two million rows are some fifty megabytes. */
+export const TAPE_ROWS = 2_000_000;
+/** Small spans that follow each other become one, up to so many rows. */
+const JOINED_ROWS = 8_192;
+
+export class Tape {
+  /** Ascending, without overlap. */
+  readonly #spans: Span[] = [];
+  #rows = 0;
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  clear(): void {
+    this.#spans.length = 0;
+    this.#rows = 0;
+  }
+
+  /** Keeps a span, unless what it has is here; `near` is the entry around which rows are kept. */
+  add(span: Span, near: number): void {
+    if (span.to < span.from || this.#at(span.from) || this.#at(span.to)) return;
+    const place = this.#spans.findLastIndex(({ to }) => to < span.from) + 1;
+    this.#rows += span.rows.entry.length;
+    const before = this.#spans[place - 1];
+    if (before && before.to + 1 === span.from && joinable(before, span)) {
+      this.#spans[place - 1] = joined(before, span);
+    } else {
+      this.#spans.splice(place, 0, span);
+    }
+    while (this.#rows > TAPE_ROWS && this.#spans.length > 1) this.#dropFarthest(near);
+  }
+
+  /** The last entry up to which all is here from `entry` on; `entry - 1` where nothing is. */
+  reach(entry: number): number {
+    let last = entry - 1;
+    const first = this.#indexAt(entry);
+    for (let index = first; index >= 0 && index < this.#spans.length; index += 1) {
+      const { from, to } = this.#spans[index]!;
+      if (from > last + 1) break;
+      last = to;
+    }
+    return last;
+  }
+
+  /** Spans that hold entries `from` to `to`. */
+  *between(from: number, to: number): Generator<Span> {
+    let index = this.#indexAt(from);
+    if (index < 0) return;
+    for (; index < this.#spans.length && this.#spans[index]!.from <= to; index += 1) {
+      yield this.#spans[index]!;
+    }
+  }
+
+  /** The last entry from `entry` on that is no later than `at`, as far as it is here. */
+  entryBy(at: number, entry: number): number {
+    let found = entry;
+    for (const span of this.between(entry + 1, Number.POSITIVE_INFINITY)) {
+      if (span.from > found + 1) break;
+      if (span.at <= at) {
+        found = span.to;
+        continue;
+      }
+      const row = firstAfter(span.rows.at, at);
+      if (row > 0) found = Math.max(found, span.from + span.rows.entry[row - 1]!);
+      // Entries of one time stand together: the one of the row that is later is not reached.
+      const next = span.rows.entry[row];
+      if (next !== undefined && span.from + next <= found) found = span.from + next - 1;
+      break;
+    }
+    return Math.max(found, entry);
+  }
+
+  /** The next entry after `entry` in which something happened; null where that is not here. */
+  nextEvent(entry: number): number | null {
+    for (const span of this.between(entry + 1, Number.POSITIVE_INFINITY)) {
+      const row = span.rows.entry[firstRow(span, entry + 1)];
+      if (row !== undefined) return span.from + row;
+    }
+    return null;
+  }
+
+  /** The one before `entry`. */
+  previousEvent(entry: number): number | null {
+    for (let index = this.#indexAt(entry - 1); index >= 0; index -= 1) {
+      const span = this.#spans[index]!;
+      const row = span.rows.entry[firstRow(span, entry) - 1];
+      if (row !== undefined) return span.from + row;
+      if (this.#spans[index - 1]?.to !== span.from - 1) return null;
+    }
+    return null;
+  }
+
+  #at(entry: number): Span | null {
+    const index = this.#indexAt(entry);
+    return index < 0 ? null : this.#spans[index]!;
+  }
+
+  #indexAt(entry: number): number {
+    let low = 0;
+    let high = this.#spans.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const span = this.#spans[middle]!;
+      if (entry < span.from) high = middle - 1;
+      else if (entry > span.to) low = middle + 1;
+      else return middle;
+    }
+    return -1;
+  }
+
+  #dropFarthest(near: number): void {
+    const [first, last] = [this.#spans[0]!, this.#spans.at(-1)!];
+    const dropped = near - first.to > last.from - near ? this.#spans.shift()! : this.#spans.pop()!;
+    this.#rows -= dropped.rows.entry.length;
+  }
+}
+
+const joinable = (one: Span, other: Span) =>
+  one.rows.entry.length + other.rows.entry.length <= JOINED_ROWS;
+
+function joined(one: Span, other: Span): Span {
+  const shift = other.from - one.from;
+  const rows = newRows(one.rows.entry.length + other.rows.entry.length);
+  for (const name of Object.keys(rows) as (keyof Rows)[]) {
+    rows[name].set(one.rows[name]);
+    const later = other.rows[name];
+    const shifted = name === 'entry' ? (later as Uint32Array).map((entry) => entry + shift) : later;
+    rows[name].set(shifted, one.rows.entry.length);
+  }
+  const { agents, blocks, memes, alliances } = one.introduced;
+  const more = other.introduced;
+  return {
+    ...other,
+    from: one.from,
+    rows,
+    introduced: {
+      agents: [...agents, ...more.agents],
+      blocks: [...blocks, ...more.blocks],
+      memes: [...memes, ...more.memes],
+      alliances: [...alliances, ...more.alliances],
+    },
+    said: [...one.said, ...other.said],
+    omitted: one.omitted + other.omitted,
+  };
+}
+
+/** The first of ascending values that is greater. */
+function firstAfter(values: Float64Array, value: number): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (values[middle]! <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

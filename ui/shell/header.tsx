@@ -1,0 +1,72 @@
+/** Which network this is, how it stands, and the way to every view. */
+import { shown } from '../../report/shared/numbers.js';
+import { WorldClock } from '../clock/world.js';
+import { link, network, rates, totals } from '../data/store.js';
+import { Name } from '../parts/text.js';
+import { href, place } from '../route/router.js';
+import { views } from '../views/index.js';
+import { Pill } from './pill.js';
+
+export function Header() {
+  return (
+    <header class="top">
+      <div class="top-row">
+        <a class="brand" href={href('now')}>
+          Folkmoot
+        </a>
+        {network.value && (
+          <span class="network">
+            <Name text={network.value.network_id} />
+          </span>
+        )}
+        <Pill />
+        <WorldClock />
+        <Figures />
+      </div>
+      <nav aria-label="Views">
+        <ul>
+          {views
+            .filter(({ listed }) => listed)
+            .map(({ path, title }) => (
+              <li key={path}>
+                <a href={href(path)} aria-current={isHere(path) ? 'page' : undefined}>
+                  {title}
+                </a>
+              </li>
+            ))}
+          <li class="aside">
+            <a href="/docs">Reference</a>
+          </li>
+        </ul>
+      </nav>
+    </header>
+  );
+}
+
+const isHere = (path: string) => path === (place.value.view || views[0]!.path);
+
+function Figures() {
+  const all = totals.value;
+  if (!all || link.value.is === 'starting') return null;
+  const { finalized, rejected, expired, orphaned } = all;
+  const figures: [string, string, string][] = [
+    ['final', shown(finalized), 'blocks finalized so far'],
+    ['not final', shown(rejected + expired + orphaned), 'blocks rejected, expired or orphaned'],
+    ['votes', shown(all.votes), 'votes so far'],
+    ['memes', shown(all.memes), 'memes so far'],
+    ['remarks', shown(all.remarks), 'remarks so far'],
+    ['tx/s', shown(rounded(rates.value.transactions)), 'final transactions a second'],
+  ];
+  return (
+    <dl class="figures">
+      {figures.map(([name, value, title]) => (
+        <div key={name} title={title}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const rounded = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);

@@ -1,0 +1,28 @@
+/** In a word: live, paused, or out of touch. */
+import { shown } from '../../report/shared/numbers.js';
+import { clock, link, position } from '../data/store.js';
+
+export function Pill() {
+  const { text, tone } = standing();
+  return <span class={`pill ${tone}`}>{text}</span>;
+}
+
+function standing(): { text: string; tone: string } {
+  const { is } = link.value;
+  if (is === 'starting') return { text: 'connecting', tone: 'calm' };
+  if (is === 'making') return { text: 'reading the log', tone: 'calm' };
+  if (is === 'lost') return { text: 'out of touch', tone: 'bad' };
+  if (is === 'refused') return { text: 'refused', tone: 'bad' };
+  const { mode, head, follows } = clock.value;
+  const behind = head.entry - (position.value?.entry ?? head.entry);
+  if (mode === 'live') return follows ? { text: 'live', tone: 'good' } : finished;
+  const how = mode === 'playing' ? 'replaying' : 'paused';
+  if (behind <= 0) return follows ? { text: how, tone: 'calm' } : finished;
+  const where = follows ? 'behind live' : 'before the end';
+  return {
+    text: `${how}, ${shown(behind)} ${behind === 1 ? 'entry' : 'entries'} ${where}`,
+    tone: 'calm',
+  };
+}
+
+const finished = { text: 'finished run', tone: 'calm' };

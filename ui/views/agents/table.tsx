@@ -1,0 +1,151 @@
+/** The grid once more, as a table: fifty rows at a time, in the order that a reader wants. */
+import { useState } from 'preact/hooks';
+import { shown } from '../../../report/shared/numbers.js';
+import { agents } from '../../data/store.js';
+import { decisionOf, nameOf, reputationOf, statusOf } from '../../parts/grid/words.js';
+import { plain } from '../../parts/text.js';
+
+const ROWS = 50;
+
+interface Column {
+  name: string;
+  numeric: boolean;
+  value(number: number): string | number;
+  show(number: number): string;
+}
+
+const words = (name: string, value: (number: number) => string): Column => ({
+  name,
+  numeric: false,
+  value,
+  show: value,
+});
+const count = (name: string, value: (number: number) => number): Column => ({
+  name,
+  numeric: true,
+  value,
+  show: (number) => shown(value(number)),
+});
+
+const columns: readonly Column[] = [
+  words('name', nameOf),
+  words('personality', (number) => plain(agents.rows[number]!.personality, 32)),
+  words('this block', decisionOf),
+  words('status', statusOf),
+  count('reputation', reputationOf),
+  count('votes', (number) => agents.votes[number]!),
+  count('memes', (number) => agents.memes[number]!),
+  count('blocks', (number) => agents.produced[number]!),
+];
+
+interface TableProps {
+  chosen: number | null;
+  onChoose(number: number): void;
+}
+
+export function AgentTable({ chosen, onChoose }: TableProps) {
+  agents.version.value;
+  const [sorting, sort] = useState<{ column: number; down: boolean } | null>(null);
+  const [page, turn] = useState(0);
+  const total = agents.count.value;
+  const order = ordered(total, sorting);
+  const pages = Math.max(1, Math.ceil(total / ROWS));
+  const first = Math.min(page, pages - 1) * ROWS;
+  return (
+    <div class="panel">
+      <div class="scroll">
+        <table>
+          <caption>
+            Agents {shown(first + 1)} to {shown(Math.min(first + ROWS, total))} of {shown(total)}
+          </caption>
+          <thead>
+            <tr>
+              {columns.map((column, index) => (
+                <th
+                  key={column.name}
+                  scope="col"
+                  class={column.numeric ? 'number' : ''}
+                  aria-sort={sortOf(sorting, index)}
+                >
+                  <button
+                    type="button"
+                    class="sort"
+                    onClick={() => sort(nextSorting(sorting, index, column.numeric))}
+                  >
+                    {column.name}
+                    <span aria-hidden="true">
+                      {sorting?.column === index ? (sorting.down ? ' ↓' : ' ↑') : ''}
+                    </span>
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {order.slice(first, first + ROWS).map((number) => (
+              <tr key={number} class={number === chosen ? 'chosen' : ''}>
+                {columns.map((column, index) =>
+                  index === 0 ? (
+                    <th key={column.name} scope="row">
+                      <button type="button" class="plain" onClick={() => onChoose(number)}>
+                        <bdi>{column.show(number)}</bdi>
+                      </button>
+                    </th>
+                  ) : (
+                    <td key={column.name} class={column.numeric ? 'number' : ''}>
+                      {column.show(number)}
+                    </td>
+                  ),
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {pages > 1 && (
+        <p class="pages">
+          <button
+            type="button"
+            class="button"
+            disabled={first === 0}
+            onClick={() => turn(page - 1)}
+          >
+            Before
+          </button>{' '}
+          page {page + 1} of {pages}{' '}
+          <button
+            type="button"
+            class="button"
+            disabled={page >= pages - 1}
+            onClick={() => turn(page + 1)}
+          >
+            Next
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+type Sorting = { column: number; down: boolean } | null;
+
+/** Numbers from the largest, words from the first; the third time, in order of registration. */
+function nextSorting(sorting: Sorting, column: number, numeric: boolean): Sorting {
+  if (sorting?.column !== column) return { column, down: numeric };
+  return sorting.down === numeric ? { column, down: !numeric } : null;
+}
+
+const sortOf = (sorting: Sorting, column: number) =>
+  sorting?.column !== column ? 'none' : sorting.down ? 'descending' : 'ascending';
+
+function ordered(total: number, sorting: Sorting): number[] {
+  const all = Array.from({ length: total }, (_, number) => number);
+  if (!sorting) return all;
+  const { value } = columns[sorting.column]!;
+  const values = all.map(value);
+  const sign = sorting.down ? -1 : 1;
+  return all.sort((one, other) => {
+    const [a, b] = [values[one]!, values[other]!];
+    return a === b ? one - other : a < b ? -sign : sign;
+  });
+}

@@ -1,0 +1,136 @@
+/** Every vote on a block, with its weight and what became of its signature here. */
+import { useState } from 'preact/hooks';
+import { shown } from '../../../report/shared/numbers.js';
+import { agents } from '../../data/store.js';
+import { Pages, pageOf } from '../../parts/lists/pages.js';
+import { Mark } from '../../parts/mark.js';
+import { plain } from '../../parts/text.js';
+import { Who } from '../../parts/who.js';
+import type { BlockChecked, Verdict } from '../../verify/messages.js';
+import type { Vote, Whole } from './fetch.js';
+
+const shows = ['all', 'approve', 'reject', 'failed'] as const;
+type Show = (typeof shows)[number];
+
+interface Line {
+  vote: Vote;
+  id: string;
+  weight: number | null;
+  verdict: Verdict;
+}
+
+export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | null }) {
+  const [show, choose] = useState<Show>('all');
+  const [page, turn] = useState(0);
+  const { electorate, votes } = whole;
+  const byKey = new Map(electorate.map((elector) => [elector.public_key, elector]));
+  const lines = votes.map((vote, place): Line => {
+    const elector = byKey.get(vote.public_key);
+    return {
+      vote,
+      id: elector?.agent_id ?? '',
+      weight: elector?.weight ?? null,
+      verdict: check?.votes[place] ?? 'unchecked',
+    };
+  });
+  const wanted = lines
+    .filter(({ vote, verdict }) =>
+      show === 'all'
+        ? true
+        : show === 'failed'
+          ? verdict === 'failed'
+          : vote.vote.decision === show,
+    )
+    // What fails is not to be looked for.
+    .sort((one, other) => Number(other.verdict === 'failed') - Number(one.verdict === 'failed'));
+  const weighted = electorate.some(({ weight }) => weight !== electorate[0]?.weight);
+  return (
+    <section class="panel" aria-labelledby="votes">
+      <header>
+        <h2 id="votes">
+          {shown(votes.length)} {votes.length === 1 ? 'vote' : 'votes'}
+        </h2>
+        <p>{shown(Math.max(0, electorate.length - votes.length))} electors have not voted</p>
+        <fieldset class="segments push">
+          <legend class="unseen">Votes that are shown</legend>
+          {shows.map((one) => (
+            <button
+              key={one}
+              type="button"
+              class="button"
+              aria-pressed={one === show}
+              onClick={() => {
+                choose(one);
+                turn(0);
+              }}
+            >
+              {one}
+            </button>
+          ))}
+        </fieldset>
+      </header>
+      {wanted.length === 0 ? (
+        <p class="faint">{show === 'failed' ? 'No vote fails.' : 'No such vote has been cast.'}</p>
+      ) : (
+        <div class="scroll">
+          <table class="votes">
+            <caption class="unseen">Votes on this block</caption>
+            <thead>
+              <tr>
+                <th scope="col">agent</th>
+                <th scope="col">vote</th>
+                {weighted && (
+                  <th scope="col" class="number">
+                    weight
+                  </th>
+                )}
+                <th scope="col">signature</th>
+                <th scope="col">reason, and memes it names</th>
+              </tr>
+            </thead>
+            <tbody>
+              {pageOf(wanted, page).map((line) => (
+                <Row key={line.vote.public_key} line={line} weighted={weighted} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <Pages of={wanted.length} page={page} onTurn={turn} />
+    </section>
+  );
+}
+
+function Row({ line, weighted }: { line: Line; weighted: boolean }) {
+  const { vote, id, weight, verdict } = line;
+  const { decision, reason, meme_references: memes } = vote.vote;
+  const swatch = decision === 'reject' ? 'reject' : 'approve';
+  const number = id === '' ? null : agents.numberOf(id);
+  return (
+    <tr class={verdict}>
+      <th scope="row">
+        {number === null ? <code>{plain(vote.public_key, 16)}</code> : <Who number={number} />}
+      </th>
+      <td>
+        <span class={`swatch ${swatch}`} aria-hidden="true" /> {plain(String(decision), 16)}
+      </td>
+      {weighted && <td class="number">{weight === null ? 'none' : shown(weight)}</td>}
+      <td>
+        <Mark of={verdict} word />
+        {weight === null && <span>, not an elector</span>}
+      </td>
+      <td class="wide">
+        {typeof reason === 'string' && reason !== '' && (
+          <q>
+            <bdi>{plain(reason, 200)}</bdi>
+          </q>
+        )}{' '}
+        {Array.isArray(memes) && memes.length > 0 && (
+          <span class="faint">
+            {memes.length} {memes.length === 1 ? 'meme' : 'memes'}
+          </span>
+        )}
+      </td>
+    </tr>
+  );
+}

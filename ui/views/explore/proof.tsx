@@ -1,0 +1,210 @@
+/** Whether what is shown follows from the log: recomputed by the server's replay, and here. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { shown } from '../../../report/shared/numbers.js';
+import { data } from '../../parts/server/api.js';
+import { place } from '../../route/router.js';
+import { recomputeHere } from '../../verify/ask.js';
+import type { Parting, Progress, Recomputed } from '../../verify/messages.js';
+import { Difference } from './difference.js';
+
+/** What the server says of a log that it recomputes while it shows it. */
+interface ServerProof {
+  state: 'running' | 'match' | 'differs' | 'failed';
+  entry: number | null;
+  end: number;
+  digest: string | null;
+  signatures: boolean;
+  divergence: ServerDivergence | null;
+  problem: string | null;
+}
+
+interface ServerDivergence {
+  entry: number;
+  kind: string;
+  what: string;
+  which: string | null;
+  actor: { kind: string; id: string; name: string | null } | null;
+  field: string | null;
+  expected: string;
+  found: string;
+}
+
+const EVERY_MS = 1_000;
+
+export function ProofBand() {
+  return (
+    <section class="panel proof-band" aria-labelledby="proof-band">
+      <header>
+        <h2 id="proof-band">Is it true?</h2>
+        <p>What is shown has to follow from the log, entry by entry, to the same digest.</p>
+      </header>
+      <ServerBand />
+      <HereBand />
+    </section>
+  );
+}
+
+function ServerBand() {
+  const [proof, set] = useState<ServerProof | null>(null);
+  useEffect(() => {
+    let timer = 0;
+    const look = async () => {
+      // Only a replay has one.
+      const world = await data<{ kind: string }>('/api/v1/control').catch(() => null);
+      if (world?.kind !== 'replay') return;
+      const found = await data<ServerProof>('/api/v1/proof').catch(() => null);
+      set(found);
+      if (found?.state === 'running') timer = setTimeout(() => void look(), EVERY_MS);
+    };
+    void look();
+    return () => clearTimeout(timer);
+  }, []);
+  if (!proof) return null;
+  const { state, entry, end, divergence, problem, signatures } = proof;
+  const done = (entry ?? -1) + 1;
+  return (
+    <div class={`proving ${state}`}>
+      <Bar value={done} of={end + 1} parting={divergence?.entry ?? null} name="by the command" />
+      <p role="status">
+        {state === 'running' &&
+          `The command recomputed ${shown(done)} of ${shown(end + 1)} entries: all match.`}
+        {state === 'match' && (
+          <>
+            <b>All {shown(end + 1)} entries match</b>, recomputed by the command
+            {signatures ? ', every signature verified once more' : ''}.
+          </>
+        )}
+        {state === 'failed' && `The log could not be read to its end: ${problem ?? ''}`}
+      </p>
+      {divergence && <Difference parting={partingOf(divergence)} by="the command" />}
+    </div>
+  );
+}
+
+function partingOf({ actor, what, which, field, ...rest }: ServerDivergence): Parting {
+  const named = [what, which, field].filter(Boolean).join(', ');
+  return { ...rest, at: null, actor: actor?.id ?? '', field: named };
+}
+
+type State =
+  | { is: 'idle' }
+  | { is: 'running'; progress: Progress | null }
+  | { is: 'done'; result: Recomputed }
+  | { is: 'failed'; why: string };
+
+/** Here: the engine itself in this browser. */
+function HereBand() {
+  const [state, set] = useState<State>({ is: 'idle' });
+  const [signatures, check] = useState(false);
+  const stop = useRef(() => {});
+  const begin = () => {
+    set({ is: 'running', progress: null });
+    const run = recomputeHere(signatures, (progress) => set({ is: 'running', progress }));
+    stop.current = run.stop;
+    run.result.then(
+      (result) => set({ is: 'done', result }),
+      (error: Error) => set({ is: 'failed', why: error.message }),
+    );
+  };
+  useEffect(() => {
+    // A link may ask for it: the command `explore --verify` prints one.
+    if (place.peek().query.get('verify') !== null) begin();
+    return () => stop.current();
+  }, []);
+  return (
+    <div
+      class={`proving ${state.is === 'done' ? (state.result.parting ? 'differs' : 'match') : ''}`}
+    >
+      {state.is === 'running' && <Running progress={state.progress} />}
+      {state.is === 'done' && <Done result={state.result} />}
+      {state.is === 'failed' && <p role="alert">It could not be recomputed here: {state.why}</p>}
+      <p class="proof-ask">
+        {state.is === 'running' ? (
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              stop.current();
+              set({ is: 'idle' });
+            }}
+          >
+            Stop
+          </button>
+        ) : (
+          <>
+            <button type="button" class="button" onClick={begin}>
+              {state.is === 'idle' ? 'Recompute it in this browser' : 'Once more'}
+            </button>
+            <label class="tick">
+              <input
+                type="checkbox"
+                checked={signatures}
+                onChange={(event) => check(event.currentTarget.checked)}
+              />{' '}
+              with every signature
+            </label>
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function Running({ progress }: { progress: Progress | null }) {
+  const { entries = 0, of = 1, signatures = 0 } = progress ?? {};
+  return (
+    <>
+      <Bar value={entries} of={of} parting={null} name="in this browser" />
+      <p>
+        The engine runs here: {shown(entries)} of {shown(of)} entries match
+        {signatures > 0 ? `, ${shown(signatures)} signatures hold` : ''}.
+      </p>
+    </>
+  );
+}
+
+function Done({ result }: { result: Recomputed }) {
+  const { entries, of, signatures, digest, served, parting } = result;
+  const same = digest === served.digest && parting === null;
+  return (
+    <>
+      <Bar value={entries} of={of} parting={parting?.entry ?? null} name="in this browser" />
+      {same && (
+        <p role="status">
+          <b>The same digest.</b> {shown(entries)} entries were recomputed in this browser
+          {signatures > 0 ? `, ${shown(signatures)} signatures hold` : ''}: <code>{digest}</code>
+        </p>
+      )}
+      {!same && !parting && (
+        <p role="alert">
+          <b>Another digest.</b> Recomputed {digest}, the server says {served.digest}.
+        </p>
+      )}
+      {parting && <Difference parting={parting} by="this browser" />}
+    </>
+  );
+}
+
+interface BarProps {
+  value: number;
+  of: number;
+  parting: number | null;
+  name: string;
+}
+
+function Bar({ value, of, parting, name }: BarProps) {
+  const share = (part: number) => `${Math.min(100, (100 * part) / Math.max(1, of))}%`;
+  return (
+    <div
+      class="proof-bar"
+      role="progressbar"
+      aria-label={`Entries recomputed ${name}`}
+      aria-valuemin={0}
+      aria-valuemax={of}
+      aria-valuenow={value}
+    >
+      <span style={{ width: share(value) }} />
+      {parting !== null && <i style={{ left: share(parting) }} />}
+    </div>
+  );
+}

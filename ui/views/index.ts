@@ -1,0 +1,33 @@
+/** All views, in the order of the navigation. Each is fetched when somebody goes there. */
+import type { ComponentType } from 'preact';
+
+export interface ViewProps {
+  /** What the address names after the view: a hash, an id. */
+  item: string | null;
+}
+
+export interface ViewEntry {
+  /** Below /ui/. */
+  path: string;
+  title: string;
+  /** Whether the navigation has it: not where it shows one thing that something else links to. */
+  listed: boolean;
+  load(): Promise<{ View: ComponentType<ViewProps> }>;
+}
+
+export const views: readonly ViewEntry[] = [
+  { path: 'now', title: 'Now', listed: true, load: () => import('./now/view.js') },
+  { path: 'agents', title: 'Agents', listed: true, load: () => import('./agents/view.js') },
+  { path: 'opinion', title: 'Opinion', listed: true, load: () => import('./opinion/view.js') },
+  {
+    path: 'alliances',
+    title: 'Alliances',
+    listed: true,
+    load: () => import('./alliances/view.js'),
+  },
+  { path: 'talk', title: 'Talk', listed: true, load: () => import('./talk/view.js') },
+  { path: 'block', title: 'Block', listed: true, load: () => import('./block/view.js') },
+  { path: 'explore', title: 'Explore', listed: true, load: () => import('./explore/view.js') },
+  { path: 'doctor', title: 'Request doctor', listed: true, load: () => import('./doctor/view.js') },
+  { path: 'agent', title: 'Agent', listed: false, load: () => import('./agent/view.js') },
+];

@@ -1,0 +1,121 @@
+/** The block that is looked at, in words and as its tally: what it needs, and how long it has. */
+import { brief, shown, time } from '../../../report/shared/numbers.js';
+import { tell } from '../../data/connect.js';
+import type { BlockShown } from '../../data/messages.js';
+import { agents, blocks, clock, focused, network, position } from '../../data/store.js';
+import { Glyph, outcomes } from '../../parts/glyph.js';
+import { useNow } from '../../parts/now.js';
+import { TallyBar, thresholdsOf } from '../../parts/tally.js';
+import { Name } from '../../parts/text.js';
+import { Vetoes } from './vetoes.js';
+
+export function Ballot() {
+  const block = focused();
+  if (!block) return <NoBlock />;
+  const { height, status, number } = block;
+  const newest = blocks.value.findLast((one) => one.status === 'voting') ?? blocks.value.at(-1);
+  return (
+    <div class="ballot">
+      <header>
+        <h1>
+          Block {height} <Glyph status={status} />{' '}
+          <span class="outcome">{status === 'voting' ? 'in voting' : outcomes[status]}</span>
+        </h1>
+        {status === 'voting' ? <Deadline block={block} /> : <Took block={block} />}
+        {newest && newest.number !== number && (
+          <button type="button" class="button" onClick={() => tell({ do: 'focus', block: null })}>
+            To block {newest.height}
+          </button>
+        )}
+      </header>
+      <TallyBar block={block} />
+      <Counts block={block} />
+      {network.value?.policy === 'veto' && status === 'voting' && <Vetoes />}
+    </div>
+  );
+}
+
+function Counts({ block }: { block: BlockShown }) {
+  const { approvals, rejections, electors, approve, reject, total, producer, transactions } = block;
+  const weighted = network.value?.weights !== 'equal';
+  const by = agents.rows[producer];
+  return (
+    <p class="counts">
+      <span class="swatch approve" aria-hidden="true" /> <b>{shown(approvals)}</b> approve{' '}
+      <span class="swatch reject" aria-hidden="true" /> <b>{shown(rejections)}</b> reject,{' '}
+      {shown(Math.max(0, electors - approvals - rejections))} of {shown(electors)}{' '}
+      {block.status === 'voting' ? 'to come' : 'did not vote'}.
+      {weighted && ` By weight: ${brief(approve)} and ${brief(reject)} of ${brief(total)}.`}{' '}
+      {need(block)}{' '}
+      <span class="faint">
+        {shown(transactions)} {transactions === 1 ? 'transaction' : 'transactions'}
+        {by && (
+          <>
+            , proposed by <Name text={by.name} />
+          </>
+        )}
+        .
+      </span>
+    </p>
+  );
+}
+
+/** What would decide it. */
+function need(block: BlockShown): string {
+  if (block.status !== 'voting') return '';
+  const { finalize, turnout } = thresholdsOf(block);
+  const weight = network.value?.weights === 'equal' ? 'votes' : 'weight';
+  if (finalize !== null) {
+    const lacking = Math.max(0, finalize - block.approve);
+    return `It lacks ${shown(lacking)} ${weight} to be final.`;
+  }
+  const lead = block.approve - block.reject;
+  const short = Math.max(0, turnout! - block.approve - block.reject);
+  const leads = lead > 0 ? 'Approval leads' : lead < 0 ? 'Rejection leads' : 'It is even';
+  const by = lead === 0 ? '' : ` by ${shown(Math.abs(lead))}`;
+  const turned = short > 0 ? `${shown(short)} more must vote for it to count` : 'enough have voted';
+  return `${leads}${by}; ${turned}.`;
+}
+
+/** By the network's clock; between its entries, while it is live, by ours. */
+function Deadline({ block: { deadline, proposed_at } }: { block: BlockShown }) {
+  const now = useNow(250);
+  const here = position.value!;
+  const live = clock.value.mode === 'live' && clock.value.follows;
+  // A live network's time is the wall's; a simulation's is its own, far from it.
+  const wall = live && Math.abs(now - here.at) < 60_000;
+  const left = Math.max(0, deadline - (wall ? Math.max(here.at, now) : here.at));
+  const share = left / Math.max(1, deadline - proposed_at);
+  return (
+    <p class="deadline">
+      <meter min={0} max={1} value={Math.min(1, share)} aria-label="time left" />
+      <b>{left >= 1_000 ? time(Math.round(left / 1_000) * 1_000) : time(left)}</b> left
+    </p>
+  );
+}
+
+function Took({ block: { closed_at, proposed_at } }: { block: BlockShown }) {
+  return closed_at === null ? null : (
+    <p class="deadline faint">after {time(closed_at - proposed_at)}</p>
+  );
+}
+
+function NoBlock() {
+  const count = agents.count.value;
+  return (
+    <div class="empty">
+      <h1>{count === 0 ? 'Nobody is here yet' : 'No block has been proposed yet'}</h1>
+      {count === 0 ? (
+        <p>
+          Agents register with a key of their own: <code>npx folkmoot agent register</code> does,
+          and <a href="/docs">the reference</a> says how. They appear here at once.
+        </p>
+      ) : (
+        <p>
+          {shown(count)} {count === 1 ? 'agent is' : 'agents are'} here. The first block that a
+          producer proposes appears here at once.
+        </p>
+      )}
+    </div>
+  );
+}
