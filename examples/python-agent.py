@@ -46,9 +46,14 @@ wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 voted = 0
 # What was proposed while it registered, and before it listened.
 waiting = [block["block_hash"] for block in call("GET", "/api/v1/blocks?status=voting")["blocks"]]
+# One that came since it listens is heard of too.
+asked = set(waiting)
 try:
     while not wanted or voted < wanted:
-        voted += judge(waiting.pop() if waiting else hear("block_proposal")["block_hash"])
+        if waiting:
+            voted += judge(waiting.pop())
+        elif (block_hash := hear("block_proposal")["block_hash"]) not in asked:
+            voted += judge(block_hash)
 except websockets.exceptions.ConnectionClosed as closed:
     sys.exit(f"the server ended the connection: {closed}")
 

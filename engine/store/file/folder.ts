@@ -13,7 +13,8 @@ import { StoreError } from '../store.js';
 import { isEmptyFile, makeDataFile, makeLockFile, syncFolder } from './first-pages.js';
 import { checkDataFile, type Look } from './header.js';
 
-const dataFileName = 'data.mdb';
+/** LMDB's name for its data. */
+export const dataFileName = 'data.mdb';
 /** Stands beside data that was begun: an empty data file is then a loss, not a beginning. */
 const begunFileName = 'begun';
 

@@ -1,23 +1,23 @@
 /**
- * A network kept in one LMDB environment: the only importer of lmdb. One transaction makes a batch
+ * A network kept in one LMDB environment. One transaction makes a batch
  * durable; a reader takes no lock and sees whole batches.
  *
  * Relied on of lmdb 3.5.6: with `overlappingSync: false` a transaction's promise resolves after the
  * flush to disk; a callback that throws does not roll back, so everything is encoded before.
  */
-import { constants } from 'node:os';
-import { open, type RootDatabase } from 'lmdb';
 import { limits } from '../../protocol/limits.js';
 import { withArchive } from '../archive/with-archive.js';
 import { crashPoint } from '../crash.js';
-import { type Database, type Environment, emptyDatabase, readMeta } from '../environment.js';
-import { OWNER_FILE, prepareFolder, readyFolder } from '../file/folder.js';
+import { type Environment, readMeta } from '../environment.js';
+import { prepareFolder, readyFolder } from '../file/folder.js';
 import { hasWriter, isWriterHere, lockFolder, noteReader } from '../file/lock.js';
 import { noOpeningLock, type OpeningLock, openingLock } from '../file/lock-opening.js';
 import { assertExpected } from '../meta.js';
 import { type Store, StoreError } from '../store.js';
 import { createDiskStore } from './disk.js';
 import { inTurn } from './in-turn.js';
+import { interruptions, isInterruption } from './interrupted.js';
+import { PAGE_BYTES, type Root, type RootUse, useRoot } from './roots.js';
 import { tryOpening } from './try-open.js';
 
 /** Options of {@link openLmdbStore}. */
@@ -38,18 +38,6 @@ export interface LmdbStoreOptions {
   /** Free space on the disk below which `commit` refuses. */
   freeSpaceBytes?: number;
 }
-
-/**
- * Of 4, 8 and 16 KiB: appended entries of 520 bytes leave less of a larger page empty (1,108, 1,052
- * and 1,042 bytes of disk a vote, in batches of 64), but each small commit rewrites whole pages.
- */
-const pageSize = 8192;
-
-/** Of its files. The native part reads this option; lmdb's types do not know it. */
-const permissions = { permissionsMode: OWNER_FILE };
-
-/** Databases besides the tables: log, events, blobs, index, meta, archive. */
-const ownDatabases = 6;
 
 /**
  * Opens or makes the store in a folder.
@@ -91,7 +79,7 @@ function openApart(
   let environment: Environment | undefined;
   try {
     opening.takeSync();
-    readyFolder(folder, { readOnly, pageBytes: pageSize, look: lookAt(folder, readOnly, whole) });
+    readyFolder(folder, { readOnly, pageBytes: PAGE_BYTES, look: lookAt(folder, readOnly, whole) });
     tryOpening(folder, tables, readOnly);
     environment = openEnvironment(folder, tables, readOnly, release, opening);
     opening.leave();
@@ -136,26 +124,10 @@ function openEnvironment(
   release: () => void,
   opening: OpeningLock,
 ): Environment {
-  let root: RootDatabase<Uint8Array, string> | undefined;
   try {
-    root = open<Uint8Array, string>({
-      ...permissions,
-      path: folder,
-      // lmdb takes a path with a dot in it for a file otherwise.
-      noSubdir: false,
-      overlappingSync: false,
-      // A turn's batch is a second promise that rejects, unseen, when a commit fails.
-      eventTurnBatching: false,
-      encoding: 'binary',
-      maxDbs: tables.length + ownDatabases,
-      pageSize,
-      readOnly,
-    });
-    const databases = openDatabases(root, tables, readOnly);
-    return { folder, ...databases, ...lifecycle(root, release, opening) };
+    const use = useRoot(folder, tables, readOnly);
+    return { folder, ...use.databases, ...lifecycle(use, release, opening) };
   } catch (cause) {
-    // Closing after a failed commit may never return: the process's end does it.
-    if (readOnly) void root?.close();
     const text = `${folder}: LMDB cannot open the data: ${(cause as Error).message}`;
     // Codes of the system are positive, LMDB's own are negative.
     const bySystem = Number((cause as { code?: unknown }).code) > 0;
@@ -163,38 +135,8 @@ function openEnvironment(
   }
 }
 
-type Databases = Pick<
-  Environment,
-  'log' | 'history' | 'blobs' | 'index' | 'meta' | 'archive' | 'tables'
->;
-
-/** All at once: opening a database later would end the iterations that are under way. */
-function openDatabases(
-  root: RootDatabase<Uint8Array, string>,
-  tables: readonly string[],
-  readOnly: boolean,
-): Databases {
-  const database = (name: string, encoding: 'binary' | 'string') =>
-    // A reader gets undefined for what no writer has made yet; lmdb's types do not say so.
-    (root.openDB(name, { encoding }) as unknown) ?? emptyDatabase;
-  const openAll = (): Databases => ({
-    log: database('log', 'binary') as Database<Uint8Array>,
-    history: database('events', 'string') as Database<string>,
-    blobs: database('blobs', 'binary') as Database<Uint8Array>,
-    index: database('index', 'binary') as Database<Uint8Array>,
-    meta: database('meta', 'string') as Database<string>,
-    archive: database('archive', 'string') as Database<string>,
-    tables: new Map(
-      tables.map((name) => [name, database(`records/${name}`, 'string') as Database<string>]),
-    ),
-  });
-  if (readOnly) return openAll();
-  // Inside a transaction all new databases cost one commit.
-  return untilUninterrupted(() => root.transactionSync(openAll, 2));
-}
-
 function lifecycle(
-  root: RootDatabase<Uint8Array, string>,
+  { root, leave }: RootUse,
   release: () => void,
   opening: OpeningLock,
 ): Pick<Environment, 'refresh' | 'transaction' | 'copyTo' | 'close'> {
@@ -220,7 +162,7 @@ function lifecycle(
       try {
         // Nobody may open one of two files while both are replaced.
         if (this.beforeRelease && !opening.tryTake()) await opening.take();
-        await root.close();
+        await leave();
         this.beforeRelease?.();
       } finally {
         opening.close();
@@ -231,11 +173,7 @@ function lifecycle(
 }
 
 /** False for a transaction that was interrupted and may be tried again. */
-async function done(
-  root: RootDatabase<Uint8Array, string>,
-  write: () => void,
-  triesLeft: number,
-): Promise<boolean> {
+async function done(root: Root, write: () => void, triesLeft: number): Promise<boolean> {
   try {
     await root.transaction(() => {
       write();
@@ -250,22 +188,5 @@ async function done(
     );
     if (triesLeft === 0 || !isInterruption(cause)) throw cause;
     return false;
-  }
-}
-
-/** How often a transaction is tried again that a signal interrupted before it was committed. */
-const interruptions = 100;
-
-const isInterruption = (error: unknown) =>
-  (error as { code?: unknown }).code === constants.errno.EINTR;
-
-/** A flush that a signal ended early has written nothing that counts: it is done again. */
-function untilUninterrupted<Result>(work: () => Result): Result {
-  for (let left = interruptions; ; left -= 1) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isInterruption(error) || left === 0) throw error;
-    }
   }
 }

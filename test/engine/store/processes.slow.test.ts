@@ -40,3 +40,37 @@ test('store.open: a reader in another process follows a writer without a lock', 
   reader.process.stdin?.end();
   expect((await reader.ended).code).toBe(0);
 });
+
+test.each([
+  ['beside its writer', false],
+  ['beside another reader', true],
+])('store.open: a reader %s stays where it is for other processes', async (_, readOnly) => {
+  const folder = tempFolder();
+  await startWriter(['write', folder, '3']).ended;
+  const first = openStore(folder, { readOnly });
+  if (!readOnly) await first.commit(batchAt(4));
+  const second = openStore(folder, { readOnly: true });
+  const last = readOnly ? 3 : 4;
+  const iteration = second.entries(1, 100)[Symbol.iterator]();
+  expect(iteration.next().value?.seq).toBe(1);
+  // Whoever opens next looks for readers of dead processes; of this one there are locks.
+  for (let opened = 0; opened < 3; opened += 1) {
+    const reader = startWriter(['read', folder]);
+    reader.process.stdin!.end('a\n');
+    await reader.ended;
+    expect(reader.lines).toContain(`a ${last} ${last}`);
+    expect(second.meta()?.seq).toBe(last);
+  }
+  if (readOnly) {
+    await startWriter(['write', folder, '40']).ended;
+  } else {
+    for (let seq = 5; seq <= 44; seq += 1) await first.commit(batchAt(seq));
+  }
+  for (let seq = 2; seq <= last; seq += 1) {
+    const { value } = iteration.next();
+    expect(`${value.seq} ${Buffer.from(value.bytes)}`).toBe(`${seq} entry ${seq}`);
+  }
+  await second.close();
+  if (readOnly) expect(first.meta()?.seq).toBe(43);
+  else await first.commit(batchAt(45));
+});
