@@ -16,12 +16,14 @@ import { feedCase } from './served/feed.js';
 import { footprintCase } from './served/footprint.js';
 import { idleCase } from './served/idle.js';
 import { readsCase } from './served/reads.js';
+import { threadsCase } from './served/threads.js';
 import { transactionsCase } from './served/transactions.js';
 import { watchCase } from './served/watch.js';
 import { tiersCase } from './tiers/tiers.js';
 
 export const cases: readonly Case[] = [
   tiersCase,
+  threadsCase,
   transactionsCase,
   readsCase,
   fanOutCase,

@@ -7,7 +7,7 @@ import {
   workloadDefaults,
 } from '../load/index.js';
 import type { FolkmootServer } from './folkmoot.js';
-import { busiest, threadSeconds } from './threads.js';
+import { type ByThread, spentBetween, threadSeconds } from './threads.js';
 
 export interface Loaded {
   result: LoadResult;
@@ -20,15 +20,17 @@ export interface Loaded {
    * do, or no core was free for them. Null where threads cannot be told apart.
    */
   idle: number | null;
+  /** What it paid and did in the measured time; `threads` null where they cannot be told apart. */
+  spent: { entries: number; signatures: number; threads: ByThread | null };
   /** Empty where all is well; else the verdict. */
   note: string;
 }
 
-type Wanted = Pick<LoadOptions, 'workload' | 'concurrency' | 'durationMs' | 'seed'> &
+export type Wanted = Pick<LoadOptions, 'workload' | 'concurrency' | 'durationMs' | 'seed'> &
   Partial<LoadOptions>;
 
 /** The verifier pool's threads in a server: its default. */
-const THREADS = 2;
+export const POOL_THREADS = 2;
 
 export async function load(server: FolkmootServer, wanted: Wanted): Promise<Loaded> {
   const { agents, batch } = workloadDefaults[wanted.workload];
@@ -59,8 +61,7 @@ export async function load(server: FolkmootServer, wanted: Wanted): Promise<Load
   if (!first || !last || first === last) throw new Error('a load run needs two seconds or more');
   return {
     result,
-    ...spentBetween(first, last),
-    idle: idleBetween(server.pid, first, last),
+    ...figuresBetween(server.pid, first, last),
     note: verdict === 'VALID' ? '' : verdict,
   };
 }
@@ -85,18 +86,20 @@ async function sampleOf(server: FolkmootServer): Promise<Sample> {
   };
 }
 
-function spentBetween(first: Sample, last: Sample) {
-  if (last.entries === first.entries) throw new Error('the server logged nothing in the load run');
+function figuresBetween(pid: number, first: Sample, last: Sample) {
+  const entries = last.entries - first.entries;
+  const signatures = last.signatures - first.signatures;
+  if (entries === 0) throw new Error('the server logged nothing in the load run');
   const spentUs = 1e6 * (last.cpuSeconds - first.cpuSeconds);
+  const threads =
+    first.threads && last.threads
+      ? spentBetween(pid, first.threads, last.threads, POOL_THREADS)
+      : null;
+  const poolSeconds = (POOL_THREADS * (last.atMs - first.atMs)) / 1000;
   return {
-    cpuUs: spentUs / (last.entries - first.entries),
-    cpuUsPerSignature: spentUs / (last.signatures - first.signatures),
+    cpuUs: spentUs / entries,
+    cpuUsPerSignature: spentUs / signatures,
+    idle: threads && Math.max(0, 1 - threads.verifier / poolSeconds),
+    spent: { entries, signatures, threads },
   };
-}
-
-function idleBetween(pid: number, first: Sample, last: Sample): number | null {
-  if (!first.threads || !last.threads) return null;
-  const seconds = (last.atMs - first.atMs) / 1000;
-  const busy = busiest(pid, first.threads, last.threads, THREADS);
-  return Math.max(0, 1 - busy / (THREADS * seconds));
 }

@@ -23,8 +23,40 @@ function secondsIn(stat: string): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
+/** What a server's threads worked, seconds. */
+export interface ByThread {
+  /** The main one: what needs order happens there. */
+  engine: number;
+  /** The verifier pool's: the busiest of the others, for threads have no names. */
+  verifier: number;
+  /** Garbage collection, compilation, and those of libuv, which commit. */
+  rest: number;
+}
+
+/** What each thread works from now on; null where that is not known. A pool of 0 rests. */
+export function watchThreads(pid: number, poolThreads: number): () => ByThread | null {
+  const before = threadSeconds(pid);
+  return () => {
+    const after = threadSeconds(pid);
+    return before && after && spentBetween(pid, before, after, poolThreads);
+  };
+}
+
+/** By thread, where the pool has `poolThreads`. */
+export function spentBetween(
+  pid: number,
+  before: Map<string, number>,
+  after: Map<string, number>,
+  poolThreads: number,
+): ByThread {
+  const main = String(pid);
+  const engine = (after.get(main) ?? 0) - (before.get(main) ?? 0);
+  const verifier = busiest(pid, before, after, poolThreads);
+  return { engine, verifier, rest: busiest(pid, before, after, after.size) - verifier };
+}
+
 /** What the `count` busiest threads beside the main one worked in between, seconds. */
-export function busiest(
+function busiest(
   pid: number,
   before: Map<string, number>,
   after: Map<string, number>,

@@ -17,6 +17,7 @@ import type { Row } from '../../result.js';
 import { withBare } from '../../servers/bare.js';
 import { type FolkmootServer, registerAt, withFolkmoot } from '../../servers/folkmoot.js';
 import type { MeasuredServer } from '../../servers/server.js';
+import { type ByThread, watchThreads } from '../../servers/threads.js';
 
 interface Configuration {
   subscribers: number;
@@ -24,7 +25,7 @@ interface Configuration {
 }
 
 async function run(asked: Configuration, { seed }: Round): Promise<Row[]> {
-  const { folkmoot, event } = await ofFolkmoot(asked, seed);
+  const { folkmoot, event } = await fannedOutBy(asked, seed);
   const bare = await ofBare(asked, event);
   const count = asked.subscribers.toLocaleString('en-US');
   const row = (name: string, { perSecond, cpuUs }: FannedOut): Row => ({
@@ -49,14 +50,16 @@ async function run(asked: Configuration, { seed }: Round): Promise<Row[]> {
   ];
 }
 
-interface FannedOut {
+export interface FannedOut {
   /** Deliveries. */
   perSecond: number;
   /** Of the server, for each delivery, microseconds. */
   cpuUs: number;
+  spent: { deliveries: number; threads: ByThread | null };
 }
 
-function ofFolkmoot(asked: Configuration, seed: string) {
+/** Of a server of folkmoot, with the last event that was delivered. */
+export function fannedOutBy(asked: Configuration, seed: string) {
   return withFolkmoot(async (server) => {
     const by = signatories(seed, Math.ceil(asked.subscribers / CONNECTIONS_PER_AGENT), true);
     await registerAt(server, by);
@@ -112,12 +115,14 @@ async function fanOut(
   };
   await publish(WARM_UP_EVENTS);
   const cpu = await server.cpuSeconds();
+  const threads = watchThreads(server.pid, 0);
   const start = performance.now();
   await publish(asked.events);
   const seconds = (performance.now() - start) / 1000;
   const deliveries = asked.events * asked.subscribers;
   const cpuUs = (1e6 * ((await server.cpuSeconds()) - cpu)) / deliveries;
-  return { perSecond: deliveries / seconds, cpuUs };
+  const spent = { deliveries, threads: threads() };
+  return { perSecond: deliveries / seconds, cpuUs, spent };
 }
 
 export const fanOutCase = defineCase<Configuration>({
