@@ -1,12 +1,7 @@
-/** The page begins here: the look, the wire to the worker, and the shell around the views. */
-import { render } from 'preact';
-import './look/page.css';
-import { takeToken } from './clock/token.js';
-import { connect } from './data/connect.js';
-import { entryInAddress, followLinks } from './route/router.js';
-import { App } from './shell/app.js';
+/** The page at a server begins here. */
+import { liveAt } from './home/home.js';
+import { served } from './home/served.js';
+import { begin } from './shell/begin.js';
 
-takeToken();
-followLinks();
-connect(entryInAddress());
-render(<App />, document.getElementById('page')!);
+liveAt(served);
+begin();

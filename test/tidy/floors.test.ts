@@ -16,7 +16,7 @@ const floors: Record<string, string> = {
     'compare conformance report sweep fork swarm why validation index.ts',
   'sim/agents': 'keys.ts port actions strategies script deciders create.ts behaviour.ts',
   'sim/world': 'messages.ts observer.ts links gateway society virtual live.ts',
-  ui: 'look data route parts player clock views shell main.tsx',
+  ui: 'look home data route parts player clock views shell main.tsx',
   cli: 'output options commands main.ts',
 };
 

@@ -1,6 +1,7 @@
 /** The world's own clock, where the server has one to control: not the view's, of bar.tsx. */
 import { signal } from '@preact/signals';
 import { notice } from '../data/store.js';
+import { home } from '../home/home.js';
 import { tokenKept } from './token.js';
 
 export type WorldCommand =
@@ -26,7 +27,7 @@ export const worldClock = signal<World | null>(null);
 
 export async function askWorld(): Promise<void> {
   try {
-    const answer = await fetch(PATH);
+    const answer = await home.ask(PATH);
     if (answer.ok) worldClock.value = ((await answer.json()) as { data: World }).data;
   } catch {
     // The band says that the server does not answer.
@@ -35,7 +36,7 @@ export async function askWorld(): Promise<void> {
 
 export async function controlWorld(command: WorldCommand): Promise<void> {
   try {
-    const answer = await fetch(PATH, {
+    const answer = await home.ask(PATH, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${tokenKept()}` },
       body: JSON.stringify(command),

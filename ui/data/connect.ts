@@ -1,7 +1,6 @@
 /** The page's wire to its worker: what a reader wants goes out, what is known comes in. */
-
+import { home } from '../home/home.js';
 import type { FromWorker, ToWorker } from './messages.js';
-import { startWorker } from './start-worker.js';
 import { apply, clock, link, notice, overview, world } from './store.js';
 
 let worker: Worker | null = null;
@@ -12,9 +11,11 @@ const waiting = new Map<
 >();
 
 export function connect(at: number | null): void {
-  worker = startWorker('player');
+  worker = home.startWorker('player');
   worker.onmessage = ({ data }: MessageEvent<FromWorker>) => hear(data);
-  tell({ do: 'start', origin: location.origin, at });
+  const source = home.source();
+  const given = typeof source === 'string' ? [] : [source];
+  worker.postMessage({ do: 'start', source, at } satisfies ToWorker, given);
   const visibility = () => tell({ do: 'hidden', hidden: document.hidden });
   document.addEventListener('visibilitychange', visibility);
   if (document.hidden) visibility();

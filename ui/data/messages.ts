@@ -117,7 +117,8 @@ export interface Question {
 }
 
 export type ToWorker =
-  | { do: 'start'; origin: string; at: number | null }
+  /** Of a server's origin, or a whole run as bytes. */
+  | { do: 'start'; source: string | ArrayBuffer; at: number | null }
   | { do: 'live' }
   | { do: 'pause' }
   | { do: 'play' }

@@ -1,8 +1,7 @@
-/** Where the worker has everything from: the server's reads over HTTP. */
+/** Where the worker has everything from, whoever gives it. */
 import type { Overview, Picture, Span } from '../../api/view/model.js';
-import { decodeSpan } from '../../api/view/span.js';
 
-/** The server answered, and said no. */
+/** The answer is no. */
 export class Refused extends Error {
   override name = 'Refused';
   readonly status: number;
@@ -22,56 +21,15 @@ export class Refused extends Error {
   }
 }
 
-/** Nobody answered. */
-export class Unreachable extends Error {
-  override name = 'Unreachable';
-}
-
-export class Source {
-  readonly #origin: string;
-
-  constructor(origin: string) {
-    this.#origin = origin;
-  }
-
-  view(at: number | null): Promise<Picture> {
-    return this.json(`/api/v1/view${at === null ? '' : `?at=${at}`}`);
-  }
-
-  async columns(from: number, to: number): Promise<Span> {
-    const answer = await this.#get(`/api/v1/columns?from=${from}&to=${to}`);
-    return decodeSpan(new Uint8Array(await answer.arrayBuffer()));
-  }
-
-  overview(buckets: number): Promise<Overview> {
-    return this.json(`/api/v1/overview?buckets=${buckets}`);
-  }
-
-  async json<T>(path: string): Promise<T> {
-    const answer = await this.#get(path);
-    return ((await answer.json()) as { data: T }).data;
-  }
-
-  async #get(path: string): Promise<Response> {
-    let answer: Response;
-    try {
-      answer = await fetch(this.#origin + path);
-    } catch {
-      throw new Unreachable(`${this.#origin} does not answer`);
-    }
-    if (answer.ok) return answer;
-    throw await refusalOf(answer);
-  }
-}
-
-async function refusalOf(answer: Response): Promise<Refused> {
-  const text = await answer.text().catch(() => '');
-  try {
-    const { error } = JSON.parse(text) as {
-      error: { message: string; details: { reason: string; [member: string]: unknown } };
-    };
-    return new Refused(answer.status, error.details.reason, error.message, error.details);
-  } catch {
-    return new Refused(answer.status, '', `the server answered ${answer.status}`);
-  }
+/** Its functions throw {@link Refused}, or an error of their own where nobody answers. */
+export interface Source {
+  /** Of the server whose socket tells what comes next; '' where nothing will. */
+  readonly origin: string;
+  /** The network after an entry; null: after the last. */
+  view(at: number | null): Promise<Picture>;
+  /** Rows of entries from one on, as far as one answer goes. */
+  columns(from: number, to: number): Promise<Span>;
+  overview(buckets: number): Promise<Overview>;
+  /** The data of an answer to a path. */
+  json<T>(path: string): Promise<T>;
 }

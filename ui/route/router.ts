@@ -3,32 +3,15 @@
  * is a link.
  */
 import { signal } from '@preact/signals';
+import { home, type Place } from '../home/home.js';
 
-export interface Place {
-  /** First part of the path below /ui/. */
-  view: string;
-  /** What it shows: a hash, an id. */
-  item: string | null;
-  query: URLSearchParams;
-}
-
-const ROOT = '/ui/';
 /** Longer than what the server says of itself: an address may say anything. */
 const ENTRY = /^\d{1,15}$/;
 
-export const place = signal<Place>(placeOf(location));
+export const place = signal<Place>({ view: '', item: null, query: new URLSearchParams() });
 
-function placeOf({ pathname, search }: Pick<Location, 'pathname' | 'search'>): Place {
-  const [view = '', item = ''] = pathname.slice(ROOT.length).split('/').map(decoded);
-  return { view, item: item === '' ? null : item, query: new URLSearchParams(search) };
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+function follow(): void {
+  place.value = home.placeIn(location) ?? place.value;
 }
 
 /** The entry that the address names; null for live. */
@@ -42,13 +25,12 @@ export function href(view: string, item?: string, more: Record<string, string> =
   const query = new URLSearchParams(more);
   const at = place.value.query.get('at');
   if (at !== null && !query.has('at')) query.set('at', at);
-  const path = `${ROOT}${view}${item === undefined ? '' : `/${encodeURIComponent(item)}`}`;
-  return query.size === 0 ? path : `${path}?${query}`;
+  return home.addressOf({ view, item: item ?? null, query });
 }
 
 export function go(to: string): void {
   history.pushState(null, '', to);
-  place.value = placeOf(location);
+  follow();
 }
 
 /** Changes what the address says of this view, without a new step in the browser's history. */
@@ -59,23 +41,20 @@ export function setQuery(changes: Record<string, string | null>): void {
     else query.set(name, value);
   }
   if (query.toString() === place.peek().query.toString()) return;
-  const search = query.size === 0 ? '' : `?${query}`;
-  history.replaceState(null, '', `${location.pathname}${search}`);
-  place.value = placeOf(location);
+  history.replaceState(null, '', home.addressOf({ ...place.peek(), query }));
+  follow();
 }
 
-/** Links within the page change the view, not the document. */
+/** From here on the address is followed, and links within the page change the view alone. */
 export function followLinks(): void {
-  addEventListener('popstate', () => {
-    place.value = placeOf(location);
-  });
+  follow();
+  addEventListener('popstate', follow);
   document.addEventListener('click', (event) => {
     const { button, metaKey, ctrlKey, shiftKey, altKey, defaultPrevented } = event;
     if (defaultPrevented || button !== 0 || metaKey || ctrlKey || shiftKey || altKey) return;
     const link = (event.target as Element | null)?.closest?.('a');
-    if (link?.target !== '' || link.origin !== location.origin) return;
-    if (!link.pathname.startsWith(ROOT) || link.hash !== '') return;
+    if (link?.target !== '' || link.hash !== '' || !home.placeIn(link)) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    go(link.href);
   });
 }

@@ -2,6 +2,7 @@
 import { shown } from '../../report/shared/numbers.js';
 import { WorldClock } from '../clock/world.js';
 import { link, network, rates, totals } from '../data/store.js';
+import { home } from '../home/home.js';
 import { Name } from '../parts/text.js';
 import { href, place } from '../route/router.js';
 import { views } from '../views/index.js';
@@ -26,7 +27,7 @@ export function Header() {
       <nav aria-label="Views">
         <ul>
           {views
-            .filter(({ listed }) => listed)
+            .filter(({ listed, needs }) => listed && !(needs && home.lacks[needs]))
             .map(({ path, title }) => (
               <li key={path}>
                 <a href={href(path)} aria-current={isHere(path) ? 'page' : undefined}>
@@ -34,9 +35,11 @@ export function Header() {
                 </a>
               </li>
             ))}
-          <li class="aside">
-            <a href="/docs">Reference</a>
-          </li>
+          {home.docs && (
+            <li class="aside">
+              <a href={home.docs}>Reference</a>
+            </li>
+          )}
         </ul>
       </nav>
     </header>

@@ -1,5 +1,5 @@
 /** The page's end of the wire to the worker that recomputes: started when it is first needed. */
-import { startWorker } from '../data/start-worker.js';
+import { home } from '../home/home.js';
 import type {
   BlockChecked,
   BlockToCheck,
@@ -25,7 +25,7 @@ function tell(message: ToVerifier): void {
 }
 
 function started(): Worker {
-  const made = startWorker('verify');
+  const made = home.startWorker('verify');
   made.onmessage = ({ data }: MessageEvent<FromVerifier>) => {
     const asked = waiting.get(data.id);
     if (data.is === 'progress') return asked?.progress?.(data.progress);

@@ -1,5 +1,6 @@
 /** All views, in the order of the navigation. Each is fetched when somebody goes there. */
 import type { ComponentType } from 'preact';
+import type { Need } from '../home/home.js';
 
 export interface ViewProps {
   /** What the address names after the view: a hash, an id. */
@@ -12,6 +13,8 @@ export interface ViewEntry {
   title: string;
   /** Whether the navigation has it: not where it shows one thing that something else links to. */
   listed: boolean;
+  /** Without that it has nothing to show, and is not listed. */
+  needs?: Need;
   load(): Promise<{ View: ComponentType<ViewProps> }>;
 }
 
@@ -28,6 +31,12 @@ export const views: readonly ViewEntry[] = [
   { path: 'talk', title: 'Talk', listed: true, load: () => import('./talk/view.js') },
   { path: 'block', title: 'Block', listed: true, load: () => import('./block/view.js') },
   { path: 'explore', title: 'Explore', listed: true, load: () => import('./explore/view.js') },
-  { path: 'doctor', title: 'Request doctor', listed: true, load: () => import('./doctor/view.js') },
+  {
+    path: 'doctor',
+    title: 'Request doctor',
+    listed: true,
+    needs: 'server',
+    load: () => import('./doctor/view.js'),
+  },
   { path: 'agent', title: 'Agent', listed: false, load: () => import('./agent/view.js') },
 ];

@@ -1,5 +1,6 @@
 /** Asks the server, and says in words what went wrong: what a view shows and the worker has not. */
 import { useEffect, useState } from 'preact/hooks';
+import { home } from '../../home/home.js';
 
 /** The server said no, or nothing: `status` is 0 then. */
 export class Unanswered extends Error {
@@ -21,7 +22,7 @@ export async function data<T>(path: string, init?: RequestInit): Promise<T> {
 export async function asked(path: string, init?: RequestInit): Promise<Response> {
   let answer: Response;
   try {
-    answer = await fetch(path, init);
+    answer = await home.ask(path, init);
   } catch {
     throw new Unanswered(0, 'The server does not answer. If it was stopped, start it again.');
   }

@@ -7,6 +7,7 @@ import { Grid } from '../../parts/grid/grid.js';
 import { Legend } from '../../parts/grid/legend.js';
 import { type Coloring, colorings } from '../../parts/grid/paint.js';
 import { useNarrow } from '../../parts/narrow.js';
+import { Reference } from '../../parts/reference.js';
 import { place, setQuery } from '../../route/router.js';
 import { Card } from './card.js';
 import { Find } from './find.js';
@@ -127,9 +128,8 @@ function Nobody() {
     <div class="empty">
       <h2>Nobody has registered yet</h2>
       <p>
-        <code>npx folkmoot agent register</code> makes a key and takes part;{' '}
-        <a href="/docs">the reference</a> says what an agent signs. Each appears here as soon as it
-        is registered.
+        <code>npx folkmoot agent register</code> makes a key and takes part; <Reference /> says what
+        an agent signs. Each appears here as soon as it is registered.
       </p>
     </div>
   );

@@ -1,6 +1,7 @@
 /** The certificate of a block, made in this browser out of the whole log, to be kept. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
+import { home } from '../../home/home.js';
 import { certificateOf } from '../../verify/ask.js';
 import type { Progress } from '../../verify/messages.js';
 import type { BlockData } from './fetch.js';
@@ -16,7 +17,7 @@ export function Certificate({ block }: { block: BlockData }) {
   const made = useRef('');
   useEffect(() => () => URL.revokeObjectURL(made.current), []);
   const { status, block_hash, height } = block;
-  if (status !== 'finalized' && status !== 'rejected') return null;
+  if (home.lacks.log || (status !== 'finalized' && status !== 'rejected')) return null;
   const make = async () => {
     set({ is: 'making', progress: null });
     try {

@@ -1,5 +1,6 @@
 /** What this page has checked of a block by itself, in a few lines. */
 import { shown } from '../../../report/shared/numbers.js';
+import { Lacking } from '../../parts/lacking.js';
 import { Mark } from '../../parts/mark.js';
 import type { BlockChecked } from '../../verify/messages.js';
 import type { Whole } from './fetch.js';
@@ -24,11 +25,13 @@ export function Proof({ whole, check, problem }: ProofProps) {
           </p>
         )}
       </header>
-      {problem !== '' && <p role="alert">It could not be checked: {problem}</p>}
-      {!check && problem === '' && (
-        <p role="status">Checking {shown(whole.votes.length)} signatures …</p>
-      )}
-      {check && <Lines whole={whole} check={check} />}
+      <Lacking what="log">
+        {problem !== '' && <p role="alert">It could not be checked: {problem}</p>}
+        {!check && problem === '' && (
+          <p role="status">Checking {shown(whole.votes.length)} signatures …</p>
+        )}
+        {check && <Lines whole={whole} check={check} />}
+      </Lacking>
     </section>
   );
 }

@@ -1,6 +1,7 @@
 /** A block: who proposed what, who voted how, and what of it this page has checked itself. */
 import { useEffect, useState } from 'preact/hooks';
 import { blocks } from '../../data/store.js';
+import { home } from '../../home/home.js';
 import { useFetched } from '../../parts/server/api.js';
 import { Coming, Empty, Failed } from '../../parts/server/states.js';
 import { href } from '../../route/router.js';
@@ -65,6 +66,7 @@ function Of({ hash }: { hash: string }) {
 function Checked({ whole }: { whole: Whole }) {
   const [result, set] = useState<{ of: Whole; found: BlockChecked | string } | null>(null);
   useEffect(() => {
+    if (home.lacks.log) return;
     let wanted = true;
     checked(whole).then(
       (found) => wanted && set({ of: whole, found }),

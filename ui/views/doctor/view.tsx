@@ -1,5 +1,6 @@
 /** Why a request was refused: pasted here, the server says what it would have verified. */
 import { useState } from 'preact/hooks';
+import { Lacking } from '../../parts/lacking.js';
 import { asked } from '../../parts/server/api.js';
 import { Found } from './found.js';
 import { type Described, requestIn } from './read.js';
@@ -43,45 +44,47 @@ export function View() {
           Request doctor <span class="faint">says what a refused request should have signed</span>
         </h1>
       </header>
-      <form
-        class="panel"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void ask();
-        }}
-      >
-        <label for="request">
-          <b>The request</b>{' '}
-          <span class="faint">
-            as it was sent: a curl command, the raw HTTP, or JSON of method, target, headers and
-            body. Nothing is changed by it, and no private key belongs here.
-          </span>
-        </label>
-        <textarea
-          id="request"
-          rows={12}
-          spellcheck={false}
-          autocomplete="off"
-          placeholder={EXAMPLE}
-          value={text}
-          onInput={(event) => write(event.currentTarget.value)}
-        />
-        <p class="proof-ask">
-          <button
-            type="submit"
-            class="button"
-            disabled={state.is === 'asking' || text.trim() === ''}
-          >
-            {state.is === 'asking' ? 'Asking …' : 'What is wrong with it?'}
-          </button>
-        </p>
-      </form>
-      {state.is === 'failed' && (
-        <p class="panel" role="alert">
-          {state.why}
-        </p>
-      )}
-      {state.is === 'answered' && <Found request={state.request} answer={state.answer} />}
+      <Lacking what="server">
+        <form
+          class="panel"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void ask();
+          }}
+        >
+          <label for="request">
+            <b>The request</b>{' '}
+            <span class="faint">
+              as it was sent: a curl command, the raw HTTP, or JSON of method, target, headers and
+              body. Nothing is changed by it, and no private key belongs here.
+            </span>
+          </label>
+          <textarea
+            id="request"
+            rows={12}
+            spellcheck={false}
+            autocomplete="off"
+            placeholder={EXAMPLE}
+            value={text}
+            onInput={(event) => write(event.currentTarget.value)}
+          />
+          <p class="proof-ask">
+            <button
+              type="submit"
+              class="button"
+              disabled={state.is === 'asking' || text.trim() === ''}
+            >
+              {state.is === 'asking' ? 'Asking …' : 'What is wrong with it?'}
+            </button>
+          </p>
+        </form>
+        {state.is === 'failed' && (
+          <p class="panel" role="alert">
+            {state.why}
+          </p>
+        )}
+        {state.is === 'answered' && <Found request={state.request} answer={state.answer} />}
+      </Lacking>
     </div>
   );
 }

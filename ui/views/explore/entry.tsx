@@ -1,6 +1,7 @@
 /** The entry that is shown: who asked for what, all that came of it, and its digests. */
 import { shown } from '../../../report/shared/numbers.js';
 import { position } from '../../data/store.js';
+import { Lacking } from '../../parts/lacking.js';
 import { Fact } from '../../parts/lists/fact.js';
 import { Lines } from '../../parts/lists/lines.js';
 import { moment } from '../../parts/moment.js';
@@ -14,19 +15,25 @@ const FIRST = 8;
 const MOST = 500;
 
 export function Entry({ entry }: { entry: number }) {
-  const [fetched, again] = useFetched(`${entry}`, () =>
-    data<EntryData>(`/api/v1/entries/${entry}`),
-  );
   return (
     <section class="panel entry" aria-labelledby="entry">
       <header>
         <h2 id="entry">Which entry did this</h2>
       </header>
-      {fetched.is === 'coming' && <Coming what="the entry" />}
-      {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
-      {fetched.is === 'here' && <Found of={fetched.data} />}
+      <Lacking what="log">
+        <Stored entry={entry} />
+      </Lacking>
     </section>
   );
+}
+
+function Stored({ entry }: { entry: number }) {
+  const [fetched, again] = useFetched(`${entry}`, () =>
+    data<EntryData>(`/api/v1/entries/${entry}`),
+  );
+  if (fetched.is === 'coming') return <Coming what="the entry" />;
+  if (fetched.is === 'failed') return <Failed why={fetched.why} onAgain={again} />;
+  return <Found of={fetched.data} />;
 }
 
 function Found({ of }: { of: EntryData }) {

@@ -1,6 +1,7 @@
 /** Whether what is shown follows from the log: recomputed by the server's replay, and here. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
+import { Lacking } from '../../parts/lacking.js';
 import { data } from '../../parts/server/api.js';
 import { place } from '../../route/router.js';
 import { recomputeHere } from '../../verify/ask.js';
@@ -38,8 +39,10 @@ export function ProofBand() {
         <h2 id="proof-band">Is it true?</h2>
         <p>What is shown has to follow from the log, entry by entry, to the same digest.</p>
       </header>
-      <ServerBand />
-      <HereBand />
+      <Lacking what="proof">
+        <ServerBand />
+        <HereBand />
+      </Lacking>
     </section>
   );
 }

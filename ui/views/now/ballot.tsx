@@ -5,6 +5,7 @@ import type { BlockShown } from '../../data/messages.js';
 import { agents, blocks, clock, focused, network, position } from '../../data/store.js';
 import { Glyph, outcomes } from '../../parts/glyph.js';
 import { useNow } from '../../parts/now.js';
+import { Reference } from '../../parts/reference.js';
 import { TallyBar, thresholdsOf } from '../../parts/tally.js';
 import { Name } from '../../parts/text.js';
 import { Vetoes } from './vetoes.js';
@@ -108,7 +109,7 @@ function NoBlock() {
       {count === 0 ? (
         <p>
           Agents register with a key of their own: <code>npx folkmoot agent register</code> does,
-          and <a href="/docs">the reference</a> says how. They appear here at once.
+          and <Reference /> says how. They appear here at once.
         </p>
       ) : (
         <p>

@@ -2,10 +2,10 @@
  * Follows the network from an entry on: by the socket's watch where the server has one, else by
  * asking again and again. Connects anew by itself; what is missed comes by the next span.
  */
-import type { Span } from '../../api/view/model.js';
-import { decodeSpan } from '../../api/view/span.js';
-import type { LinkState } from '../data/messages.js';
-import { Refused, type Source } from './source.js';
+import type { Span } from '../../../api/view/model.js';
+import { decodeSpan } from '../../../api/view/span.js';
+import type { LinkState } from '../../data/messages.js';
+import { Refused, type Source } from '../source.js';
 
 export interface Told {
   span(span: Span): void;
@@ -44,9 +44,9 @@ export class Follower {
   #watches: boolean | null = null;
   #socket: WebSocket | null = null;
 
-  constructor(source: Source, origin: string, told: Told) {
+  constructor(source: Source, told: Told) {
     this.#source = source;
-    this.#url = `${origin.replace(/^http/, 'ws')}/ws/v1`;
+    this.#url = `${source.origin.replace(/^http/, 'ws')}/ws/v1`;
     this.#told = told;
   }
 

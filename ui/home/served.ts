@@ -1,0 +1,50 @@
+/** The page at a server: paths below /ui/, and whatever it asks is asked over HTTP. */
+import type { Home, Place } from './home.js';
+
+/** File names by worker, put in by the build. */
+declare const WORKERS: Readonly<Record<string, string>>;
+
+interface TrustedPolicy {
+  createScriptURL(url: string): string;
+}
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): TrustedPolicy;
+}
+
+const ROOT = '/ui/';
+
+// Under the page's policy a script may come only from where the build put it.
+const trusted = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
+const rules = {
+  createScriptURL(name: string): string {
+    const file = WORKERS[name];
+    if (file === undefined) throw new TypeError(`there is no worker ${name}`);
+    return `${ROOT}assets/${file}`;
+  },
+};
+const policy = trusted?.createPolicy('folkmoot', rules) ?? rules;
+
+export const served: Home = {
+  placeIn({ origin, pathname, search }): Place | null {
+    if (origin !== location.origin || !pathname.startsWith(ROOT)) return null;
+    const [view = '', item = ''] = pathname.slice(ROOT.length).split('/').map(decoded);
+    return { view, item: item === '' ? null : item, query: new URLSearchParams(search) };
+  },
+  addressOf({ view, item, query }): string {
+    const path = `${ROOT}${view}${item === null ? '' : `/${encodeURIComponent(item)}`}`;
+    return query.size === 0 ? path : `${path}?${query}`;
+  },
+  startWorker: (name) => new Worker(policy.createScriptURL(name), { type: 'module', name }),
+  source: () => location.origin,
+  ask: (path, init) => fetch(path, init),
+  docs: '/docs',
+  lacks: {},
+};
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,203 @@
+/** The worker's work: it alone has the network, decodes and folds; the page gets patches. */
+import { type Overview, rowKinds, type Span } from '../../api/view/model.js';
+import type { FromWorker, LinkState, Question, ToWorker } from '../data/messages.js';
+import { Player } from './player.js';
+import { answerTo } from './questions.js';
+import { Follower } from './server/follow.js';
+import { Refused, type Source } from './source.js';
+
+const CLOSING = rowKinds.indexOf('block_status');
+const PATCH_MS = 33;
+/** Where little is to move. */
+const CALM_MS = 250;
+const TICK_MS = 33;
+/** As many as a wide screen has pixels for. */
+const BUCKETS = 600;
+const OVERVIEW_MS = 15_000;
+const AGAIN_MS = 3_000;
+const MAKING_MS = 500;
+
+const port = self as unknown as {
+  postMessage(message: FromWorker): void;
+  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+};
+const tell = (message: FromWorker) => port.postMessage(message);
+
+/** What a source is made of, as the page tells it. */
+export type SourceOf = (of: string | ArrayBuffer) => Source;
+
+let source: Source;
+let player: Player;
+let follower: Follower;
+let overview: Overview | null = null;
+let hidden = false;
+let calm = false;
+let patchTimer = 0;
+let lastPatch = 0;
+let epoch = '';
+
+/** Entries by which blocks closed since the overview: it is asked for only now and then. */
+let closed: number[] = [];
+
+function noteClosings({ from, rows }: Span): void {
+  for (const [row, kind] of rows.kind.entries()) {
+    if (kind === CLOSING) closed.push(from + rows.entry[row]!);
+  }
+}
+
+function closings(): number[] {
+  const known = overview?.closings.map(({ entry }) => entry) ?? [];
+  const last = known.at(-1) ?? -1;
+  closed = closed.filter((entry) => entry > last);
+  return [...known, ...closed];
+}
+
+function flush(): void {
+  patchTimer = 0;
+  if (hidden) return;
+  const patch = player.patch();
+  if (!patch) return;
+  lastPatch = performance.now();
+  tell({ is: 'patch', patch });
+}
+
+function patchSoon(): void {
+  if (patchTimer !== 0 || hidden) return;
+  const every = calm ? CALM_MS : PATCH_MS;
+  patchTimer = setTimeout(flush, Math.max(0, every - (performance.now() - lastPatch)));
+}
+
+const why = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+function start(made: Source, at: number | null): void {
+  source = made;
+  player = new Player(source, {
+    changed: patchSoon,
+    clock: (clock) => tell({ is: 'clock', clock }),
+    notice: (text) => tell({ is: 'notice', notice: { text } }),
+    failed: (error) => tell({ is: 'notice', notice: { text: why(error) } }),
+  });
+  follower = new Follower(source, {
+    span: (span) => {
+      noteClosings(span);
+      player.take(span);
+    },
+    watching: (position) => {
+      const same = epoch === '' || position.epoch === epoch;
+      if (same) player.known(position.entry);
+      else void anew();
+      return same;
+    },
+    skipped: ({ to }) => player.known(to),
+    world: (message) => tell({ is: 'world', message }),
+    link: (link) => tell({ is: 'link', link }),
+    since: () => player.since,
+  });
+  void begin(at);
+  let last = performance.now();
+  setInterval(() => {
+    const now = performance.now();
+    player.tick(now - last);
+    last = now;
+  }, TICK_MS);
+}
+
+/** How far the server is with what it makes before it can answer, if that is why it does not. */
+function makingOf(error: unknown): LinkState | null {
+  if (!(error instanceof Refused) || error.reason !== 'BEING_MADE') return null;
+  const { entry = 0, to = 0 } = error.details;
+  return { is: 'making', entry: Number(entry), to: Number(to) };
+}
+
+/** Until the server answers: then its network is followed. */
+async function begin(at: number | null): Promise<void> {
+  try {
+    await player.begin(at);
+    epoch = player.picture?.epoch ?? '';
+  } catch (error) {
+    const making = makingOf(error);
+    if (making) {
+      tell({ is: 'link', link: making });
+      setTimeout(() => void begin(at), MAKING_MS);
+      return;
+    }
+    const since = Date.now();
+    tell({ is: 'link', link: { is: 'lost', why: why(error), since, againAt: since + AGAIN_MS } });
+    setTimeout(() => void begin(at), AGAIN_MS);
+    return;
+  }
+  void look();
+  const kind = await source.json<{ kind: string }>('/api/v1/control').catch(() => null);
+  if (kind?.kind === 'folder') {
+    player.finished();
+    tell({ is: 'link', link: { is: 'finished' } });
+  } else follower.start();
+}
+
+/** The server has another network now: nothing of the one before belongs to it. */
+async function anew(): Promise<void> {
+  follower.stop();
+  const text = 'The server has begun another history. What is shown now is that one.';
+  tell({ is: 'notice', notice: { text } });
+  await begin(null);
+}
+
+async function look(): Promise<void> {
+  try {
+    overview = await source.overview(BUCKETS);
+    closings();
+    tell({ is: 'overview', overview });
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return;
+  }
+  setTimeout(() => void look(), OVERVIEW_MS);
+}
+
+async function ask(id: number, { name, parameters }: Question): Promise<void> {
+  try {
+    const answer = await answerTo(name, parameters, { picture: player.picture, source });
+    tell({ is: 'answer', id, answer });
+  } catch (error) {
+    tell({ is: 'failed', id, why: why(error) });
+  }
+}
+
+/** Begins to listen to the page. */
+export function work(sourceOf: SourceOf): void {
+  port.onmessage = ({ data }) => {
+    if (data.do === 'start') start(sourceOf(data.source), data.at);
+    else act(data);
+  };
+}
+
+function act(data: Exclude<ToWorker, { do: 'start' }>): void {
+  switch (data.do) {
+    case 'live':
+      return player.live();
+    case 'pause':
+      return player.pause();
+    case 'play':
+      return player.play();
+    case 'seek':
+      return player.seek(data.entry);
+    case 'speed':
+      return player.speed(data.speed);
+    case 'focus':
+      return player.focus(data.block);
+    case 'step': {
+      player.step(data.by, data.forward, closings()).catch((error) => {
+        tell({ is: 'notice', notice: { text: why(error) } });
+      });
+      return;
+    }
+    case 'hidden':
+      hidden = data.hidden;
+      if (!hidden) player.forgotten();
+      return;
+    case 'calm':
+      calm = data.calm;
+      return;
+    case 'ask':
+      void ask(data.id, data.question);
+  }
+}
