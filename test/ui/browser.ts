@@ -28,9 +28,19 @@ export const modes: Readonly<Record<string, Mode>> = {
   'forced colours': { forcedColors: 'active', viewport: { width: 1280, height: 860 } },
 };
 
-export async function open(browser: Browser, url: string, mode: Mode = {}): Promise<Opened> {
+/** Only what hangs is ended: a machine may be as busy as it likes. */
+const MOST_MS = 300_000;
+
+/** Without anything in it, until the test is over. */
+export async function newTab(browser: Browser, mode: Mode = {}): Promise<Page> {
   const tab = await browser.newPage(mode);
+  tab.setDefaultTimeout(MOST_MS);
   onTestFinished(() => tab.close());
+  return tab;
+}
+
+export async function open(browser: Browser, url: string, mode: Mode = {}): Promise<Opened> {
+  const tab = await newTab(browser, mode);
   const complaints: string[] = [];
   const own = new URL(url).host;
   tab.on('console', (message) => complaints.push(`console: ${message.text()}`));

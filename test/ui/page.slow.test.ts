@@ -37,10 +37,11 @@ test.skipIf(!hasBrowser)(`page: figures are those of the network ${needs}`, asyn
 test.skipIf(!hasBrowser)(
   `page: shows how much of a log is read before it can be shown ${needs}`,
   async () => {
-    const { url } = await served({ making: 8 });
+    const { url, made } = await served({ making: true });
     const { tab } = await open(browser, `${url}/ui/`, modes.light);
     await tab.getByRole('heading', { name: 'Reading the log for the first time' }).waitFor();
     await tab.getByText('entry 1,500 of 6,000').waitFor();
+    made();
     await tab.getByText('finished run').waitFor();
     expect(await tab.getByRole('alert').count()).toBe(0);
   },

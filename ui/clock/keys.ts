@@ -1,7 +1,6 @@
 /** Keys that work everywhere, except where a reader types. */
 import { useEffect } from 'preact/hooks';
 import { tell } from '../data/connect.js';
-import { clock } from '../data/store.js';
 import { helpShown } from './help.js';
 
 const steps: Record<string, { by: 'event' | 'block'; forward: boolean }> = {
@@ -11,12 +10,8 @@ const steps: Record<string, { by: 'event' | 'block'; forward: boolean }> = {
   ']': { by: 'block', forward: true },
 };
 
-export function toggle(): void {
-  const { mode, head, follows } = clock.peek();
-  if (mode === 'paused') tell({ do: 'play' });
-  else if (mode === 'live' && !follows && head.entry >= 0) tell({ do: 'play' });
-  else tell({ do: 'pause' });
-}
+/** The worker knows whether it stands still: what is shown may be a moment old. */
+export const toggle = (): void => tell({ do: 'toggle' });
 
 const typing = (target: EventTarget | null) =>
   target instanceof HTMLElement &&

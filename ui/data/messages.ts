@@ -116,16 +116,20 @@ export interface Question {
   parameters: unknown;
 }
 
-export type ToWorker =
-  /** Of a server's origin, or a whole run as bytes. */
-  | { do: 'start'; source: string | ArrayBuffer; at: number | null }
+/** What a reader wants of the view's clock. */
+export type Command =
   | { do: 'live' }
-  | { do: 'pause' }
-  | { do: 'play' }
+  /** Pauses what goes on, lets go on what stands still. */
+  | { do: 'toggle' }
   | { do: 'seek'; entry: number }
   | { do: 'step'; by: 'event' | 'entry' | 'block'; forward: boolean }
   | { do: 'speed'; speed: number }
-  | { do: 'focus'; block: number | null }
+  | { do: 'focus'; block: number | null };
+
+export type ToWorker =
+  | Command
+  /** Of a server's origin, or a whole run as bytes. */
+  | { do: 'start'; source: string | ArrayBuffer; at: number | null }
   | { do: 'hidden'; hidden: boolean }
   /** Fewer changes a second, for who wants little motion. */
   | { do: 'calm'; calm: boolean }

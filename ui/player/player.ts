@@ -6,21 +6,14 @@ import { applySpan } from '../../api/view/fold.js';
 import type { Picture, Span } from '../../api/view/model.js';
 import type { ClockState, Mode, Patch } from '../data/messages.js';
 import { Changes } from './changes.js';
-import { Keyframes } from './keyframes.js';
+import type { Closings } from './past/closings.js';
+import { KEYFRAME_ROWS, PAGE_ENTRIES, Past } from './past/past.js';
+import { type StepBy, stepFrom } from './past/steps.js';
 import { RateMeter } from './rates.js';
-import { Refused, type Source } from './source.js';
-import { type StepBy, stepFrom } from './steps.js';
-import { Tape } from './tape.js';
-import { walkThrough } from './walk.js';
+import type { Source } from './source.js';
 
 /** Entries that are folded or fetched rather than that a whole picture is. */
 const NEAR_ENTRIES = 20_000;
-/** Entries that are fetched at once. */
-const PAGE_ENTRIES = 50_000;
-/** Rows between two pictures that are kept. */
-const KEYFRAME_ROWS = 16_384;
-/** A run of no more entries is fetched whole, once a reader begins to travel in it. */
-const WHOLE_ENTRIES = 400_000;
 
 export interface Heard {
   /** The position, or what is known of it, is another. */
@@ -33,8 +26,6 @@ export interface Heard {
 export class Player {
   readonly #source: Source;
   readonly #heard: Heard;
-  readonly #tape = new Tape();
-  readonly #keyframes = new Keyframes();
   readonly #rates = new RateMeter();
   readonly #changes = new Changes(this.#rates);
   #picture: Picture | null = null;
@@ -45,7 +36,10 @@ export class Player {
   /** Where it is to go; null with the network. */
   #goal: number | null = null;
   #moving = false;
-  #whole = false;
+  #past: Past;
+  /** Counts what the reader asked for: what was begun for something before it is let be. */
+  #asked = 0;
+  #steps: Promise<unknown> = Promise.resolve();
   /** Engine time that has been played to. */
   #playedTo = 0;
   #rowsSinceKeyframe = 0;
@@ -53,6 +47,12 @@ export class Player {
   constructor(source: Source, heard: Heard) {
     this.#source = source;
     this.#heard = heard;
+    this.#past = this.#anotherPast();
+  }
+
+  #anotherPast(): Past {
+    const [last, here] = [() => this.#head.entry, () => this.#picture?.entry ?? 0];
+    return new Past({ source: this.#source, last, here });
   }
 
   get picture(): Picture | null {
@@ -82,9 +82,10 @@ export class Player {
 
   /** Begins, or begins anew with another network. @throws what the source throws. */
   async begin(at: number | null): Promise<void> {
-    this.#tape.clear();
-    this.#keyframes.clear();
     const head = await this.#source.view(null);
+    this.#past.leave();
+    this.#past = this.#anotherPast();
+    this.#asked += 1;
     this.#head = { entry: head.entry, at: head.at };
     this.#show(head, true);
     this.#mode = 'live';
@@ -102,7 +103,7 @@ export class Player {
   /** What the network did next. */
   take(span: Span): void {
     if (span.to > this.#head.entry) this.#head = { entry: span.to, at: span.at };
-    this.#tape.add(span, this.#picture?.entry ?? 0);
+    this.#past.tape.add(span, this.#picture?.entry ?? 0);
     if (this.#mode === 'live') this.#go();
     this.#told();
   }
@@ -116,6 +117,7 @@ export class Player {
   }
 
   live(): void {
+    this.#asked += 1;
     this.#mode = 'live';
     this.#goal = null;
     this.#go();
@@ -123,6 +125,7 @@ export class Player {
   }
 
   pause(): void {
+    this.#asked += 1;
     this.#mode = 'paused';
     this.#goal = this.#picture?.entry ?? 0;
     this.#told();
@@ -131,6 +134,7 @@ export class Player {
   /** Goes on by a clock of its own; at the end of a run, from its beginning. */
   play(): void {
     if (!this.#picture) return;
+    this.#asked += 1;
     this.#mode = 'playing';
     this.#playedTo = this.#picture.at;
     this.#goal = this.#picture.entry;
@@ -139,6 +143,12 @@ export class Player {
       this.#go();
     }
     this.#told();
+  }
+
+  /** Pauses what goes on, lets go on what stands still. */
+  toggle(): void {
+    if (this.#mode === 'paused' || (this.#mode === 'live' && !this.#follows)) this.play();
+    else this.pause();
   }
 
   speed(times: number): void {
@@ -151,8 +161,9 @@ export class Player {
     if (this.#mode !== 'playing' || this.#moving || !this.#picture) return;
     this.#playedTo += ms * this.#speed;
     const { entry } = this.#picture;
-    const reached = this.#tape.entryBy(this.#playedTo, entry);
-    const known = this.#tape.reach(entry + 1);
+    const { tape } = this.#past;
+    const reached = tape.entryBy(this.#playedTo, entry);
+    const known = tape.reach(entry + 1);
     if (reached >= this.#head.entry) {
       if (this.#follows) return this.live();
       this.#goal = this.#head.entry;
@@ -161,12 +172,20 @@ export class Player {
     } else this.#goal = reached;
     // Ahead, so that what comes next is here when its time comes.
     if (known - reached < PAGE_ENTRIES / 10 && known < this.#head.entry) {
-      void this.#fetch(known + 1).catch((error) => this.#heard.failed(error));
+      this.#past.fetch(known + 1).catch((error) => {
+        if (this.#mode === 'playing') this.pause();
+        this.#heard.failed(error);
+      });
     }
     this.#go();
   }
 
   seek(entry: number): void {
+    this.#asked += 1;
+    this.#seek(entry);
+  }
+
+  #seek(entry: number): void {
     const goal = Math.max(0, entry);
     if (goal > this.#head.entry) {
       const newest = `entry ${goal} is not there yet: the newest is ${this.#head.entry}`;
@@ -174,18 +193,24 @@ export class Player {
     }
     this.#mode = 'paused';
     this.#goal = Math.min(goal, this.#head.entry);
-    if (!this.#whole && this.#head.entry <= WHOLE_ENTRIES) this.#fetchWhole();
+    if (this.#picture) this.#past.walk(this.#picture);
     this.#go();
     this.#told();
   }
 
-  async step(by: StepBy, forward: boolean, blocks: readonly number[]): Promise<void> {
-    const from = this.#goal ?? this.#picture?.entry ?? 0;
-    const last = this.#head.entry;
-    if (by === 'event' && !forward)
-      await this.#fetchAround(Math.max(0, from - PAGE_ENTRIES), from - 1);
-    else if (by === 'event' && this.#tape.reach(from + 1) <= from) await this.#fetch(from + 1);
-    this.seek(stepFrom(from, { by, forward, blocks, last, tape: this.#tape }));
+  /** From where the step before leads to, unless the reader asks for something else meanwhile. */
+  step(by: StepBy, forward: boolean, closings: Closings): void {
+    const asked = this.#asked;
+    const wanted = () => asked === this.#asked;
+    this.#steps = this.#steps
+      .then(async () => {
+        if (!wanted()) return;
+        const from = this.#goal ?? this.#picture?.entry ?? 0;
+        const [last, past] = [this.#head.entry, this.#past];
+        const to = await stepFrom(from, { by, forward, last, past, closings, wanted });
+        if (wanted()) this.#seek(to);
+      })
+      .catch((error) => this.#heard.failed(error));
   }
 
   focus(block: number | null): void {
@@ -217,13 +242,14 @@ export class Player {
     const now = this.#picture;
     if (!now || now.entry === goal) return false;
     const ahead = goal > now.entry;
-    if (ahead && this.#tape.reach(now.entry + 1) >= goal) {
+    if (ahead && this.#past.tape.reach(now.entry + 1) >= goal) {
       this.#fold(now, goal);
       return true;
     }
-    const place = this.#keyframes.placeBefore(goal);
-    if ((!ahead || place > now.entry) && place >= 0 && this.#tape.reach(place + 1) >= goal) {
-      const base = this.#keyframes.before(goal)!;
+    const { tape, keyframes } = this.#past;
+    const place = keyframes.placeBefore(goal);
+    if ((!ahead || place > now.entry) && place >= 0 && tape.reach(place + 1) >= goal) {
+      const base = keyframes.before(goal)!;
       this.#rates.reset();
       this.#picture = base;
       this.#fold(base, goal);
@@ -232,7 +258,7 @@ export class Player {
       return true;
     }
     if (ahead && goal - now.entry <= NEAR_ENTRIES) {
-      await this.#fetch(this.#tape.reach(now.entry + 1) + 1);
+      await this.#past.fetch(tape.reach(now.entry + 1) + 1);
       return true;
     }
     const there = await this.#source.view(goal);
@@ -244,14 +270,14 @@ export class Player {
   #show(picture: Picture, another: boolean): void {
     this.#picture = picture;
     this.#rates.reset();
-    this.#keyframes.keep(picture);
+    this.#past.keyframes.keep(picture);
     this.#rowsSinceKeyframe = 0;
     this.#changes.all({ names: another });
     this.#heard.changed();
   }
 
   #fold(picture: Picture, goal: number): void {
-    for (const span of this.#tape.between(picture.entry + 1, goal)) {
+    for (const span of this.#past.tape.between(picture.entry + 1, goal)) {
       const from = picture.entry + 1;
       const to = Math.min(goal, span.to);
       applySpan(picture, span, to);
@@ -260,39 +286,9 @@ export class Player {
         (span.rows.entry.length * (to - from + 1)) / (span.to - span.from + 1),
       );
       if (this.#rowsSinceKeyframe < KEYFRAME_ROWS) continue;
-      this.#keyframes.keep(picture);
+      this.#past.keyframes.keep(picture);
       this.#rowsSinceKeyframe = 0;
     }
     this.#heard.changed();
-  }
-
-  /** A page of spans from an entry on, or nothing where the server has no more. */
-  async #fetch(from: number): Promise<void> {
-    if (from > this.#head.entry) return;
-    const span = await this.#source.columns(from, Math.min(from + PAGE_ENTRIES, this.#head.entry));
-    if (span.to < from) throw new Refused(404, '', `the server has no entry ${from}`);
-    this.#tape.add(span, this.#picture?.entry ?? from);
-  }
-
-  async #fetchAround(from: number, to: number): Promise<void> {
-    let next = this.#tape.reach(from) + 1;
-    for (; next <= to; next = this.#tape.reach(next) + 1) await this.#fetch(next);
-  }
-
-  /** All of a run that is short enough, with pictures on the way. Only quicker with it. */
-  #fetchWhole(): void {
-    this.#whole = true;
-    const walk = {
-      from: this.#picture!,
-      tape: this.#tape,
-      keyframes: this.#keyframes,
-      everyRows: KEYFRAME_ROWS,
-      last: () => this.#head.entry,
-      fetch: (entry: number) => this.#fetch(entry),
-    };
-    // Whoever seeks asks the server then, and hears what is wrong.
-    walkThrough(walk).catch(() => {
-      this.#whole = false;
-    });
   }
 }

@@ -1,12 +1,11 @@
 /** The worker's work: it alone has the network, decodes and folds; the page gets patches. */
-import { type Overview, rowKinds, type Span } from '../../api/view/model.js';
-import type { FromWorker, LinkState, Question, ToWorker } from '../data/messages.js';
+import type { Command, FromWorker, LinkState, Question, ToWorker } from '../data/messages.js';
+import { Closings } from './past/closings.js';
 import { Player } from './player.js';
 import { answerTo } from './questions.js';
 import { Follower } from './server/follow.js';
 import { Refused, type Source } from './source.js';
 
-const CLOSING = rowKinds.indexOf('block_status');
 const PATCH_MS = 33;
 /** Where little is to move. */
 const CALM_MS = 250;
@@ -29,28 +28,13 @@ export type SourceOf = (of: string | ArrayBuffer) => Source;
 let source: Source;
 let player: Player;
 let follower: Follower;
-let overview: Overview | null = null;
+const closings = new Closings();
 let hidden = false;
 let calm = false;
 let patchTimer = 0;
 let lastPatch = 0;
+let lookTimer = 0;
 let epoch = '';
-
-/** Entries by which blocks closed since the overview: it is asked for only now and then. */
-let closed: number[] = [];
-
-function noteClosings({ from, rows }: Span): void {
-  for (const [row, kind] of rows.kind.entries()) {
-    if (kind === CLOSING) closed.push(from + rows.entry[row]!);
-  }
-}
-
-function closings(): number[] {
-  const known = overview?.closings.map(({ entry }) => entry) ?? [];
-  const last = known.at(-1) ?? -1;
-  closed = closed.filter((entry) => entry > last);
-  return [...known, ...closed];
-}
 
 function flush(): void {
   patchTimer = 0;
@@ -79,7 +63,7 @@ function start(made: Source, at: number | null): void {
   });
   follower = new Follower(source, {
     span: (span) => {
-      noteClosings(span);
+      closings.note(span);
       player.take(span);
     },
     watching: (position) => {
@@ -114,6 +98,7 @@ async function begin(at: number | null): Promise<void> {
   try {
     await player.begin(at);
     epoch = player.picture?.epoch ?? '';
+    closings.forget();
   } catch (error) {
     const making = makingOf(error);
     if (making) {
@@ -126,6 +111,8 @@ async function begin(at: number | null): Promise<void> {
     setTimeout(() => void begin(at), AGAIN_MS);
     return;
   }
+  for (const command of early?.splice(0) ?? []) act(command);
+  early = null;
   void look();
   const kind = await source.json<{ kind: string }>('/api/v1/control').catch(() => null);
   if (kind?.kind === 'folder') {
@@ -143,14 +130,15 @@ async function anew(): Promise<void> {
 }
 
 async function look(): Promise<void> {
+  clearTimeout(lookTimer);
   try {
-    overview = await source.overview(BUCKETS);
-    closings();
+    const overview = await source.overview(BUCKETS);
+    closings.know(overview);
     tell({ is: 'overview', overview });
   } catch (error) {
     if (error instanceof Refused && error.status === 404) return;
   }
-  setTimeout(() => void look(), OVERVIEW_MS);
+  lookTimer = setTimeout(() => void look(), OVERVIEW_MS);
 }
 
 async function ask(id: number, { name, parameters }: Question): Promise<void> {
@@ -162,42 +150,36 @@ async function ask(id: number, { name, parameters }: Question): Promise<void> {
   }
 }
 
+/** What a reader asked for before there was anything to show: it is done once there is. */
+let early: Command[] | null = [];
+
 /** Begins to listen to the page. */
 export function work(sourceOf: SourceOf): void {
   port.onmessage = ({ data }) => {
     if (data.do === 'start') start(sourceOf(data.source), data.at);
+    else if (data.do === 'ask') void ask(data.id, data.question);
+    else if (data.do === 'calm') calm = data.calm;
+    else if (data.do === 'hidden') {
+      hidden = data.hidden;
+      if (!hidden) player.forgotten();
+    } else if (early) early.push(data);
     else act(data);
   };
 }
 
-function act(data: Exclude<ToWorker, { do: 'start' }>): void {
-  switch (data.do) {
+function act(command: Command): void {
+  switch (command.do) {
     case 'live':
       return player.live();
-    case 'pause':
-      return player.pause();
-    case 'play':
-      return player.play();
+    case 'toggle':
+      return player.toggle();
     case 'seek':
-      return player.seek(data.entry);
+      return player.seek(command.entry);
     case 'speed':
-      return player.speed(data.speed);
+      return player.speed(command.speed);
     case 'focus':
-      return player.focus(data.block);
-    case 'step': {
-      player.step(data.by, data.forward, closings()).catch((error) => {
-        tell({ is: 'notice', notice: { text: why(error) } });
-      });
-      return;
-    }
-    case 'hidden':
-      hidden = data.hidden;
-      if (!hidden) player.forgotten();
-      return;
-    case 'calm':
-      calm = data.calm;
-      return;
-    case 'ask':
-      void ask(data.id, data.question);
+      return player.focus(command.block);
+    case 'step':
+      return player.step(command.by, command.forward, closings);
   }
 }

@@ -15,8 +15,8 @@ import {
   viewLimits,
 } from '../../../dist/api/view/index.js';
 import { counts } from '../../support/counts.js';
+import { lives } from '../../support/lives.js';
 import { seed } from '../../support/seeded.js';
-import { lives } from './lives.js';
 
 const runs = { numRuns: counts.spans, seed };
 const empty = () =>

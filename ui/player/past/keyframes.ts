@@ -1,5 +1,5 @@
 /** Pictures that were passed, so that going back is a copy and a short fold. */
-import type { Picture } from '../../api/view/model.js';
+import type { Picture } from '../../../api/view/model.js';
 
 /** Agents of all pictures that are kept: some two hundred megabytes at the most. */
 const AGENTS = 1_000_000;

@@ -1,7 +1,7 @@
 /** Spans that are at hand, by entry: as many rows as may be; those farthest away go first. */
-import { firstRow } from '../../api/view/cut.js';
-import type { Rows, Span } from '../../api/view/model.js';
-import { newRows } from '../../api/view/span.js';
+import { cutSpan, firstRow } from '../../../api/view/cut.js';
+import { type RowKind, type Rows, rowKinds, type Span } from '../../../api/view/model.js';
+import { newRows } from '../../../api/view/span.js';
 
 /** Two million rows are some fifty megabytes. */
 export const TAPE_ROWS = 2_000_000;
@@ -22,9 +22,21 @@ export class Tape {
     this.#rows = 0;
   }
 
-  /** Keeps a span, unless what it has is here; `near` is the entry around which rows are kept. */
+  /** Keeps what of a span is not here; `near` is the entry around which rows are kept. */
   add(span: Span, near: number): void {
-    if (span.to < span.from || this.#at(span.from) || this.#at(span.to)) return;
+    for (let from = span.from; from <= span.to; ) {
+      const here = this.reach(from);
+      if (here < from) {
+        const next = this.#spans.find((one) => one.from > from)?.from ?? Number.POSITIVE_INFINITY;
+        const to = Math.min(span.to, next - 1);
+        this.#put(cutSpan(span, from, to));
+        from = to + 1;
+      } else from = here + 1;
+    }
+    while (this.#rows > TAPE_ROWS && this.#spans.length > 1) this.#dropFarthest(near);
+  }
+
+  #put(span: Span): void {
     const place = this.#spans.findLastIndex(({ to }) => to < span.from) + 1;
     this.#rows += span.rows.entry.length;
     const before = this.#spans[place - 1];
@@ -33,7 +45,6 @@ export class Tape {
     } else {
       this.#spans.splice(place, 0, span);
     }
-    while (this.#rows > TAPE_ROWS && this.#spans.length > 1) this.#dropFarthest(near);
   }
 
   /** The last entry up to which all is here from `entry` on; `entry - 1` where nothing is. */
@@ -76,29 +87,27 @@ export class Tape {
     return Math.max(found, entry);
   }
 
-  /** The next entry after `entry` in which something happened; null where that is not here. */
-  nextEvent(entry: number): number | null {
+  /** The next entry after `entry` in which something happened, of a kind; null if not here. */
+  next(entry: number, kind?: RowKind): number | null {
+    let at = entry;
     for (const span of this.between(entry + 1, Number.POSITIVE_INFINITY)) {
-      const row = span.rows.entry[firstRow(span, entry + 1)];
+      if (span.from > at + 1) break;
+      const row = rowOf(span, firstRow(span, entry + 1), 1, kind);
       if (row !== undefined) return span.from + row;
+      at = span.to;
     }
     return null;
   }
 
   /** The one before `entry`. */
-  previousEvent(entry: number): number | null {
+  previous(entry: number, kind?: RowKind): number | null {
     for (let index = this.#indexAt(entry - 1); index >= 0; index -= 1) {
       const span = this.#spans[index]!;
-      const row = span.rows.entry[firstRow(span, entry) - 1];
+      const row = rowOf(span, firstRow(span, entry) - 1, -1, kind);
       if (row !== undefined) return span.from + row;
       if (this.#spans[index - 1]?.to !== span.from - 1) return null;
     }
     return null;
-  }
-
-  #at(entry: number): Span | null {
-    const index = this.#indexAt(entry);
-    return index < 0 ? null : this.#spans[index]!;
   }
 
   #indexAt(entry: number): number {
@@ -119,6 +128,14 @@ export class Tape {
     const dropped = near - first.to > last.from - near ? this.#spans.shift()! : this.#spans.pop()!;
     this.#rows -= dropped.rows.entry.length;
   }
+}
+
+/** The entry of the first row of a kind, from a row on in one direction. */
+function rowOf({ rows }: Span, from: number, by: 1 | -1, kind?: RowKind): number | undefined {
+  const code = kind === undefined ? null : rowKinds.indexOf(kind);
+  let row = from;
+  while (code !== null && (rows.kind[row] ?? code) !== code) row += by;
+  return rows.entry[row];
 }
 
 const joinable = (one: Span, other: Span) =>

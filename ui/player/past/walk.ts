@@ -1,6 +1,6 @@
 /** Goes through a run from its first entry and keeps pictures: then seeking asks nobody. */
-import { applySpan, emptyPicture, type PictureOf } from '../../api/view/fold.js';
-import type { Picture, Span } from '../../api/view/model.js';
+import { applySpan, emptyPicture, type PictureOf } from '../../../api/view/fold.js';
+import type { Picture, Span } from '../../../api/view/model.js';
 import type { Keyframes } from './keyframes.js';
 import type { Tape } from './tape.js';
 
@@ -11,18 +11,22 @@ export interface Walk {
   keyframes: Keyframes;
   /** Rows between two pictures that are kept. */
   everyRows: number;
-  last(): number;
+  /** Whether to go on after an entry. */
+  wants(entry: number): boolean;
   /** Brings the spans from an entry on. */
   fetch(entry: number): Promise<void>;
 }
 
 /** @throws what fetching throws */
-export async function walkThrough({ from, tape, last, fetch, ...keeping }: Walk): Promise<void> {
+export async function walkThrough({ from, tape, wants, fetch, ...keeping }: Walk): Promise<void> {
   const scout = emptyPicture(from);
   const walked = { ...keeping, scout, rows: 0 };
-  while (scout.entry < last()) {
-    if (tape.reach(scout.entry + 1) <= scout.entry) await fetch(scout.entry + 1);
-    for (const span of tape.between(scout.entry + 1, Number.POSITIVE_INFINITY)) {
+  while (wants(scout.entry)) {
+    const next = scout.entry + 1;
+    if (tape.reach(next) < next) await fetch(next);
+    // There is no room for all of it: what is far from the reader does not stay.
+    if (tape.reach(next) < next) return;
+    for (const span of tape.between(next, Number.POSITIVE_INFINITY)) {
       if (span.from > scout.entry + 1) break;
       through(walked, span);
     }

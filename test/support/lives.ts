@@ -7,7 +7,7 @@ import {
   rowKinds,
   type Span,
   saidKinds,
-} from '../../../dist/api/view/index.js';
+} from '../../dist/api/view/index.js';
 
 /** One row in the making: what of the numbers is chosen is taken modulo what there is. */
 interface Act {
