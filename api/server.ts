@@ -1,7 +1,12 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
-import { formatInstant, type KeyPair, type ServedNetwork } from '../engine/internal.js';
+import {
+  formatInstant,
+  type History,
+  type KeyPair,
+  type ServedNetwork,
+} from '../engine/internal.js';
 import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import type { ProofShown } from './contract/proof.js';
@@ -37,6 +42,11 @@ export interface ServerOptions {
   responseKeys?: KeyPair;
   /** Addresses of proxies whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[];
+  /**
+   * Answers reads with `at`, of the network as it was after an entry; without it they are refused.
+   * Stays the caller's, as the network does.
+   */
+  history?: History;
   /** What is known of the scenario of its agents: served at `/api/v1/scenario`. */
   scenario?: ScenarioShown;
   /** What `/api/v1/meta` and the documents say that this program is. */
@@ -130,6 +140,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     hosts: isIP(host) === 0 ? [host, ...hosts] : hosts,
     exchange,
     ...(options.responseKeys ? { responseKeys: options.responseKeys } : {}),
+    ...(options.history ? { history: options.history } : {}),
     ...(options.scenario ? { scenario: options.scenario } : {}),
     ...(options.proof ? { proof: options.proof } : {}),
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),

@@ -23,8 +23,12 @@ export interface BlockPage extends Paged {
   blocks: BlockView[];
 }
 
-/** A block with its proposal as it was signed, and the producer's key. */
-export type BlockDetail = BlockView & { proposal: ProposalBody; public_key: string };
+/** A block with its proposal as it was signed, the producer's key, and its entry in the log. */
+export type BlockDetail = BlockView & {
+  proposal: ProposalBody;
+  public_key: string;
+  entry: number;
+};
 
 /** Signed votes; with the electorate they prove the outcome. */
 export interface VotePage extends Paged {

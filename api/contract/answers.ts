@@ -44,7 +44,12 @@ export const readAnswers = {
   reputation: ReputationView,
   agent: AgentView,
   blocks: Type.Object({ blocks: Type.Array(BlockView), next_cursor }),
-  block: Type.Object({ ...BlockView.properties, proposal: ProposalBody, public_key: PublicKey }),
+  block: Type.Object({
+    ...BlockView.properties,
+    entry: Type.Integer({ description: 'of the log, by which it was proposed' }),
+    proposal: ProposalBody,
+    public_key: PublicKey,
+  }),
   votes: Type.Object({
     block_hash: Hash,
     electorate: Type.Array(

@@ -1,5 +1,5 @@
 /** The application: what a transport asks of a server, and what its requests share. */
-import type { KeyPair, ServedNetwork } from '../../engine/internal.js';
+import type { History, KeyPair, ServedNetwork } from '../../engine/internal.js';
 import { firstOfEach } from '../checks/damaged-archive.js';
 import { socketPath, watchLimits } from '../contract/channels.js';
 import type { Control } from '../contract/control.js';
@@ -19,6 +19,7 @@ import type { Services } from './handler.js';
 import { Incoming, type Serving } from './incoming.js';
 import { Metrics } from './metrics.js';
 import type { Exchange } from './observe.js';
+import { Past } from './past.js';
 import { EntryChecks } from './request/entry-checks.js';
 import { HeadChecks } from './request/head-checks.js';
 import { LargeBodies } from './request/large-bodies.js';
@@ -49,6 +50,8 @@ export interface ApplicationOptions {
   hosts?: readonly string[];
   /** Other than those of exchange-limits.ts. */
   exchange?: Partial<ExchangeLimits>;
+  /** Answers reads of earlier entries. */
+  history?: History;
   /** What is known of the scenario of its agents. */
   scenario?: ScenarioShown;
   /** Wall time, which may be set: only freshness, and what is shown, follow it. */
@@ -95,7 +98,10 @@ export function createApplication(options: ApplicationOptions): App {
       state.ready = false;
     },
     closeConnections: () => connections.close(),
-    closeView: () => services.view.close(),
+    closeView() {
+      services.past?.close();
+      return services.view.close();
+    },
   };
 }
 
@@ -114,6 +120,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     blocks: blockShareOf(limits.figures, steady),
     connections,
     view,
+    past: options.history ? new Past(options.history) : null,
     metrics: new Metrics(network, connections),
     version,
     ui,

@@ -12,6 +12,7 @@ import type { Connections } from '../socket/connections.js';
 import type { Body, RequestHead } from '../transport/transport.js';
 import type { ViewLog } from '../view/log/index.js';
 import type { Metrics } from './metrics.js';
+import type { Past } from './past.js';
 import type { LargeBodies } from './request/large-bodies.js';
 import type { RequestBudget } from './request/request-budget.js';
 import type { Answer } from './response/envelope.js';
@@ -36,6 +37,8 @@ export interface Services {
   readonly token: string;
   /** What a page is shown, at any entry. */
   readonly view: ViewLog;
+  /** The network at earlier entries; null where it is shown as it is only. */
+  readonly past: Past | null;
   /** Of the network's agents, where it is known. */
   readonly scenario: ScenarioShown | null;
   /** Of a log that is recomputed while it is shown; null where none is. */

@@ -13,7 +13,7 @@ import {
 import { readControl, writeControl } from './control.js';
 import type { HandledRoute, Handler } from './handler.js';
 import { live, metrics, ready } from './operator.js';
-import { committed, counted } from './reads/counted.js';
+import { counted } from './reads/counted.js';
 import { debugSocket } from './reads/debug-socket.js';
 import { debugVerify } from './reads/debug-verify.js';
 import { document, page, pageAsset } from './reads/documents.js';
@@ -23,6 +23,7 @@ import { proof } from './reads/proof.js';
 import * as reads from './reads/reads.js';
 import { root } from './reads/root.js';
 import { agentMemes, agentVotes, memes, roster } from './shown/agents.js';
+import { dated } from './shown/dated.js';
 import { entry, log } from './shown/entries.js';
 import { columns, overview, picture } from './shown/pictures.js';
 import { scenario } from './shown/scenario.js';
@@ -34,17 +35,17 @@ const commands = Object.fromEntries(
 ) as Record<CommandKind, Handler>;
 
 const reading: Record<ReadName, Handler> = {
-  state: committed(reads.state),
-  agents: committed(reads.agents),
-  reputation: committed(reads.reputation),
-  agent: committed(reads.agent),
-  blocks: committed(reads.blocks),
-  block: committed(reads.block),
-  votes: committed(reads.votes),
-  transactions: committed(reads.transactions),
-  stateValue: committed(reads.stateValue),
-  alliances: committed(reads.alliances),
-  events: committed(reads.events),
+  state: dated(reads.state),
+  agents: dated(reads.agents),
+  reputation: dated(reads.reputation),
+  agent: dated(reads.agent),
+  blocks: dated(reads.blocks),
+  block: dated(reads.block),
+  votes: dated(reads.votes),
+  transactions: dated(reads.transactions),
+  stateValue: dated(reads.stateValue),
+  alliances: dated(reads.alliances),
+  events: dated(reads.events),
 };
 
 const showing: Record<ShownName, Handler> = {

@@ -22,9 +22,13 @@ export function entryInAddress(): number | null {
 
 /** The way to a view, at the position that is shown. */
 export function href(view: string, item?: string, more: Record<string, string> = {}): string {
-  const query = new URLSearchParams(more);
   const at = place.value.query.get('at');
-  if (at !== null && !query.has('at')) query.set('at', at);
+  return hrefNow(view, item, at === null ? more : { at, ...more });
+}
+
+/** The way to a view where the network is now. */
+export function hrefNow(view: string, item?: string, more: Record<string, string> = {}): string {
+  const query = new URLSearchParams(more);
   return home.addressOf({ view, item: item ?? null, query });
 }
 

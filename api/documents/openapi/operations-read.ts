@@ -1,5 +1,13 @@
 /** The reads, as the documents describe them. */
-import { AgentId, BlockStatus, eventTopics, Hash, limits, Type } from '../../../engine/internal.js';
+import {
+  AgentId,
+  BlockStatus,
+  eventTopics,
+  Hash,
+  limits,
+  type Reason,
+  Type,
+} from '../../../engine/internal.js';
 import { type ReadName, readAnswers } from '../../contract/answers.js';
 import { serverBounds } from '../../contract/limit-table.js';
 import type { Operation, Parameter } from './operation.js';
@@ -23,6 +31,23 @@ const cursor: Parameter = {
 };
 const agentPath: Parameter = { name: 'agent_id', text: 'the agent', schema: AgentId };
 const blockPath: Parameter = { name: 'block_hash', text: 'the block', schema: Hash };
+const at: Parameter = {
+  name: 'at',
+  text: `the entry after which it is read, where the server has the past (folkmoot explore);
+default: the last. It counts as four reads.`,
+  schema: Type.Integer({ minimum: 0 }),
+  extension: true,
+};
+/** Of a read with `at`. */
+const ofThePast: readonly Reason[] = [
+  'SCHEMA',
+  'UNKNOWN_ENTRY',
+  'NO_HISTORY',
+  'LOG_DAMAGED',
+  'ARCHIVE_DAMAGED',
+  'BEING_MADE',
+  'QUEUE_FULL',
+];
 const topicNames = [...new Set(Object.values(eventTopics).flat())];
 
 const described: Record<ReadName, Omit<Operation, 'answer'>> = {
@@ -142,8 +167,9 @@ export const readOperations = Object.fromEntries(
   ]),
 ) as Record<ReadName, Operation>;
 
-/** All reads count against their address. */
+/** All reads count against their address, and may be of an earlier entry. */
 function withAnswer(name: ReadName, operation: Omit<Operation, 'answer'>): Operation {
-  const reasons = [...operation.reasons, 'QUOTA_USED' as const];
-  return { ...operation, answer: readAnswers[name], reasons };
+  const reasons = [...new Set([...operation.reasons, ...ofThePast, 'QUOTA_USED' as const])];
+  const query = [...(operation.query ?? []), at];
+  return { ...operation, query, answer: readAnswers[name], reasons };
 }

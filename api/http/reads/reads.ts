@@ -20,11 +20,14 @@ import {
 } from './parameters.js';
 
 export interface ReadRequest {
-  network: ServedNetwork;
+  network: ReadNetwork;
   /** Path parameters, decoded, in order. */
   params: readonly string[];
   query: URLSearchParams;
 }
+
+/** What is read: a network as it is, or as it was. */
+type ReadNetwork = Pick<ServedNetwork, 'read' | 'epoch'>;
 
 export type Read = (request: ReadRequest) => ReadResult;
 
@@ -110,8 +113,9 @@ export function block({ network, params: [hash = ''] }: ReadRequest): ReadResult
   const view = network.read.block(hash.toLowerCase());
   const record = network.read.record('blocks', hash.toLowerCase());
   if (!view || !record) return unknown('UNKNOWN_BLOCK', 'block has the hash', hash);
-  const { public_key, body } = network.read.signed(record.context.entry);
-  return { data: { ...view, proposal: body, public_key: public_key.toLowerCase() } };
+  const { entry } = record.context;
+  const { public_key, body } = network.read.signed(entry);
+  return { data: { ...view, entry, proposal: body, public_key: public_key.toLowerCase() } };
 }
 
 export function votes({ network, params: [hash = ''], query }: ReadRequest): ReadResult {
@@ -139,7 +143,7 @@ export function votes({ network, params: [hash = ''], query }: ReadRequest): Rea
   };
 }
 
-function* votesIn(network: ServedNetwork, range: { from: number[]; to: number[] }) {
+function* votesIn(network: ReadNetwork, range: { from: number[]; to: number[] }) {
   for (const { key, value } of network.read.records('votes', range)) {
     yield { voter: (key as readonly number[])[1], ...network.read.signed(value.entry) };
   }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ArchiveError, type Refusal, refuse, StoreError } from '../../../engine/internal.js';
 import type { Call, Handler } from '../handler.js';
+import type { Progress } from '../past.js';
 import { counted, queryOf } from '../reads/counted.js';
 import type { Answer } from '../response/envelope.js';
 
@@ -13,15 +14,19 @@ const PATIENCE_MS = 2_000;
 /** What gives an answer: with the query, read. */
 export type Showing = (call: Call, query: URLSearchParams) => Promise<Answer>;
 
+type ProgressOf = (services: Call['services']) => Progress | null;
+
 const late = Symbol('late');
 
 /** Counts against its address as reads do, and more. */
-export const shown = (show: Showing): Handler =>
+export const shown = (show: Showing, progressOf: ProgressOf = ofView): Handler =>
   counted(async (call) => {
     const work = show(call, queryOf(call.head.target)).catch(refused);
     const first = await Promise.race([work, sleep(PATIENCE_MS, late, { ref: false })]);
-    return first === late ? beingMade(call) : first;
+    return first === late ? beingMade(progressOf(call.services)) : first;
   }, COST);
+
+const ofView: ProgressOf = ({ view }) => view.progress;
 
 function refused(error: unknown): Answer {
   if (error instanceof RangeError) return { refusal: refuse('UNKNOWN_ENTRY', error.message) };
@@ -29,8 +34,7 @@ function refused(error: unknown): Answer {
   return { refusal: refuse('LOG_DAMAGED', error.message) };
 }
 
-function beingMade({ services: { view } }: Call): { refusal: Refusal } {
-  const { progress } = view;
+function beingMade(progress: Progress | null): { refusal: Refusal } {
   const how = progress ? `at entry ${progress.entry} of ${progress.to}` : 'soon there';
   const details = progress ? { entry: progress.entry, to: progress.to } : {};
   return {

@@ -30,10 +30,10 @@ export function exploreCommand(): Command {
     .addHelpText(
       'after',
       `
-Nothing in the folder is changed but view/, where what the page is shown is kept and which may be
-deleted; whatever would write is refused (READ_ONLY). What another process adds to the folder
-appears as it is committed; when the folder is deleted meanwhile, what was read is still shown. A
-damaged folder is refused, with exit code 13 and the reason. SIGTERM and SIGINT end it.
+Nothing in the folder is changed but view/ and history/, where what the page is shown is kept and
+which may be deleted; whatever would write is refused (READ_ONLY). What another process adds to the
+folder appears as it is committed; when the folder is deleted meanwhile, what was read is still
+shown. A damaged folder is refused, with exit code 13 and the reason. SIGTERM and SIGINT end it.
 
 Examples:
   $ folkmoot sim healthy-town --out runs/town && folkmoot explore runs/town

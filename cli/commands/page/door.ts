@@ -1,7 +1,7 @@
 /** The server that a command opens to show what it works on: where it listens, and what it says. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { Server, ServerOptions } from '../../../api/index.js';
-import type { ServedNetwork } from '../../../engine/internal.js';
+import type { History, ServedNetwork } from '../../../engine/internal.js';
 import { integer } from '../../options/options.js';
 import { ListenError, UsageError } from '../../output/exit.js';
 import { say } from '../../output/output.js';
@@ -44,7 +44,7 @@ export function assertDoor(flags: WatchFlags): void {
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
-/** Serves a network to be looked at. @throws {ListenError} where it cannot listen. */
+/** Serves a network to be looked at, now and at any entry. @throws {ListenError} */
 export async function openDoor(
   network: ServedNetwork,
   { port = 0, host = '127.0.0.1' }: DoorFlags,
@@ -53,8 +53,9 @@ export async function openDoor(
   const { startServer } = await import('../../../api/index.js');
   const isHere = loopback.has(host);
   if (!isHere) say('folkmoot: the page is served beyond this machine: TLS belongs in front');
+  const history = await historyOf(network);
   try {
-    return await startServer({
+    const server = await startServer({
       network,
       port,
       host,
@@ -62,9 +63,30 @@ export async function openDoor(
       limits: isHere ? 'bench' : 'spec',
       version: packageVersion(),
       onFault: (error) => say(`folkmoot: a request failed: ${(error as Error).message}`),
+      ...(history ? { history } : {}),
       ...more,
     });
+    return {
+      ...server,
+      async close() {
+        await server.close();
+        await history?.close();
+      },
+    };
   } catch (error) {
+    await history?.close();
     throw new ListenError((error as Error).message);
+  }
+}
+
+/** Null where there is none: in memory, or where the folder does not let itself be read. */
+async function historyOf({ folder }: ServedNetwork): Promise<History | null> {
+  if (folder === null) return null;
+  const { History } = await import('../../../engine/internal.js');
+  try {
+    return History.open({ path: folder });
+  } catch (error) {
+    say(`folkmoot: earlier entries are shown in part: ${(error as Error).message}`);
+    return null;
   }
 }

@@ -1,5 +1,4 @@
 /** Every view on a finished run in a real browser: what it shows, what it checks, what it finds. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCertificate } from 'folkmoot/client';
@@ -7,9 +6,9 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
 import { folkmoot } from '../../support/cli.js';
-import { main } from '../../support/paths.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
 import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { explore } from '../explored.js';
 
 const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
@@ -18,21 +17,6 @@ let browser: Browser;
 let lines: Line[] = [];
 let url = '';
 let block = '';
-
-/** `folkmoot explore` of a folder, until the test that asked for it is over. */
-function explore(path: string, over: (stop: () => void) => void): Promise<string> {
-  const args = [main, 'explore', path, '--json', '--open', 'no'];
-  const child: ChildProcess = spawn(process.execPath, args, {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  over(() => child.kill());
-  return new Promise((resolve) => {
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      const [, found] = /"url":"([^"]+)"/.exec(text) ?? [];
-      if (found) resolve(new URL(found).origin);
-    });
-  });
-}
 
 beforeAll(async () => {
   if (!hasBrowser) return;
@@ -95,21 +79,6 @@ test.skipIf(!hasBrowser)(`block: all is checked here, and certified ${needs}`, a
   const text = readFileSync(await (await coming).path(), 'utf8');
   expect(checkCertificate(text)).toMatchObject({ holds: true, claim: { block_hash: block } });
 });
-
-test.skipIf(!hasBrowser)(
-  `block: looked at before its end, it says what it was then ${needs}`,
-  async () => {
-    const about = ({ kind, target, body }: Line) =>
-      kind === 'vote' && `${target}${body}`.includes(block);
-    const { seq } = lines.find(about)!;
-    const { tab } = await open(browser, `${url}/ui/block/${block}?at=${seq}`);
-    await tab.getByText('By these votes it is finalized.').waitFor();
-    const then = await tab.getByRole('note').innerText();
-    expect(then).toContain(
-      `At entry ${seq.toLocaleString('en')}, where the page stands, it was in voting`,
-    );
-  },
-);
 
 test.skipIf(!hasBrowser)(`explore: the engine ends at the same digest here ${needs}`, async () => {
   const { tab, complaints } = await open(browser, `${url}/ui/explore`);

@@ -1,15 +1,18 @@
 /** Asks the server, and says in words what went wrong: what a view shows and the worker has not. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { home } from '../../home/home.js';
 
 /** The server said no, or nothing: `status` is 0 then. */
 export class Unanswered extends Error {
   override name = 'Unanswered';
   readonly status: number;
+  /** As the server names it; '' where it gives none. */
+  readonly reason: string;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, reason = '') {
     super(message);
     this.status = status;
+    this.reason = reason;
   }
 }
 
@@ -28,17 +31,22 @@ export async function asked(path: string, init?: RequestInit): Promise<Response>
   }
   if (answer.ok) return answer;
   const text = await answer.text().catch(() => '');
-  throw new Unanswered(answer.status, `${messageIn(text)} (${answer.status})`);
+  const { message, reason } = refusalIn(text);
+  throw new Unanswered(answer.status, `${message} (${answer.status})`, reason);
 }
 
-function messageIn(text: string): string {
+function refusalIn(text: string): { message: string; reason: string } {
   try {
-    const { message } = (JSON.parse(text) as { error: { message?: unknown } }).error;
-    if (typeof message === 'string') return message.slice(0, 400);
+    const { message, details } = (
+      JSON.parse(text) as { error: { message: unknown; details: { reason: unknown } } }
+    ).error;
+    if (typeof message === 'string' && typeof details.reason === 'string') {
+      return { message: message.slice(0, 400), reason: details.reason };
+    }
   } catch {
     // Not one of ours: a proxy's, perhaps.
   }
-  return 'The server refuses';
+  return { message: 'The server refuses', reason: '' };
 }
 
 /** All pages of a list, up to a number of them; `more` when there are others. */
@@ -61,27 +69,40 @@ export async function pages<T extends { next_cursor: string | null }>(
 }
 
 export type Fetched<T> =
-  | { is: 'coming' }
+  /** `why`: the server makes it first, and says how far it is. */
+  | { is: 'coming'; why?: string }
   | { is: 'here'; data: T }
   | { is: 'failed'; why: string; status: number };
+
+/** While a network runs, what is asked for changes many times a second; a view need not. */
+const LEAST_MS = 500;
 
 /** Fetches when `key` changes, and again when told; what came before stays until then. */
 export function useFetched<T>(key: string, fetching: () => Promise<T>): [Fetched<T>, () => void] {
   const [state, set] = useState<Fetched<T> & { of: string }>({ is: 'coming', of: key });
   const [turn, again] = useState(0);
+  const asked = useRef(0);
+  const anew = () => again((count) => count + 1);
   useEffect(() => {
     let wanted = true;
-    fetching().then(
-      (got) => wanted && set({ is: 'here', data: got, of: key }),
-      (error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        const status = error instanceof Unanswered ? error.status : 0;
-        if (wanted) set({ is: 'failed', why, status, of: key });
-      },
-    );
+    let timer = 0;
+    const fail = (error: unknown) => {
+      if (!wanted) return;
+      const why = error instanceof Error ? error.message : String(error);
+      const { status, reason } = error instanceof Unanswered ? error : { status: 0, reason: '' };
+      if (reason !== 'BEING_MADE') return set({ is: 'failed', why, status, of: key });
+      set({ is: 'coming', why, of: key });
+      timer = setTimeout(anew, LEAST_MS);
+    };
+    const ask = () => {
+      asked.current = performance.now();
+      fetching().then((got) => wanted && set({ is: 'here', data: got, of: key }), fail);
+    };
+    timer = setTimeout(ask, Math.max(0, asked.current + LEAST_MS - performance.now()));
     return () => {
       wanted = false;
+      clearTimeout(timer);
     };
   }, [key, turn]);
-  return [state.of === key ? state : { is: 'coming' }, () => again((count) => count + 1)];
+  return [state.of === key ? state : { is: 'coming' }, anew];
 }

@@ -4,35 +4,21 @@ import { agents, clock } from '../../data/store.js';
 import { reputationOf } from '../../parts/grid/words.js';
 import { Fact } from '../../parts/lists/fact.js';
 import { moment } from '../../parts/moment.js';
-import { data, useFetched } from '../../parts/server/api.js';
 import { Failed } from '../../parts/server/states.js';
 import { plain } from '../../parts/text.js';
+import { type Scores, type Standing, useStanding } from './standing.js';
 
-interface AgentData {
-  description: string;
-  reason: string;
-  registration_time: string;
-}
-type Scores = Record<keyof typeof scores, number>;
-
-const scores = {
+const scores: Readonly<Record<keyof Scores, string>> = {
   overall_score: 'overall',
   meme_quality: 'memes',
   decision_consistency: 'decisions',
   peer_ratings: 'peers',
   alliance_strength: 'alliances',
-} as const;
+};
 
 export function Profile({ number }: { number: number }) {
   const { id, public_key, validator, producer } = agents.rows[number]!;
-  const path = encodeURIComponent(id);
-  // Scores change by its votes and memes: then they are asked for anew.
-  const turn = agents.votes[number]! + agents.memes[number]!;
-  const [fetched, again] = useFetched(`${id} ${turn}`, async () => ({
-    agent: await data<AgentData>(`/api/v1/agents/${path}`),
-    scores: await data<Scores>(`/api/v1/social/reputation/${path}`),
-  }));
-  const here = fetched.is === 'here' ? fetched.data : null;
+  const { fetched, again, last: here } = useStanding(number, id);
   const can = [validator && 'vote', producer && 'propose blocks'].filter(Boolean);
   return (
     <div class="two">
@@ -50,7 +36,7 @@ export function Profile({ number }: { number: number }) {
           {here && (
             <Fact name="registered">{moment(Date.parse(here.agent.registration_time))}</Fact>
           )}
-          {here && here.agent.reason !== '' && (
+          {here?.scores && here.agent.reason !== '' && (
             <Fact name="says of its status">
               <bdi>{plain(here.agent.reason, 160)}</bdi>
             </Fact>
@@ -66,24 +52,37 @@ export function Profile({ number }: { number: number }) {
       <section class="panel" aria-labelledby="scores">
         <header>
           <h2 id="scores">Reputation</h2>
-          <p>of 100{clock.value.mode === 'live' ? '' : '; the bars as of the newest entry'}</p>
+          <p>of 100{here?.scores && whenOf(here)}</p>
         </header>
         {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
+        {fetched.is === 'coming' && fetched.why && <p role="status">{fetched.why}</p>}
         <table class="scores">
           <caption class="unseen">Scores, of 100</caption>
           <tbody>
-            {here ? (
-              Object.entries(scores).map(([name, text]) => (
-                <Score key={name} text={text} value={here.scores[name as keyof Scores]} />
+            {here?.scores ? (
+              Object.entries(here.scores).map(([name, value]) => (
+                <Score key={name} text={scores[name as keyof Scores] ?? ''} value={value} />
               ))
             ) : (
               <Score text="overall" value={reputationOf(number)} />
             )}
           </tbody>
         </table>
+        {here && !here.scores && (
+          <p class="faint">
+            What it is made of is known of the newest entry only, here;{' '}
+            <code>npx folkmoot explore DIR</code> has it of all.
+          </p>
+        )}
       </section>
     </div>
   );
+}
+
+/** Live, nothing: it is of now, as all that is shown. */
+function whenOf({ at }: Standing): string {
+  if (at !== null) return `, at entry ${shown(at)}`;
+  return clock.value.mode === 'live' ? '' : ', at the newest entry';
 }
 
 function Score({ text, value }: { text: string; value: number }) {

@@ -10,11 +10,13 @@ export interface BlockData {
   height: number;
   status: string;
   producer: { id: string; public_key: string };
-  tally: { approve: number; reject: number; electorate: number; needed: number };
+  tally: { approve: number; reject: number; electorate: number };
   transactions: number;
   voting_deadline: string;
   timestamp: string;
   closed_at: string | null;
+  /** Of the log, by which it was proposed. */
+  entry: number;
   proposal: Readonly<Record<string, unknown>>;
   public_key: string;
 }

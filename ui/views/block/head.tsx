@@ -1,6 +1,5 @@
 /** What a block is, and what became of it. */
 import { shown, time } from '../../../report/shared/numbers.js';
-import type { BlockShown } from '../../data/messages.js';
 import { blocks, position } from '../../data/store.js';
 import { Glyph, outcomes } from '../../parts/glyph.js';
 import { Fact } from '../../parts/lists/fact.js';
@@ -8,10 +7,16 @@ import { moment } from '../../parts/moment.js';
 import { TallyBar } from '../../parts/tally.js';
 import { plain } from '../../parts/text.js';
 import { BlockLink, EntryLink, Who } from '../../parts/who.js';
-import { href } from '../../route/router.js';
+import { href, hrefNow } from '../../route/router.js';
 import type { Whole } from './fetch.js';
 
-export function Head({ whole: { block, electorate } }: { whole: Whole }) {
+interface HeadProps {
+  whole: Whole;
+  /** What it is by now. */
+  now: string;
+}
+
+export function Head({ whole: { block, electorate }, now }: HeadProps) {
   const { height, status, block_hash, tally, closed_at } = block;
   const proposed = Date.parse(block.timestamp);
   const known = blocks.value.find(({ hash }) => hash === block_hash);
@@ -24,7 +29,7 @@ export function Head({ whole: { block, electorate } }: { whole: Whole }) {
         </h1>
         <Neighbours hash={block_hash} />
       </header>
-      {known && known.status !== status && <Then known={known} />}
+      {now !== status && <Since hash={block_hash} now={now} />}
       {known && <TallyBar block={{ ...known, ...weights(tally) }} />}
       <dl class="facts">
         <Fact name="proposed by">
@@ -59,14 +64,12 @@ export function Head({ whole: { block, electorate } }: { whole: Whole }) {
   );
 }
 
-/** The page may stand before the block's end: then what it was is told beside what became of it. */
-function Then({ known }: { known: BlockShown }) {
-  const { entry } = position.value!;
+/** The page stands before its end: what became of it is another picture. */
+function Since({ hash, now }: { hash: string; now: string }) {
   return (
     <p class="caption" role="note">
-      At entry {shown(entry)}, where the page stands, it was {outcomes[known.status]}:{' '}
-      {shown(known.approve)} approve, {shown(known.reject)} reject. What follows is what became of
-      it.
+      This is how it stood at entry {shown(position.value!.entry)}.{' '}
+      <a href={hrefNow('block', hash)}>By now it is {plain(now, 32)}</a>.
     </p>
   );
 }

@@ -1,13 +1,17 @@
 /** A block: who proposed what, who voted how, and what of it this page has checked itself. */
-import { useEffect, useState } from 'preact/hooks';
-import { blocks } from '../../data/store.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { shown } from '../../../report/shared/numbers.js';
+import type { BlockShown } from '../../data/messages.js';
+import { blocks, clock, position } from '../../data/store.js';
 import { home } from '../../home/home.js';
 import { useFetched } from '../../parts/server/api.js';
+import { useAsked } from '../../parts/server/asked.js';
 import { Coming, Empty, Failed } from '../../parts/server/states.js';
 import { href } from '../../route/router.js';
 import type { BlockChecked } from '../../verify/messages.js';
+import { asOf, checkAsOf } from './as-of.js';
 import { Certificate } from './certificate.js';
-import { checked, type Whole, wholeBlock } from './fetch.js';
+import { type BlockData, checked, type Whole, wholeBlock } from './fetch.js';
 import { Head } from './head.js';
 import { Proof } from './proof.js';
 import { Transactions } from './transactions.js';
@@ -30,12 +34,16 @@ export function View({ item }: { item: string | null }) {
 }
 
 function Of({ hash }: { hash: string }) {
+  const live = clock.value.mode === 'live';
   const here = blocks.value.find((block) => block.hash === hash);
-  // A block in voting is fetched anew when somebody votes, every few votes at the most.
-  const votes = here?.status === 'voting' ? Math.floor((here.approvals + here.rejections) / 50) : 0;
-  const key = `${hash} ${here?.status ?? ''} ${votes}`;
-  const [fetched, again] = useFetched(key, () => wholeBlock(hash));
+  const count = here ? here.approvals + here.rejections : 0;
   const [kept, keep] = useState<Whole | null>(null);
+  // A block in voting is fetched anew when somebody votes, every few votes at the most; and when
+  // the page has gone on to votes that were not there yet when it was fetched.
+  const votes = live && here?.status === 'voting' ? Math.floor(count / 50) : 0;
+  const lacks = !live && kept && !kept.more && kept.votes.length < count ? count : 0;
+  const key = `${hash} ${here?.status ?? ''} ${votes} ${lacks}`;
+  const [fetched, again] = useFetched(key, () => wholeBlock(hash));
   useEffect(() => {
     if (fetched.is === 'here') keep(fetched.data);
   }, [fetched]);
@@ -55,36 +63,60 @@ function Of({ hash }: { hash: string }) {
     );
   }
   if (!whole) return <Coming what="the block and its votes" />;
+  if (!live && whole.block.entry > position.value!.entry) return <NotYet block={whole.block} />;
   return (
     <article class="block-view">
       {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
-      <Checked whole={whole} />
+      <Checked whole={whole} known={live ? undefined : here} />
     </article>
   );
 }
 
-function Checked({ whole }: { whole: Whole }) {
+function NotYet({ block: { height, block_hash, entry } }: { block: BlockData }) {
+  return (
+    <Empty title={`Block ${height} is not there yet`}>
+      <p>
+        At entry {shown(position.value!.entry)}, where the page stands, nobody has proposed it: that
+        came with{' '}
+        <a href={href('block', block_hash, { at: String(entry) })}>entry {shown(entry)}</a>.
+      </p>
+    </Empty>
+  );
+}
+
+/** All of it is checked at once; what is shown is what there was of that at the entry. */
+function Checked({ whole, known }: { whole: Whole; known: BlockShown | undefined }) {
   const [result, set] = useState<{ of: Whole; found: BlockChecked | string } | null>(null);
   useEffect(() => {
     if (home.lacks.log) return;
-    let wanted = true;
     checked(whole).then(
-      (found) => wanted && set({ of: whole, found }),
-      (error: Error) => wanted && set({ of: whole, found: error.message }),
+      (found) => set({ of: whole, found }),
+      (error: Error) => set({ of: whole, found: error.message }),
     );
-    return () => {
-      wanted = false;
-    };
   }, [whole]);
-  const found = result?.of.block.block_hash === whole.block.block_hash ? result.found : null;
-  const check = found !== null && typeof found !== 'string' ? found : null;
+  // What was fetched since is shown once it is checked, too.
+  const { of, found } = result ?? { of: whole, found: null };
+  const then = useThen(of, known);
+  if (!then) return <Coming what="the votes that there were" />;
+  const problem = typeof found === 'string' ? found : '';
+  const check = found === null || typeof found === 'string' ? null : checkAsOf(found, of, then);
   return (
     <>
-      <Head whole={whole} />
-      <Proof whole={whole} check={check} problem={typeof found === 'string' ? found : ''} />
-      <Votes whole={whole} check={check} />
-      <Transactions proposal={whole.block.proposal} check={check} />
-      <Certificate block={whole.block} />
+      <Head whole={then} now={of.block.status} />
+      <Proof whole={then} check={check} problem={problem} />
+      <Votes whole={then} check={check} />
+      <Transactions proposal={then.block.proposal} check={check} />
+      <Certificate block={then.block} />
     </>
   );
+}
+
+/** As of the entry that is shown. Ballots come a little after: until then, as it was before. */
+function useThen(whole: Whole, known: BlockShown | undefined): Whole | null {
+  const open = known?.status === 'voting' ? known : null;
+  const ballots = useAsked<Uint32Array>('ballots', () => open?.number, `${open?.number}`);
+  const before = useRef<Whole | null>(null);
+  if (open && ballots?.length !== open.approvals + open.rejections) return before.current;
+  before.current = asOf(whole, known, ballots ?? []);
+  return before.current;
 }
