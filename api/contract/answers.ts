@@ -104,6 +104,7 @@ export const Meta = Type.Object({
     json_values: Count,
     unknown_members_bytes: Count,
     page_bytes: Count,
+    early_proposals: Type.Object({ most: Count, most_of_one: Count, ms: Count }),
   }),
 });
 

@@ -97,6 +97,12 @@ export const serverBounds = {
   jsonValues: 65_536,
   /** Canonical JSON of members that the protocol does not know, all together. */
   unknownMembersBytes: 512,
+  /**
+   * Proposals that wait for the end of the block that they build on: in all, as many as there are
+   * blocks in voting at most; of one producer, one and the same again of a client that lost its
+   * connection; and for how long, which is less than a request may take.
+   */
+  earlyProposals: { most: 8, most_of_one: 2, ms: 10_000 },
   /** What a page that looks at the network is given at a time. */
   view: {
     columnRows: 16_384,
@@ -156,5 +162,6 @@ export function shownLimits(figures: Figures | null) {
     json_values: serverBounds.jsonValues,
     unknown_members_bytes: serverBounds.unknownMembersBytes,
     page_bytes: serverBounds.pageBytes,
+    early_proposals: serverBounds.earlyProposals,
   };
 }

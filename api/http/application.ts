@@ -8,6 +8,7 @@ import type { ProofShown } from '../contract/proof.js';
 import type { ScenarioShown } from '../contract/shown.js';
 import { blockShareOf } from '../limits/block-share.js';
 import { ChargedSignatures } from '../limits/charged-signatures.js';
+import { EarlyProposals } from '../limits/early-proposals.js';
 import { Limits } from '../limits/limits.js';
 import { SignatureAttempts } from '../limits/signature-attempts.js';
 import { Connections } from '../socket/connections.js';
@@ -96,6 +97,7 @@ export function createApplication(options: ApplicationOptions): App {
     open: (socket) => connections.open(socket),
     stopping() {
       state.ready = false;
+      services.early.close();
     },
     closeConnections: () => connections.close(),
     closeView() {
@@ -118,6 +120,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     charged: new ChargedSignatures(steady),
     large: new LargeBodies(),
     blocks: blockShareOf(limits.figures, steady),
+    early: new EarlyProposals(network),
     connections,
     view,
     past: options.history ? new Past(options.history) : null,

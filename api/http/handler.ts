@@ -6,6 +6,7 @@ import type { Route } from '../contract/routes.js';
 import type { ScenarioShown } from '../contract/shown.js';
 import type { BlockShare } from '../limits/block-share.js';
 import type { ChargedSignatures } from '../limits/charged-signatures.js';
+import type { EarlyProposals } from '../limits/early-proposals.js';
 import type { Limits } from '../limits/limits.js';
 import type { SignatureAttempts } from '../limits/signature-attempts.js';
 import type { Connections } from '../socket/connections.js';
@@ -27,6 +28,8 @@ export interface Services {
   readonly large: LargeBodies;
   /** Who may open the next block; null where nothing is limited. */
   readonly blocks: BlockShare | null;
+  /** Proposals that wait for the end of the block that they build on. */
+  readonly early: EarlyProposals;
   readonly connections: Connections;
   readonly metrics: Metrics;
   readonly version: string;

@@ -54,8 +54,8 @@ export const writeOperations: Record<CommandKind, Operation> = {
     id: 'proposeBlock',
     tag: 'consensus',
     summary: 'Propose a block',
-    text: `The parent is the head. At most ${limits.openBlocks} blocks are in voting, one of each
-producer.`,
+    text: `The parent is the head; one that is still in voting is waited for. At most
+${limits.openBlocks} blocks are in voting, one of each producer.`,
     answer: answers.propose,
     created: true,
     reasons: [

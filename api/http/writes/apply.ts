@@ -24,12 +24,16 @@ export async function apply(call: Call, admitted: Admitted): Promise<Answer> {
   const cost = new OperationCost(limits, charged, admitted, budget.addressKey);
   const exceeded = cost.exceeded();
   // Where it spares a repeat its quota, or us the signatures of transactions.
-  const precheck = exceeded || kind === 'propose' ? lookAhead(network, admitted) : null;
-  if (exceeded && !cost.isFree(exceeded, precheck)) return beyond(exceeded);
+  const first = exceeded || kind === 'propose' ? lookAhead(network, admitted) : null;
+  if (exceeded && !cost.isFree(exceeded, first)) return beyond(exceeded);
+  const parentEnds = first && !exceeded ? parentInVoting(services, admitted, first) : null;
+  if (parentEnds) cost.charge();
+  const early = parentEnds && (await whileInVoting(network, admitted, parentEnds));
+  const precheck = early ? lookAhead(network, admitted) : first;
   const crowded = precheck ? null : takeBlock(services, admitted);
   if (crowded) return asRead(call, crowded);
-  cost.charge();
-  const inner = precheck ? null : network.verification.inner(admitted);
+  if (!early) cost.charge();
+  const inner = precheck ? null : (early ?? network.verification.inner(admitted));
   const verified = inner instanceof Promise ? await inner : inner;
   const { outcome, durable } = outcomeOf(network, precheck, verified);
   cost.conclude(outcome);
@@ -38,6 +42,28 @@ export async function apply(call: Call, admitted: Admitted): Promise<Answer> {
   }
   await durable;
   return answerTo(call, admitted, outcome, cost);
+}
+
+/** The end of the block that a proposal builds on, where it may wait for that; or null. */
+function parentInVoting(
+  { early }: Services,
+  { command }: Admitted,
+  outcome: Outcome,
+): Promise<void> | null {
+  if (command.kind !== 'propose' || !('refusal' in outcome)) return null;
+  if (outcome.refusal.reason !== 'STALE_PARENT') return null;
+  return early.until(command.parent_hash, command.public_key);
+}
+
+/** The signatures inside a proposal, verified before the block that it builds on is decided. */
+async function whileInVoting(
+  network: ServedNetwork,
+  admitted: Admitted,
+  parentEnds: Promise<void>,
+): Promise<Verified | { refusal: Refusal }> {
+  const verified = await network.verification.inner(admitted);
+  await parentEnds;
+  return verified;
 }
 
 /** The outcome of a request that would change nothing, once the deadlines that are due fired. */

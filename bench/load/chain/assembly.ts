@@ -61,7 +61,8 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   pool.atEnd(() => blocks.close());
   const head = await headOf(pool, listener);
   progress(await prepared(blocks, head.hash));
-  const means = { context, asker, agents: pool.agents, blocks, record };
+  const { takesEarly } = pool.surroundings;
+  const means = { context, asker, agents: pool.agents, blocks, record, takesEarly };
   chain = new Chain({ ...means, head, validators, senders, arrivals: plan.arrivals });
   pool.atEnd(() => chain?.close());
   listener.receive = (text) => chain?.receive(text);

@@ -1,17 +1,19 @@
 /**
  * The chain of blocks that a run builds: proposes on the head, has it approved, goes on from there.
  * Either the votes or the proposals are the schedule's arrivals, and the others are sent beside
- * them. Others may build on the same chain: then it goes on from their block.
+ * them. Where they are the proposals, one is sent while the block before it is in voting, if the
+ * server lets it wait. Others may build on the same chain: then it goes on from their block.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Agent } from '../agents/agents.js';
 import { type BlocksAhead, withSpares } from '../prepare/blocks.js';
 import type { SignedRecord } from '../prepare/signed-record.js';
 import type { Asker } from '../server/ask.js';
-import { lookAtHead, validatorKeys } from '../server/state.js';
 import type { Call, CallOutcome, RunContext } from '../workload.js';
 import { type ChainEvent, readChainEvent } from './events.js';
 import { Finality } from './finality.js';
-import { neededOf, proposalHolds, undecided, Voting } from './voting.js';
+import { type Found, HeadLooks } from './head-looks.js';
+import { neededOf, noteUse, proposalCall, undecided, Voting } from './voting.js';
 
 export interface ChainPlan {
   context: RunContext;
@@ -21,6 +23,8 @@ export interface ChainPlan {
   blocks: BlocksAhead;
   record: SignedRecord;
   head: { hash: string; height: number };
+  /** Whether the server lets a proposal wait for the end of its parent. */
+  takesEarly: boolean;
   /** Active on the server, others' included. */
   validators: number;
   /** The keys that sign transactions in turn. */
@@ -30,8 +34,6 @@ export interface ChainPlan {
 
 const POLL_MS = 20;
 const WATCH_MS = 1_000;
-/** Between two looks at a head that does not move. */
-const LOOK_MS = { first: 50, most: 1_000 };
 
 export class Chain {
   readonly #plan: ChainPlan;
@@ -39,6 +41,8 @@ export class Chain {
   readonly #watch: NodeJS.Timeout;
   #head: { hash: string; height: number };
   #open: Voting | null = null;
+  /** Proposed on the open block, whose end it waits for. */
+  #ahead: Voting | null = null;
   #validators: number;
   /** Blocks of others, by height. */
   readonly #others = new Map<number, string>();
@@ -47,8 +51,7 @@ export class Chain {
   /** A proposal came too early once: from then on the stream is waited for. */
   #patient = false;
   #confirmed = true;
-  #looking: NodeJS.Timeout | null = null;
-  #looks = 0;
+  readonly #looks: HeadLooks;
   #progressMs: number;
   #begun = false;
   #ending = false;
@@ -56,6 +59,7 @@ export class Chain {
   constructor(plan: ChainPlan) {
     this.#plan = plan;
     this.#head = plan.head;
+    this.#looks = new HeadLooks(plan.asker, (found) => this.#looked(found));
     this.#validators = plan.validators;
     this.#progressMs = plan.context.now();
     this.#finality = new Finality(({ transactions, intendedMs }, atMs) => {
@@ -108,13 +112,20 @@ export class Chain {
   close(): void {
     this.#ending = true;
     clearInterval(this.#watch);
-    if (this.#looking) clearTimeout(this.#looking);
+    this.#looks.close();
   }
 
   #mayPropose(): boolean {
-    if (!this.#begun || this.#ending || this.#open || this.#looking) return false;
+    if (!this.#begun || this.#ending || this.#looks.pending) return false;
+    if (this.#open) return this.#mayProposeEarly(this.#open);
     if (this.#patient && !this.#confirmed) return false;
     return this.#plan.blocks.has(this.#head.hash);
+  }
+
+  #mayProposeEarly({ hash }: Voting): boolean {
+    const { arrivals, blocks, takesEarly } = this.#plan;
+    if (!takesEarly || arrivals === 'votes' || this.#ahead !== null) return false;
+    return hash !== null && blocks.has(hash);
   }
 
   #vote(): Call | null {
@@ -125,7 +136,6 @@ export class Chain {
     if (!this.#mayPropose()) return null;
     const { agents, blocks, context, record, senders } = this.#plan;
     const block = blocks.take();
-    const { producer, transactions, firstTransaction, signedAtMs, body } = block;
     const voting = new Voting({
       block,
       intendedMs,
@@ -134,22 +144,12 @@ export class Chain {
       sign: (ballots, count) => void blocks.signVotes(ballots, count),
       changed: (which, how) => this.#voted(which, how),
     });
-    this.#open = voting;
+    if (this.#open) this.#ahead = voting;
+    else this.#open = voting;
     this.#progressMs = context.now();
-    record.used(producer, signedAtMs);
-    for (let index = 0; index < transactions; index += 1) {
-      record.used(senders.first + ((firstTransaction + index) % senders.count), signedAtMs);
-    }
-    if (transactions > 0) context.proposed(transactions, intendedMs);
-    return {
-      operation: 'propose',
-      method: 'POST',
-      target: '/api/v1/blocks/propose',
-      headers: agents[producer]!.headers,
-      body,
-      holds: (data) => proposalHolds(data, block.parent),
-      completed: (outcome) => this.#proposed(voting, outcome),
-    };
+    noteUse(record, block, senders);
+    if (block.transactions > 0) context.proposed(block.transactions, intendedMs);
+    return proposalCall(voting, (outcome) => this.#proposed(voting, outcome));
   }
 
   #proposed(voting: Voting, outcome: CallOutcome): void {
@@ -158,16 +158,15 @@ export class Chain {
     if (outcome.kind === 'unfinished') return;
     if (outcome.kind === 'accepted') {
       const { block, intendedMs } = voting.plan;
-      const { transactions } = block;
-      if (transactions > 0) context.transactionsAccepted(transactions, intendedMs);
-      const answer = outcome.data as {
-        block_hash?: unknown;
-        height?: unknown;
-        electorate?: unknown;
-      };
+      if (block.transactions > 0) context.transactionsAccepted(block.transactions, intendedMs);
+      const answer = outcome.data as ProposeAnswer;
       // Another answer leaves it to the event.
       if (typeof answer.block_hash === 'string') this.#opens(voting, answer.block_hash, answer);
       return;
+    }
+    if (voting === this.#ahead) {
+      this.#ahead = null;
+      return this.advance();
     }
     const stale = outcome.kind === 'refused' && outcome.reason === 'STALE_PARENT';
     if (stale && !this.#confirmed) this.#patient = true;
@@ -175,7 +174,9 @@ export class Chain {
   }
 
   /** The block is there: votes can be sent. */
-  #opens(voting: Voting, hash: string, answer: { height?: unknown; electorate?: unknown }): void {
+  #opens(voting: Voting, hash: string, answer: ProposeAnswer): void {
+    // Its parent was decided; nobody has told so yet.
+    if (voting === this.#ahead) this.#step(this.#open!.hash!, this.#open!.height);
     if (voting !== this.#open || voting.hash !== null) return;
     const { agents, blocks, context } = this.#plan;
     const { block } = voting.plan;
@@ -232,52 +233,51 @@ export class Chain {
 
   #heardOfProposal({ hash, parent, height, producer }: ChainEvent & { kind: 'proposal' }): void {
     const { agents } = this.#plan;
-    const open = this.#open;
-    const ours = open && agents[open.plan.block.producer]!.publicKey === producer;
-    if (ours && parent === open.plan.block.parent) return this.#opens(open, hash, { height });
+    const ours = [this.#open, this.#ahead].find((one) => one?.plan.block.parent === parent);
+    if (ours && agents[ours.plan.block.producer]!.publicKey === producer) {
+      return this.#opens(ours, hash, { height });
+    }
     this.#others.set(height, hash);
     this.#others.delete(height - 8);
   }
 
   /** From this head; what was open is over. */
   #goOn(hash: string, height: number): void {
-    this.#head = { hash, height };
-    this.#open = null;
-    this.#looks = 0;
-    this.#progressMs = this.#plan.context.now();
+    this.#step(hash, height);
     this.advance();
+  }
+
+  #step(hash: string, height: number): void {
+    this.#head = { hash, height };
+    this.#open = this.#ahead?.plan.block.parent === hash ? this.#ahead : null;
+    this.#ahead = null;
+    this.#looks.moved();
+    this.#progressMs = this.#plan.context.now();
   }
 
   /** The block got nowhere: looks where the chain is before the next. */
   #lost(voting: Voting): void {
     if (voting !== this.#open) return;
     this.#open = null;
+    this.#ahead = null;
     this.#look();
   }
 
   #look(): void {
-    if (this.#looking || this.#ending) return;
-    const delayMs = Math.min(LOOK_MS.most, LOOK_MS.first * 2 ** this.#looks);
-    this.#looks += 1;
-    this.#looking = setTimeout(() => void this.#looked(), delayMs);
+    if (!this.#ending) this.#looks.look(this.#head);
   }
 
-  async #looked(): Promise<void> {
-    const { asker } = this.#plan;
-    const before = this.#head;
-    try {
-      const head = await lookAtHead(asker);
-      this.#validators = (await validatorKeys(asker)).length;
+  #looked(found: Found | null): void {
+    if (found) {
+      this.#validators = found.validators;
       // Events that came meanwhile are newer.
-      if (this.#head === before) {
-        const hash = head.hash ?? this.#others.get(head.height) ?? null;
-        if (hash !== null) this.#head = { hash, height: head.height };
+      if (this.#head === found.from) {
+        const { height } = found.head;
+        const hash = found.head.hash ?? this.#others.get(height) ?? null;
+        if (hash !== null) this.#head = { hash, height };
         this.#confirmed = true;
       }
-    } catch {
-      // The server does not answer; the run's own requests show why. It is asked again.
     }
-    this.#looking = null;
     this.#progressMs = this.#plan.context.now();
     this.advance();
   }
@@ -292,7 +292,8 @@ export class Chain {
   }
 }
 
+/** What is read of it, if it is as the interface says. */
+type ProposeAnswer = { block_hash?: unknown; height?: unknown; electorate?: unknown };
+
 const tooMany = (ours: number, needed: number) =>
   `a block needs ${needed} approvals now, and this run has ${ours} agents: others joined meanwhile`;
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -98,8 +98,34 @@ export const undecided = ({ hash, height, plan }: Voting): Undecided => {
   return { hash: hash!, height, transactions, intendedMs, approved: false };
 };
 
+/** The proposal of its block. */
+export function proposalCall({ plan }: Voting, completed: (outcome: CallOutcome) => void): Call {
+  const { agents, block } = plan;
+  return {
+    operation: 'propose',
+    method: 'POST',
+    target: '/api/v1/blocks/propose',
+    headers: agents[block.producer]!.headers,
+    body: block.body,
+    holds: (data) => proposalHolds(data, block.parent),
+    completed,
+  };
+}
+
+/** Its producer, and who signed its transactions, used their keys. */
+export function noteUse(
+  record: SignedRecord,
+  { producer, transactions, firstTransaction, signedAtMs }: Block,
+  senders: { first: number; count: number },
+): void {
+  record.used(producer, signedAtMs);
+  for (let index = 0; index < transactions; index += 1) {
+    record.used(senders.first + ((firstTransaction + index) % senders.count), signedAtMs);
+  }
+}
+
 /** The interface does not show this answer; what a server says must fit the proposal. */
-export function proposalHolds(data: unknown, parent: string): boolean {
+function proposalHolds(data: unknown, parent: string): boolean {
   if (!isRecord(data) || data.duplicate === true) return false;
   const { block_hash, parent_hash } = data;
   const isHash = typeof block_hash === 'string' && /^[0-9a-f]{64}$/i.test(block_hash);

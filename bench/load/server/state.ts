@@ -14,6 +14,8 @@ export interface Surroundings {
   networkId: string | null;
   /** By how much the server's clock is ahead of this machine's. */
   offsetMs: number;
+  /** Whether a proposal may be sent while its parent is in voting. */
+  takesEarly: boolean;
 }
 
 const genesisHash = '0'.repeat(64);
@@ -23,10 +25,12 @@ const isHash = (value: unknown): value is string =>
 /** @throws {LoadError} when the server does not answer as the interface says. */
 export async function lookAround(asker: Asker): Promise<Surroundings> {
   const state = await asker.read('/api/v1/network/state');
-  const { network_id = (await metaOf(asker)).network_id, server_time } = state.data;
+  const meta = await metaOf(asker);
+  const { network_id = meta.network_id, server_time } = state.data;
   return {
     networkId: typeof network_id === 'string' ? network_id : null,
     offsetMs: offsetOf(server_time, state.date),
+    takesEarly: isRecord(meta.limits) && isRecord(meta.limits.early_proposals),
   };
 }
 

@@ -144,6 +144,9 @@ export class KeptNetwork implements ServedNetwork {
     return [];
   }
 
+  /** Nobody votes here. */
+  votesUntilClose = (): number => 0;
+
   /** What it shows is durable. */
   get durable(): Promise<void> {
     return Promise.resolve();

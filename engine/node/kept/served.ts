@@ -18,6 +18,7 @@ export interface ServedNetwork
     | 'precheck'
     | 'apply'
     | 'fireDeadlines'
+    | 'votesUntilClose'
     | 'backlog'
     | 'stats'
     | 'durable'

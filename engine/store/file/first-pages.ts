@@ -4,9 +4,7 @@
  * a hole in the file of locks is SIGBUS on a full disk; here every failure has a name.
  */
 import {
-  accessSync,
   closeSync,
-  constants,
   fstatSync,
   fsyncSync,
   openSync,
@@ -58,15 +56,11 @@ export function makeDataFile(file: string, pageBytes: number): void {
 }
 
 /**
- * Makes the file of locks as long as lmdb wants it, with bytes in place of a hole. One that is long
- * enough is not opened: closing it would end the locks that this process may have on it.
+ * Makes the file of locks as long as lmdb wants it, with bytes in place of a hole. Not where this
+ * process has it open: closing it here would end the locks that lmdb has on it.
  */
 export function makeLockFile(folder: string): void {
   const file = join(folder, 'lock.mdb');
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) >= lockBytes) {
-    accessSync(file, constants.R_OK | constants.W_OK);
-    return;
-  }
   const fd = openSync(file, 'a', 0o600);
   try {
     const missing = lockBytes - fstatSync(fd).size;

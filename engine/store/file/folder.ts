@@ -79,13 +79,21 @@ export function markBegun(folder: string): void {
   if (!existsSync(file)) writeFileSync(file, '', { mode: OWNER_FILE });
 }
 
+interface Readying {
+  readOnly: boolean;
+  pageBytes: number;
+  look: Look;
+  /** Whether LMDB has it open in this process already. */
+  isOpenHere: boolean;
+}
+
 /**
  * Checks the data that is there, and makes what LMDB needs to open.
  * @throws {StoreError} `CORRUPT` or `UNREADABLE`.
  */
 export function readyFolder(
   folder: string,
-  { readOnly, pageBytes, look }: { readOnly: boolean; pageBytes: number; look: Look },
+  { readOnly, pageBytes, look, isOpenHere }: Readying,
 ): void {
   const data = join(folder, dataFileName);
   try {
@@ -94,7 +102,7 @@ export function readyFolder(
       assertFirstRoom(folder);
       makeDataFile(data, pageBytes);
     }
-    readyLocks(folder, readOnly);
+    if (!isOpenHere) readyLocks(folder, readOnly);
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
     throw unreadable(folder, cause);

@@ -17,7 +17,7 @@ import { type Store, StoreError } from '../store.js';
 import { createDiskStore } from './disk.js';
 import { inTurn } from './in-turn.js';
 import { interruptions, isInterruption } from './interrupted.js';
-import { PAGE_BYTES, type Root, type RootUse, useRoot } from './roots.js';
+import { isOpenHere, PAGE_BYTES, type Root, type RootUse, useRoot } from './roots.js';
 import { tryOpening } from './try-open.js';
 
 /** Options of {@link openLmdbStore}. */
@@ -79,7 +79,12 @@ function openApart(
   let environment: Environment | undefined;
   try {
     opening.takeSync();
-    readyFolder(folder, { readOnly, pageBytes: PAGE_BYTES, look: lookAt(folder, readOnly, whole) });
+    readyFolder(folder, {
+      readOnly,
+      pageBytes: PAGE_BYTES,
+      look: lookAt(folder, readOnly, whole),
+      isOpenHere: isOpenHere(folder),
+    });
     tryOpening(folder, tables, readOnly);
     environment = openEnvironment(folder, tables, readOnly, release, opening);
     opening.leave();

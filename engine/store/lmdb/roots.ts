@@ -64,8 +64,7 @@ const shared = new Map<string, SharedRoot>();
  * @throws what lmdb throws.
  */
 export function useRoot(folder: string, tables: readonly string[], readOnly: boolean): RootUse {
-  const { dev, ino } = statSync(join(folder, dataFileName), { bigint: true });
-  const key = `${dev}:${ino}`;
+  const key = keyOf(folder) ?? folder;
   const found = shared.get(key);
   const used = found ?? openRoot(folder, tables.length, readOnly);
   try {
@@ -87,6 +86,17 @@ export function useRoot(folder: string, tables: readonly string[], readOnly: boo
       await used.root.close();
     },
   };
+}
+
+/** Whether this thread has a folder's data file open. */
+export function isOpenHere(folder: string): boolean {
+  const key = keyOf(folder);
+  return key !== null && shared.has(key);
+}
+
+function keyOf(folder: string): string | null {
+  const found = statSync(join(folder, dataFileName), { bigint: true, throwIfNoEntry: false });
+  return found ? `${found.dev}:${found.ino}` : null;
 }
 
 function openRoot(folder: string, tables: number, readOnly: boolean): SharedRoot {
