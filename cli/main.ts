@@ -25,7 +25,8 @@ import { scenarioCommand } from './commands/scenario.js';
 import { serveCommand } from './commands/serve/serve.js';
 import { simCommand } from './commands/sim/sim.js';
 import { swarmCommand } from './commands/swarm.js';
-import { sweepCommand } from './commands/sweep.js';
+import { mergeCommand } from './commands/sweep/merge.js';
+import { sweepCommand } from './commands/sweep/sweep.js';
 import { verifyCommand } from './commands/verify.js';
 import { whyCommand } from './commands/why/why.js';
 import { exitCodes, fail, OutputError } from './output/exit.js';
@@ -64,6 +65,7 @@ for (const command of [
   forkCommand,
   compareCommand,
   sweepCommand,
+  mergeCommand,
   swarmCommand,
   replayCommand,
   exploreCommand,

@@ -53,7 +53,7 @@ export function showCount(first: number, what: string): CountDisplay {
   const estimate = estimating();
   const display = show<Counted>({
     total: 1,
-    done: ({ done, of }) => done / of,
+    done: ({ done, of }) => (of === 0 ? 1 : done / of),
     beside: `{done}/{of} ${what} | {eta_formatted} left`,
     fields: (counted) => ({ ...counted }),
     line: ({ done, of }) => `${done}/${of} ${what}${estimate(done, of)}`,

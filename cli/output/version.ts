@@ -1,7 +1,8 @@
-/** Which folkmoot this is: version and, in a checkout, commit. */
+/** Which folkmoot this is: version and, in a checkout, commit; and by which Node it runs. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Provenance } from '../../report/provenance.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -25,3 +26,10 @@ export function commitHash(): string | null {
     return null;
   }
 }
+
+/** What results name, for whoever makes them again. */
+export const build = (): Provenance => ({
+  version: packageVersion(),
+  commit: commitHash(),
+  node: process.version,
+});

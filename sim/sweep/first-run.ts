@@ -1,10 +1,12 @@
 /**
- * Before a sweep with scripts: its first run is made twice, in threads and by verifiers of their
- * own. A script that draws its own chance would otherwise be found by whoever runs the sweep again.
+ * Before a sweep with scripts, or a shard of one: its first run is made twice, in threads and by
+ * verifiers of their own. A script that draws its own chance would otherwise be found by whoever
+ * runs the sweep again.
  */
 import { compareRuns, type Determinism } from '../compare/index.js';
 import { JobWorker, jobDefaults, usesDeciders } from '../run/jobs/index.js';
 import { scriptModules } from '../scenario/files/modules.js';
+import type { Extent } from './extent.js';
 import { type Plan, type SweepTask, tasksOf } from './plan.js';
 
 /** A first run that was made twice. */
@@ -23,24 +25,25 @@ interface Limits {
 }
 
 /** Null where no script takes part, or one of the two has no result: the sweep will say so. */
-export async function checkFirstRun(plan: Plan, limits: Limits): Promise<FirstRun | null> {
+export async function checkFirstRun(
+  { plan, replicates, share }: Extent<Plan>,
+  limits: Limits,
+): Promise<FirstRun | null> {
   const { wallMs = jobDefaults.wallMs, signal = new AbortController().signal } = limits;
-  const [task] = tasksOf(
-    plan,
-    (cell) => (cell === 1 ? 1 : 0),
-    () => true,
-  );
-  const scripts = scriptModules(task!.scenario);
+  const [task] = tasksOf(plan, (cell) => replicates.of(cell), share);
+  // There may be more shards than runs.
+  if (!task) return null;
+  const scripts = scriptModules(task.scenario);
   // What others decide is recorded, and not to be asked twice.
-  if (scripts.length === 0 || usesDeciders(task!)) return null;
+  if (scripts.length === 0 || usesDeciders(task)) return null;
   const worker = new JobWorker({ ...jobDefaults, wallMs });
   try {
     const determinism = await compareRuns(async (verifier, out) => {
-      const outcome = await worker.run({ ...task!, keep: { out, verifier } }, signal);
+      const outcome = await worker.run({ ...task, keep: { out, verifier } }, signal);
       if ('failure' in outcome) throw new WithoutResult(outcome.failure.message);
       return outcome.result;
     });
-    return { task: task!, determinism, scripts };
+    return { task, determinism, scripts };
   } catch (error) {
     if (signal.aborted || error instanceof WithoutResult) return null;
     throw error;

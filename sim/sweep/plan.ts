@@ -47,6 +47,9 @@ export interface Plan {
   folder: string;
 }
 
+/** What tables are made by: all of a plan that is known without its files. */
+export type Outline = Pick<Plan, 'scenario' | 'sweep' | 'cells' | 'keys'>;
+
 /** One run of the sweep. */
 export interface SweepTask extends Job {
   cell: Cell;

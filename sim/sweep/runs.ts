@@ -1,9 +1,8 @@
 /** The finished runs of a sweep in the order of its tables: cell by cell, each with its records. */
 import { type Cell, cellsOf } from './design/cells.js';
-import type { SweepFolder } from './folder/folder.js';
-import type { Plan } from './plan.js';
+import type { Extent, KeptRuns } from './extent.js';
+import type { Outline } from './plan.js';
 import { measured, type RunRecord } from './record.js';
-import type { Replicates } from './stopping.js';
 
 /** A cell whose runs are all there. */
 export interface FinishedCell {
@@ -13,16 +12,21 @@ export interface FinishedCell {
   records: RunRecord[];
 }
 
-/** A sweep whose runs are all there; each pass over its cells reads them anew. */
+/** A sweep, or a shard of one, whose runs are all there; each pass over its cells reads anew. */
 export interface Finished {
-  plan: Plan;
+  plan: Outline;
   cells(): Generator<FinishedCell>;
   /** The records of some cell. */
   recordsOf(cell: number): RunRecord[];
 }
 
-export function finishedSweep(folder: SweepFolder, plan: Plan, replicates: Replicates): Finished {
-  const recordsOf = (cell: number) => readRuns(folder, plan.keys[cell - 1]!, replicates.of(cell));
+export function finishedSweep(kept: KeptRuns, { plan, replicates, share }: Extent): Finished {
+  const recordsOf = (cell: number) => {
+    const key = plan.keys[cell - 1]!;
+    const all = Array.from({ length: replicates.of(cell) }, (_, index) => index + 1);
+    const ours = all.filter((replicate) => share(key, replicate));
+    return ours.map((replicate) => kept.read(key, replicate));
+  };
   return {
     plan,
     recordsOf,
@@ -36,9 +40,6 @@ export function finishedSweep(folder: SweepFolder, plan: Plan, replicates: Repli
     },
   };
 }
-
-export const readRuns = (folder: SweepFolder, key: string, replicates: number): RunRecord[] =>
-  Array.from({ length: replicates }, (_, index) => folder.read(key, index + 1));
 
 /** What could be said of them. */
 export const valuesIn = (records: readonly RunRecord[], name: string): number[] =>

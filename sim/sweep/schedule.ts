@@ -3,11 +3,11 @@
  * cells turn out to need besides. What is needed follows from what is there alone, never from the
  * order in which runs ended.
  */
-import type { SweepFolder } from './folder/folder.js';
+import type { Extent, KeptRuns } from './extent.js';
 import { type Plan, type SweepTask, tasksOf } from './plan.js';
 import { intervalKindOf } from './record.js';
-import { readRuns, valuesIn } from './runs.js';
-import { type Replicates, stoppingResponse } from './stopping.js';
+import { finishedSweep, valuesIn } from './runs.js';
+import { stoppingResponse } from './stopping.js';
 
 /** Waits for the end of what is under way. */
 export class UnderWay {
@@ -43,29 +43,28 @@ export class UnderWay {
 
 /** The runs that are missing; `onMore` is called when there turn out to be more. */
 export async function* missingTasks(
-  folder: SweepFolder,
-  plan: Plan,
-  replicates: Replicates,
+  kept: KeptRuns,
+  extent: Extent<Plan>,
   underWay: UnderWay,
   onMore: () => void,
 ): AsyncGenerator<SweepTask> {
-  yield* roundOf(folder, plan, replicates, underWay);
-  while ((await underWay.all()) && looked(folder, plan, replicates)) {
+  yield* roundOf(kept, extent, underWay);
+  while ((await underWay.all()) && looked(kept, extent)) {
     onMore();
-    yield* roundOf(folder, plan, replicates, underWay);
+    yield* roundOf(kept, extent, underWay);
   }
 }
 
 /** Each run once: two cells that are the same share their runs. */
 function* roundOf(
-  folder: SweepFolder,
-  plan: Plan,
-  replicates: Replicates,
+  kept: KeptRuns,
+  { plan, replicates, share }: Extent<Plan>,
   underWay: UnderWay,
 ): Generator<SweepTask> {
   const begun = new Set<string>();
   const isMissing = (key: string, replicate: number) => {
-    if (folder.has(key, replicate) || begun.has(`${key}-${replicate}`)) return false;
+    if (!share(key, replicate) || kept.has(key, replicate)) return false;
+    if (begun.has(`${key}-${replicate}`)) return false;
     begun.add(`${key}-${replicate}`);
     return true;
   };
@@ -75,21 +74,12 @@ function* roundOf(
   }
 }
 
-/** How many of the runs so far are there. */
-export function countThere(folder: SweepFolder, { keys }: Plan, replicates: Replicates): number {
-  let count = 0;
-  for (const [index, key] of keys.entries()) {
-    const all = replicates.of(index + 1);
-    for (let replicate = 1; replicate <= all; replicate += 1) {
-      if (folder.has(key, replicate)) count += 1;
-    }
-  }
-  return count;
-}
-
-function looked(folder: SweepFolder, { sweep, keys }: Plan, replicates: Replicates): boolean {
-  const response = stoppingResponse(sweep);
-  const valuesOf = (cell: number, count: number) =>
-    valuesIn(readRuns(folder, keys[cell - 1]!, count), response);
+/** Whether some cell needs more runs; all that it has so far must be there. */
+export function looked(kept: KeptRuns, extent: Extent): boolean {
+  const { plan, replicates, share } = extent;
+  const response = stoppingResponse(plan.sweep);
+  const { recordsOf } = finishedSweep(kept, extent);
+  const valuesOf = (cell: number) =>
+    share(plan.keys[cell - 1]!, 1) ? valuesIn(recordsOf(cell), response) : null;
   return replicates.look(valuesOf, intervalKindOf(response));
 }

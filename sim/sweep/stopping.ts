@@ -50,18 +50,14 @@ export class Replicates {
     return this.#counts[cell]!;
   }
 
-  /** Of all cells. */
-  get total(): number {
-    return this.#counts.subarray(1).reduce((sum, count) => sum + count, 0);
-  }
-
   /**
    * Looks at each cell; all runs that it should have so far must be there.
    *
-   * @param valuesOf the response in these runs of the cell, where it could be said.
+   * @param valuesOf the response in these runs of the cell, where it could be said; null for a
+   * cell of another shard, which is left alone.
    * @returns whether some cell needs more.
    */
-  look(valuesOf: (cell: number, replicates: number) => number[], kind: Kind): boolean {
+  look(valuesOf: (cell: number, replicates: number) => number[] | null, kind: Kind): boolean {
     const { until } = this.#sweep;
     if (!until) return false;
     let more = false;
@@ -69,8 +65,9 @@ export class Replicates {
       if (this.#settled[cell]) continue;
       const count = this.of(cell);
       const next = nextReplicates(this.#sweep, count);
-      const found = statisticsOf(Sample.of(valuesOf(cell, count)), kind);
-      if (next === null || isNarrow(until, found)) this.#settled[cell] = 1;
+      const values = valuesOf(cell, count);
+      const isEnough = !values || isNarrow(until, statisticsOf(Sample.of(values), kind));
+      if (next === null || isEnough) this.#settled[cell] = 1;
       else {
         this.#counts[cell] = next;
         more = true;

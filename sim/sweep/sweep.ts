@@ -5,15 +5,18 @@ import { makeFolder } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
 import type { DeciderOptions } from '../agents/deciders/index.js';
 import { type Outcome, runJobs, usesDeciders } from '../run/jobs/index.js';
+import { countRuns, type Extent } from './extent.js';
+import { finishShard, finishSweep } from './finish.js';
 import { checkFirstRun, differenceText } from './first-run.js';
 import { SweepFolder } from './folder/folder.js';
 import { headOf } from './folder/head.js';
-import { type Plan, type SweepTask, valuesOf } from './plan.js';
-import { type FailureKind, failureOf, type RunRecord, recordOf } from './record.js';
-import { finishedSweep } from './runs.js';
-import { countThere, missingTasks, UnderWay } from './schedule.js';
+import { CASSETTES, cassettePath } from './folder/names.js';
+import type { Plan, SweepTask } from './plan.js';
+import { failureOf, recordOf } from './record.js';
+import { type FailedRun, failedRun, noVerdicts, type SweepResult } from './result.js';
+import { looked, missingTasks, UnderWay } from './schedule.js';
+import { type Shard, shareOf } from './shard.js';
 import { Replicates } from './stopping.js';
-import { writeTables } from './tables/index.js';
 
 /** Where a sweep is kept, and how it is run. */
 export interface SweepOptions {
@@ -21,6 +24,8 @@ export interface SweepOptions {
   made: Provenance;
   /** Go on with what `out` holds. */
   resume?: boolean;
+  /** Only the runs of this part: `mergeSweep` makes one sweep of all parts. */
+  shard?: Shard;
   jobs?: number;
   /** What a failed run ends: the sweep, with those under way (default), or only itself. */
   onError?: 'stop' | 'continue';
@@ -33,75 +38,53 @@ export interface SweepOptions {
   onProgress?: (done: number, of: number) => void;
 }
 
-/** A run of a sweep that failed. */
-export interface FailedRun {
-  cell: number;
-  replicate: number;
-  kind: FailureKind;
-  message: string;
-  seed: string;
-  /** Path and value of each factor. */
-  values: [path: string, value: unknown][];
-}
-
-/** What a sweep came to. */
-export interface SweepResult {
-  /** With `until`, as far as that is known. */
-  planned: number;
-  completed: number;
-  /** Of the completed runs, when there are tables. */
-  verdicts: Record<RunRecord['verdict'], number>;
-  /** The first one by cell: it ended the sweep, or is one among its results. */
-  failed: FailedRun | null;
-  /** Whether all planned runs are there, and tables and report with them. */
-  finished: boolean;
-}
-
 /**
  * Runs a sweep on worker threads, and keeps each run, so that it can go on after any end.
  *
  * @throws {SweepError} when `out` cannot be used so.
  */
 export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepResult> {
-  const head = headOf(plan, options.made);
-  const folder = await SweepFolder.open(options.out, head, options.resume ?? false);
+  const { out, made, shard, resume = false } = options;
+  const share = shareOf(plan, shard);
+  const extent = { plan, replicates: new Replicates(plan.sweep, plan.cells), share };
+  const folder = await SweepFolder.open(out, headOf(plan, made, shard), resume, share);
   try {
-    const replicates = new Replicates(plan.sweep, plan.cells);
-    const different = folder.isEmpty ? await firstDiffers(plan, options) : null;
-    const failed = different ?? (await runMissing(folder, plan, replicates, options));
-    const completed = countThere(folder, plan, replicates);
-    const planned = replicates.total;
-    if (completed < planned) {
-      return { planned, completed, verdicts: noVerdicts(), failed, finished: false };
+    const different = folder.isEmpty ? await firstDiffers(extent, options) : null;
+    const failed = different ?? (await runMissing(folder, extent, options));
+    const { planned, completed } = countRuns(folder, extent);
+    // Ended between two looks at its cells, it has not all that it needs.
+    if (completed < planned || looked(folder, extent)) {
+      const counted = countRuns(folder, extent);
+      return { ...counted, verdicts: noVerdicts(), failed, finished: false };
     }
-    return await finish(folder, plan, replicates);
+    return shard ? finishShard(folder, extent) : await finishSweep(folder, extent);
   } finally {
     folder.close();
   }
 }
 
 /** A first run that fails by itself is told of by the sweep, as any other is. */
-async function firstDiffers(plan: Plan, options: SweepOptions): Promise<FailedRun | null> {
-  const first = await checkFirstRun(plan, options);
+async function firstDiffers(extent: Extent<Plan>, options: SweepOptions) {
+  const first = await checkFirstRun(extent, options);
   const message = first && differenceText(first);
-  return first && message ? failedRun(plan, first.task, { kind: 'differs', message }) : null;
+  return first && message ? failedRun(extent.plan, first.task, { kind: 'differs', message }) : null;
 }
 
 async function runMissing(
   folder: SweepFolder,
-  plan: Plan,
-  replicates: Replicates,
+  extent: Extent<Plan>,
   options: SweepOptions,
 ): Promise<FailedRun | null> {
+  const { plan } = extent;
   const { jobs, wallMs, signal, onError = 'stop' } = options;
   const failures: FailedRun[] = [];
   const underWay = new UnderWay();
   const end = () => underWay.end();
   const copies = countEach(plan.keys);
-  let done = 0;
+  let [done, planned] = [0, 0];
   const recount = () => {
-    done = countThere(folder, plan, replicates);
-    options.onProgress?.(done, replicates.total);
+    ({ completed: done, planned } = countRuns(folder, extent));
+    options.onProgress?.(done, planned);
   };
   const keep = (task: SweepTask, outcome: Outcome) => {
     const record = recordOf(plan.sweep, task, outcome);
@@ -110,11 +93,11 @@ async function runMissing(
     if (failure && onError === 'stop') failures.push(failedRun(plan, task, failure));
     else folder.save(task.key, record);
     done += copies.get(task.key)!;
-    if (failures.length === 0) options.onProgress?.(done, replicates.total);
+    if (failures.length === 0) options.onProgress?.(done, planned);
   };
   recount();
   signal?.addEventListener('abort', end);
-  const tasks = missingTasks(folder, plan, replicates, underWay, recount);
+  const tasks = missingTasks(folder, extent, underWay, recount);
   const asking = askingIn(folder.path, options.deciders);
   await runJobs(untilFailed(tasks, failures, asking), {
     ...(jobs === undefined ? {} : { jobs }),
@@ -153,46 +136,13 @@ async function* untilFailed(
   }
 }
 
-/** Cassettes of the runs, in their folder and in the one that answers are taken from. */
-const CASSETTES = 'cassettes';
-
 function askingIn(folder: string, wanted: SweepOptions['deciders']) {
   return (task: SweepTask): SweepTask => {
     if (!wanted || !usesDeciders(task)) return task;
-    const name = join(CASSETTES, `${task.key}-${task.replicate}.cassette`);
+    const name = cassettePath(task);
     makeFolder(join(folder, CASSETTES));
     const { cassette, ...asked } = wanted;
     const from = cassette === undefined ? {} : { cassette: join(cassette, name) };
     return { ...task, deciders: { ...asked, ...from, keep: join(folder, name) } };
   };
-}
-
-function failedRun(
-  { sweep }: Plan,
-  { cell, replicate, seed }: SweepTask,
-  { kind, message }: { kind: FailureKind; message: string },
-): FailedRun {
-  return { cell: cell.number, replicate, kind, message, seed, values: valuesOf(sweep, cell) };
-}
-
-const noVerdicts = () => ({ pass: 0, no_progress: 0, safety: 0, error: 0 });
-
-async function finish(
-  folder: SweepFolder,
-  plan: Plan,
-  replicates: Replicates,
-): Promise<SweepResult> {
-  const verdicts = noVerdicts();
-  let failed: FailedRun | null = null;
-  writeTables(folder.path, finishedSweep(folder, plan, replicates), (record, cell) => {
-    verdicts[record.verdict] += 1;
-    const failure = failureOf(record);
-    if (!failure || failed) return;
-    const { replicate, seed } = record;
-    failed = { cell: cell.number, replicate, seed, values: valuesOf(plan.sweep, cell), ...failure };
-  });
-  const { writeSweepReport } = await import('../report/index.js');
-  await writeSweepReport(folder.path);
-  const planned = replicates.total;
-  return { planned, completed: planned, verdicts, failed, finished: true };
 }

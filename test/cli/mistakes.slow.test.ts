@@ -30,6 +30,7 @@ const commands = [
   ['sim'],
   ['scenario', 'check'],
   ['sweep'],
+  ['merge'],
   ['swarm'],
   ['replay'],
   ['load'],
@@ -82,6 +83,7 @@ test('mistakes: a folder without a network is 2', async () => {
     await expectCode(2, ['replay', where]);
     await expectCode(2, ['log', where]);
     await expectCode(2, ['archive', where, '--before', '1']);
+    await expectCode(2, ['merge', where, '--out', join(folder, 'out')]);
   }
 });
 

@@ -7,6 +7,7 @@ const commands = [
   'sim',
   'scenario',
   'sweep',
+  'merge',
   'swarm',
   'replay',
   'explore',

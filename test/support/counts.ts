@@ -69,7 +69,7 @@ export const counts = {
   /** WebSocket connections to one server, and voters of a block that they are told about. */
   subscribers: pick({ quick: 200, full: 1_000 }),
   voters: pick({ quick: 500, full: 2_500 }),
-  /** Sweeps that are killed twice, and scenarios that a swarm draws. */
+  /** Sweeps, shards and merges that are killed, and scenarios that a swarm draws. */
   killedSweeps: pick({ quick: 2, full: 20 }),
   swarmSeeds: pick({ quick: 6, full: 200 }),
   /** Designs of which the indices are made, where they are known. */

@@ -7,7 +7,7 @@ import { integer } from '../../options/options.js';
 import { exitCodes, UsageError } from '../../output/exit.js';
 import { printed, printJson, say } from '../../output/output.js';
 import { interruption } from '../../output/signals.js';
-import { commitHash, packageVersion } from '../../output/version.js';
+import { build, commitHash, packageVersion } from '../../output/version.js';
 
 interface Flags {
   at: string[];
@@ -114,7 +114,7 @@ async function once(kept: KeptRun, scenario: Scenario, out: string, flags: Once)
   const { Interrupted } = await import('../../../sim/run/simulate.js');
   const { showProgress } = await import('../../output/progress.js');
   say(`folkmoot fork of ${kept.folder}: ${scenario.title} (seed=${scenario.seed})`);
-  const made = { version: packageVersion(), commit: commitHash(), node: process.version };
+  const made = build();
   const interrupt = interruption();
   const progress = showProgress();
   try {

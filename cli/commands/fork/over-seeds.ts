@@ -8,7 +8,7 @@ import { exitCodes } from '../../output/exit.js';
 import { printed, printJson, say } from '../../output/output.js';
 import { showCount } from '../../output/progress.js';
 import { interruption } from '../../output/signals.js';
-import { commitHash, packageVersion } from '../../output/version.js';
+import { build } from '../../output/version.js';
 
 export interface OverSeeds {
   out: string;
@@ -30,7 +30,7 @@ export async function overSeeds(
   const { out, jobs = availableParallelism(), resume = false, asking: deciders } = flags;
   const plan = planFork(kept, scenario, flags);
   say(`folkmoot fork of ${kept.folder}: ${plan.runs} runs, ${jobs} at a time, in ${out}`);
-  const made = { version: packageVersion(), commit: commitHash(), node: process.version };
+  const made = build();
   const interrupt = interruption();
   const progress = showCount(plan.runs, 'runs');
   let result: SweepResult;

@@ -15,7 +15,7 @@ import {
 import { exitCodes, UsageError } from '../../output/exit.js';
 import { print, printJson, say } from '../../output/output.js';
 import { interruption } from '../../output/signals.js';
-import { commitHash, packageVersion } from '../../output/version.js';
+import { build } from '../../output/version.js';
 import { assertDoor, doorOptions, watchOption } from '../page/door.js';
 import { type PacedFlags, watching } from './watch.js';
 
@@ -135,7 +135,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
   say(`folkmoot sim: ${scenario.title} (${shown})`);
   const { verifier, store, out, audit, url, scriptSeconds: limit } = flags;
-  const made = { version: packageVersion(), commit: commitHash(), node: process.version };
+  const made = build();
   const interrupt = interruption();
   const progress = showProgress();
   const onNote = (note: string) => say(`folkmoot: note: ${note}`);

@@ -6,7 +6,10 @@ import { refuseNetwork, syncFolder } from '../../../report/folder.js';
 import { removeParts, writeWhole } from '../../../report/whole-file.js';
 import { sweepTables } from '../../measure/dictionary.js';
 import type { RunRecord } from '../record.js';
-import { partedBy, type SweepHead } from './head.js';
+import { type Share, shardText } from '../shard.js';
+import { headText, partedBy, type SweepHead } from './head.js';
+import { type RunName, runNamed, runPath } from './names.js';
+import { SEAL } from './seal.js';
 
 /** A folder that cannot be used as it was asked: a user can mend it. */
 export class SweepError extends Error {
@@ -14,7 +17,7 @@ export class SweepError extends Error {
 }
 
 /** What is made of the runs at the end. */
-const made = ['report.html', ...Object.keys(sweepTables)];
+const made = ['report.html', SEAL, ...Object.keys(sweepTables)];
 
 export class SweepFolder {
   readonly path: string;
@@ -29,14 +32,20 @@ export class SweepFolder {
 
   /**
    * @param resume whether to go on with what is there; a folder without a sweep begins one.
+   * @param share what may be there: of a shard, its own runs.
    * @throws {SweepError} when another process has it, or it holds something else.
    * @throws {StoreError} where a network has its data.
    */
-  static async open(path: string, head: SweepHead, resume: boolean): Promise<SweepFolder> {
+  static async open(
+    path: string,
+    head: SweepHead,
+    resume: boolean,
+    share: Share,
+  ): Promise<SweepFolder> {
     refuseNetwork(path);
     const folder = new SweepFolder(path, lock(path));
     try {
-      await folder.#begin(head, resume);
+      await folder.#begin(head, resume, share);
       return folder;
     } catch (error) {
       folder.close();
@@ -54,13 +63,19 @@ export class SweepFolder {
   }
 
   save(key: string, record: RunRecord): void {
-    const text = `${JSON.stringify(record, null, 2)}\n`;
-    writeWhole(this.path, nameOf(key, record.replicate), text);
-    this.#note(key, record.replicate);
+    const { replicate } = record;
+    writeWhole(this.path, runPath({ key, replicate }), `${JSON.stringify(record, null, 2)}\n`);
+    this.note({ key, replicate });
+  }
+
+  /** The file of this run is there. */
+  note({ key, replicate }: RunName): void {
+    const there = this.#there.get(key) ?? new Set();
+    this.#there.set(key, there.add(replicate));
   }
 
   read(key: string, replicate: number): RunRecord {
-    const file = join(this.path, nameOf(key, replicate));
+    const file = join(this.path, runPath({ key, replicate }));
     try {
       return JSON.parse(readFileSync(file, 'utf8')) as RunRecord;
     } catch (cause) {
@@ -73,46 +88,50 @@ export class SweepFolder {
     this.#release();
   }
 
-  async #begin(head: SweepHead, resume: boolean): Promise<void> {
+  async #begin(head: SweepHead, resume: boolean, share: Share): Promise<void> {
     const runs = join(this.path, 'runs');
-    const text = `${JSON.stringify(head, null, 2)}\n`;
-    if (existsSync(join(this.path, 'sweep.json'))) this.#goOn(text, resume);
-    else if (existsSync(runs)) {
+    const isThere = existsSync(join(this.path, 'sweep.json'));
+    if (!isThere && existsSync(runs)) {
       throw new SweepError(`${this.path} holds runs of something else; expected a new folder`);
-    } else writeWhole(this.path, 'sweep.json', text);
+    }
+    const isGrown = isThere && this.#isGrown(head, resume);
+    if (isThere) this.#look(runs, head, share);
+    // First, so that at no time tables of fewer runs lie beside what says that there are more.
+    if (isGrown) for (const name of made) rmSync(join(this.path, name), { force: true });
+    if (isGrown || !isThere) writeWhole(this.path, 'sweep.json', headText(head));
     makeFolder(runs);
     await syncFolder(this.path);
     for (const folder of [this.path, runs]) await removeParts(folder);
-    for (const name of readdirSync(runs)) {
-      const [, key, replicate] = /^([0-9a-f]{16})-([1-9]\d*)\.json$/.exec(name) ?? [];
-      if (key !== undefined) this.#note(key, Number(replicate));
-    }
   }
 
-  /** With the same sweep, or the same with more of something. */
-  #goOn(text: string, resume: boolean): void {
+  /** Whether there is more of it now; what is another sweep is refused. */
+  #isGrown(head: SweepHead, resume: boolean): boolean {
     if (!resume) {
       const advice = 'expected a new folder, or --resume to go on with it';
       throw new SweepError(`${this.path} holds a sweep already; ${advice}`);
     }
     const there = readText(join(this.path, 'sweep.json'));
-    if (there === text) return;
-    const parted = partedBy(parsed(there, this.path), JSON.parse(text) as SweepHead);
-    if (parted !== null) {
-      throw new SweepError(`${this.path} holds another sweep: ${parted}; nothing was changed`);
-    }
-    // First, so that at no time tables of fewer runs lie beside what says that there are more.
-    for (const name of made) rmSync(join(this.path, name), { force: true });
-    writeWhole(this.path, 'sweep.json', text);
+    if (there === headText(head)) return false;
+    const parted = partedBy(parsed(there, this.path), head);
+    if (parted === null) return true;
+    throw new SweepError(`${this.path} holds another sweep: ${parted}; nothing was changed`);
   }
 
-  #note(key: string, replicate: number): void {
-    const there = this.#there.get(key) ?? new Set();
-    this.#there.set(key, there.add(replicate));
+  /** Notes what is there. With more of some things, runs are dealt to other shards than before. */
+  #look(runs: string, { shard }: SweepHead, share: Share): void {
+    for (const file of existsSync(runs) ? readdirSync(runs) : []) {
+      const run = runNamed(file);
+      if (!run) continue;
+      if (shard && !share(run.key, run.replicate)) {
+        const dealt = `which is none of shard ${shardText(shard)} as it is dealt now`;
+        const advice = 'expected a new folder; replicates can be added, where until is not used';
+        const what = `${this.path} holds the run ${file}, ${dealt}`;
+        throw new SweepError(`${what}; nothing was changed; ${advice}`);
+      }
+      this.note(run);
+    }
   }
 }
-
-const nameOf = (key: string, replicate: number): string => join('runs', `${key}-${replicate}.json`);
 
 function lock(path: string): () => void {
   try {

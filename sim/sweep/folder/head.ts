@@ -3,17 +3,28 @@ import type { Provenance } from '../../../report/provenance.js';
 import { jsonDifference } from '../../compare/index.js';
 import type { Factor, Sweep } from '../../scenario/schema/sweep.js';
 import type { Plan } from '../plan.js';
+import { type Shard, shardText } from '../shard.js';
 
 /** Of the files in the folder; a build that keeps them otherwise takes another number. */
-const FORMAT = 2;
+export const FORMAT = 2;
 
 export type SweepHead = Provenance &
-  Pick<Plan, 'cells' | 'runs' | 'modules' | 'scenario'> & { format: number };
+  Pick<Plan, 'cells' | 'runs' | 'modules' | 'scenario'> & {
+    format: number;
+    /** Of a shard; its keys are those of all cells, so that it can be merged without its files. */
+    shard?: Shard & Pick<Plan, 'keys'>;
+  };
 
-export function headOf(plan: Plan, { version, commit, node }: Provenance): SweepHead {
-  const { cells, runs, modules, scenario } = plan;
-  return { format: FORMAT, version, commit, node, cells, runs, modules, scenario };
+export type ShardHead = Required<SweepHead>;
+
+export function headOf(plan: Plan, made: Provenance, shard?: Shard): SweepHead {
+  const { version, commit, node } = made;
+  const { cells, runs, modules, scenario, keys } = plan;
+  const whole = { format: FORMAT, version, commit, node, cells, runs, modules, scenario };
+  return shard ? { ...whole, shard: { ...shard, keys } } : whole;
 }
+
+export const headText = (head: SweepHead): string => `${JSON.stringify(head, null, 2)}\n`;
 
 /** Null when the runs of the one belong to the other too; else in words what parts them. */
 export function partedBy(there: unknown, now: SweepHead): string | null {
@@ -31,7 +42,7 @@ export function partedBy(there: unknown, now: SweepHead): string | null {
 }
 
 /** What may not differ. Values may be more, where cells do not follow from all of them. */
-function fixed({ version, commit, node, modules, scenario }: SweepHead, now: SweepHead) {
+function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, now: SweepHead) {
   const { sweep, ...base } = scenario;
   const { design, levels, factors } = sweep!;
   const known = Object.keys(modules).filter((name) => name in now.modules);
@@ -39,6 +50,7 @@ function fixed({ version, commit, node, modules, scenario }: SweepHead, now: Swe
     version,
     commit,
     node,
+    shard: shard ? shardText(shard) : 'none',
     modules: Object.fromEntries(known.map((name) => [name, modules[name]])),
     scenario: {
       ...base,

@@ -2,18 +2,20 @@
 import { availableParallelism } from 'node:os';
 import { parse } from 'node:path';
 import { Command, Option } from 'commander';
-import type { FailedRun, Plan, SweepResult } from '../../sim/sweep/index.js';
-import { type DeciderFlags, deciderOptions, decidersFrom } from '../options/deciders.js';
-import { type HalfWidth, halfWidth, integer } from '../options/options.js';
-import { exitCodes, UsageError } from '../output/exit.js';
-import { print, printJson, say } from '../output/output.js';
-import { simCommandLine } from '../output/reproduce.js';
-import { interruption } from '../output/signals.js';
-import { commitHash, packageVersion } from '../output/version.js';
+import type { Plan, Shard, SweepResult } from '../../../sim/sweep/index.js';
+import { type DeciderFlags, deciderOptions, decidersFrom } from '../../options/deciders.js';
+import { type HalfWidth, halfWidth, integer } from '../../options/options.js';
+import { UsageError } from '../../output/exit.js';
+import { print, printJson, say } from '../../output/output.js';
+import { interruption } from '../../output/signals.js';
+import { build } from '../../output/version.js';
+import { summary, tellFailed } from './result.js';
+import { shardOf } from './shard.js';
 
 interface Flags extends DeciderFlags {
   jobs: number;
   out?: string;
+  shard?: Shard;
   resume?: boolean;
   onError: 'stop' | 'continue';
   replicates?: number;
@@ -34,6 +36,11 @@ export function sweepCommand(): Command {
     .argument('<file>', 'a scenario with a section sweep')
     .option('--jobs <n>', 'runs at a time', whole(1, 256), availableParallelism())
     .option('--out <dir>', "where it is kept; default: sweep-NAME, after the file's name")
+    .option(
+      '--shard <i/n>',
+      'only the i-th of n parts; slurm: that of this task of an array',
+      shardOf,
+    )
     .option('--resume', 'go on with the sweep in that folder, with more of it if more is asked for')
     .addOption(
       new Option('--on-error <what>', 'what a failed run ends: the sweep, or only itself')
@@ -73,6 +80,9 @@ is not the same again, nothing else is run. Exit codes: 0 done; 12 not the same 
 failed run 11 for a broken rule, 2 for scenario or script, 16 for an answer of an external decider
 that is not there, 13 for a crash.
 
+With --shard a machine runs its part, in a folder of its own, without tables; folkmoot merge makes
+one sweep of all parts. Runs are dealt out one by one, with --until-interval cell by cell.
+
 With --record, programs and models that decide for agents are asked (docs/deciders.md), at most
 --most-calls times a run, and DIR/cassettes/ has a cassette for each run; --cassette takes those of
 another sweep's folder.
@@ -82,20 +92,25 @@ Examples:
   $ folkmoot sweep byzantine --out sweeps/byzantine --resume --on-error continue
   $ folkmoot sweep byzantine --out sweeps/byzantine --resume --replicates 30
   $ folkmoot sweep byzantine --until-interval 0.02 --most-replicates 200
-  $ folkmoot sweep byzantine --replicates 30 --jobs 8 --audit first --json`,
+  $ folkmoot sweep byzantine --replicates 30 --jobs 8 --audit first --json
+  $ folkmoot sweep byzantine --shard 2/3 --out shards/2
+  $ folkmoot merge shards/1 shards/2 shards/3 --out sweeps/byzantine`,
     )
     .action(run);
 }
 
 async function run(file: string, flags: Flags): Promise<void> {
-  const out = flags.out ?? `sweep-${parse(file).name}`;
+  const { shard } = flags;
+  const part = shard ? `-${shard.index}-of-${shard.of}` : '';
+  const out = flags.out ?? `sweep-${parse(file).name}${part}`;
   const plan = await planOf(file, flags);
   const { cells, runs, sweep } = plan;
   const least = sweep.until ? 'or more ' : '';
   const each = `${cells} cells, ${runs / cells} runs ${least}each`;
-  say(`folkmoot sweep ${file}: ${each}, ${flags.jobs} at a time, in ${out}`);
+  const which = shard ? `shard ${shard.index}/${shard.of}, ` : '';
+  say(`folkmoot sweep ${file}: ${each}, ${which}${flags.jobs} at a time, in ${out}`);
   const interrupt = interruption();
-  const { showCount } = await import('../output/progress.js');
+  const { showCount } = await import('../../output/progress.js');
   const progress = showCount(runs, 'runs');
   let result: SweepResult;
   try {
@@ -103,16 +118,16 @@ async function run(file: string, flags: Flags): Promise<void> {
   } finally {
     progress.stop();
   }
-  if (flags.json) printJson({ out, ...result });
-  else print(...summary(out, result));
-  if (result.failed) return tellFailed(file, flags, result.failed);
+  if (flags.json) printJson({ out, ...(shard ? { shard } : {}), ...result });
+  else print(...summary(out, result, shard));
+  if (result.failed) return tellFailed(file, result.failed, flags.onError === 'stop');
   if (result.finished) return;
   say('interrupted: --resume with the same options goes on');
   interrupt.end();
 }
 
 async function planOf(file: string, flags: Flags): Promise<Plan> {
-  const { planSweep } = await import('../../sim/sweep/index.js');
+  const { planSweep } = await import('../../../sim/sweep/index.js');
   const { seed, replicates, samples, audit, untilInterval, untilResponse, mostReplicates } = flags;
   if (!untilInterval && (untilResponse !== undefined || mostReplicates !== undefined)) {
     throw new UsageError('--until-response and --most-replicates are for --until-interval');
@@ -138,40 +153,10 @@ async function sweepIn(
   signal: AbortSignal,
   onProgress: (done: number, of: number) => void,
 ): Promise<SweepResult> {
-  const { sweep } = await import('../../sim/sweep/index.js');
-  const made = { version: packageVersion(), commit: commitHash(), node: process.version };
-  const { resume = false, jobs, onError, runMinutes } = flags;
+  const { sweep } = await import('../../../sim/sweep/index.js');
+  const { resume = false, shard, jobs, onError, runMinutes } = flags;
   const wallMs = runMinutes * 60_000;
-  const how = { out, made, resume, jobs, onError, wallMs, deciders: decidersFrom(flags) };
-  return sweep(plan, { ...how, signal, onProgress });
-}
-
-function summary(out: string, { planned, completed, verdicts, finished }: SweepResult) {
-  const counted = Object.entries(verdicts).filter(([, count]) => count > 0);
-  const shown = counted.map(([verdict, count]) => `${count} ${verdict}`).join(', ');
-  const head = `${completed} of ${planned} planned runs completed`;
-  if (!finished) return [`${head}, kept in ${out}`];
-  return [`${head}: ${shown}`, `${out}/report.html, runs.csv, summary.csv`];
-}
-
-const failures = {
-  safety: { code: exitCodes.safety, what: 'the network broke a rule' },
-  scenario: { code: exitCodes.usage, what: 'scenario or script' },
-  unanswered: { code: exitCodes.unanswered, what: 'a decider has not answered' },
-  crash: { code: exitCodes.crash, what: 'it crashed' },
-  differs: { code: exitCodes.differs, what: 'not deterministic' },
-} as const;
-
-function tellFailed(file: string, { onError }: Flags, failed: FailedRun): void {
-  const { cell, replicate, kind, message, seed, values } = failed;
-  const { code, what } = failures[kind];
-  const lines = [
-    `folkmoot: run ${replicate} of cell ${cell} failed, ${what}: ${message}`,
-    `to reproduce it: ${simCommandLine(file, seed, values)}`,
-    ...(onError === 'stop' && kind !== 'differs'
-      ? ['to go past it: --resume --on-error continue']
-      : []),
-  ];
-  say(...lines);
-  process.exitCode = code;
+  const where = { out, made: build(), resume, ...(shard ? { shard } : {}) };
+  const how = { jobs, onError, wallMs, deciders: decidersFrom(flags) };
+  return sweep(plan, { ...where, ...how, signal, onProgress });
 }

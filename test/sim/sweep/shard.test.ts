@@ -1,0 +1,118 @@
+/** How a sweep is dealt out to shards, and which of them a task of a job array is. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { shardOf } from '../../../dist/cli/commands/sweep/shard.js';
+import { dealtTo } from '../../../dist/sim/sweep/shard.js';
+
+const keysOf = (cells: number) => Array.from({ length: cells }, (_, cell) => `key ${cell}`);
+const planOf = (cells: number, until?: object) =>
+  ({ sweep: { until }, keys: keysOf(cells) }) as never;
+
+/** How many runs each shard gets. */
+function counted(cells: number, replicates: number, of: number, until?: object) {
+  const dealt = dealtTo(planOf(cells, until), of);
+  const counts = Array.from({ length: of }, () => 0);
+  for (const key of keysOf(cells)) {
+    for (let replicate = 1; replicate <= replicates; replicate += 1) {
+      counts[dealt(key, replicate)! - 1]! += 1;
+    }
+  }
+  return counts;
+}
+
+describe('shards: what is dealt out', () => {
+  test.each([
+    [1, 1, 1],
+    [3, 2, 4],
+    [16, 10, 16],
+    [10, 10, 16],
+    [7, 5, 3],
+    [2, 3, 100],
+  ])('shards: %i cells, %i replicates, %i shards: none has two more than another', (...of) => {
+    const [cells, replicates] = of;
+    const counts = counted(...of);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(cells * replicates);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+  });
+
+  test('shards: replicates of a cell go to different shards, where there are as many', () => {
+    const dealt = dealtTo(planOf(16), 16);
+    const of = Array.from({ length: 16 }, (_, index) => dealt('key 3', index + 1));
+    expect(new Set(of).size).toBe(16);
+  });
+
+  test('shards: with `until`, all runs of a cell are one shard’s', () => {
+    expect(counted(4, 10, 2, { half_width: 1 })).toEqual([20, 20]);
+    const dealt = dealtTo(planOf(4, { half_width: 1 }), 2);
+    for (const key of keysOf(4)) expect(dealt(key, 99)).toBe(dealt(key, 1));
+  });
+
+  test('shards: cells that are the same are one', () => {
+    const dealt = dealtTo({ sweep: {}, keys: ['a', 'a', 'b'] } as never, 2);
+    expect([dealt('a', 1), dealt('b', 1), dealt('c', 1)]).toEqual([1, 2, null]);
+  });
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** What `--shard slurm` is in the task of a job array. */
+function taskOf(id: string, count: string, least: string, most: string) {
+  const names = ['ID', 'COUNT', 'MIN', 'MAX'];
+  for (const [at, value] of [id, count, least, most].entries()) {
+    vi.stubEnv(`SLURM_ARRAY_TASK_${names[at]}`, value);
+  }
+  return shardOf('slurm');
+}
+
+describe('shards: as an option', () => {
+  test('shards: i/n', () => {
+    expect(shardOf('1/1')).toEqual({ index: 1, of: 1 });
+    expect(shardOf('3/16')).toEqual({ index: 3, of: 16 });
+    expect(shardOf('1000000/1000000')).toEqual({ index: 1_000_000, of: 1_000_000 });
+  });
+
+  test.each([
+    '0/4',
+    '5/4',
+    '1/0',
+    '1/1000001',
+    '1',
+    '1/',
+    '-1/4',
+    '1.5/4',
+    'Slurm',
+    '1/2/3',
+    '',
+  ])('shards: %s is refused', (text) => {
+    expect(() => shardOf(text)).toThrow(/expected i\/n with i from 1 to n, such as 3\/16/);
+  });
+
+  test.each([
+    ['1-16', ['3', '16', '1', '16'], { index: 3, of: 16 }],
+    ['0-15', ['0', '16', '0', '15'], { index: 1, of: 16 }],
+    ['0-15', ['15', '16', '0', '15'], { index: 16, of: 16 }],
+    ['10-40:2', ['14', '16', '10', '40'], { index: 3, of: 16 }],
+    ['1,3,5', ['5', '3', '1', '5'], { index: 3, of: 3 }],
+    ['7', ['7', '1', '7', '7'], { index: 1, of: 1 }],
+  ] as const)('shards: a task of --array=%s', (_, [id, count, least, most], shard) => {
+    expect(taskOf(id, count, least, most)).toEqual(shard);
+  });
+
+  test.each([
+    ['1,2,6', ['2', '3', '1', '6']],
+    ['1,2,5', ['2', '3', '1', '5']],
+    ['a task that is outside', ['9', '4', '1', '4']],
+    ['none', ['1', '0', '1', '1']],
+  ] as const)('shards: %s is refused, for whose turn it is cannot be known', (_, told) => {
+    expect(() => taskOf(...(told as [string, string, string, string]))).toThrow(
+      /expected an array that is evenly spaced, such as --array=1-16/,
+    );
+  });
+
+  test('shards: outside of an array, and what is no number', () => {
+    vi.stubEnv('SLURM_ARRAY_TASK_ID', undefined);
+    expect(() => shardOf('slurm')).toThrow(/SLURM_ARRAY_TASK_ID is not set; expected a task/);
+    expect(() => taskOf('x', '4', '1', '4')).toThrow(/SLURM_ARRAY_TASK_ID is "x"; expected/);
+  });
+});
