@@ -11,11 +11,12 @@ import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import type { ProofShown } from './contract/proof.js';
 import type { ScenarioShown } from './contract/shown.js';
+import { frontsTransport } from './fronts/fronts.js';
 import { type App, createApplication } from './http/application.js';
 import type { Exchange } from './http/observe.js';
 import type { ExchangeLimits } from './transport/exchange-limits.js';
 import { nodeTransport } from './transport/node.js';
-import type { Listening, Transport } from './transport/transport.js';
+import type { FrontsFigures, Listening, Transport } from './transport/transport.js';
 import { uwsTransport } from './transport/uws.js';
 
 /** What a server serves, where, and with which limits. */
@@ -28,6 +29,11 @@ export interface ServerOptions {
   port?: number;
   /** Default: uWebSockets.js where it is installed and its binary loads, else node:http. */
   transport?: 'uws' | 'node';
+  /**
+   * How many processes of their own read and write connections; default 0: this one does. They need
+   * uWebSockets.js, and Linux.
+   */
+  threads?: number;
   /** Default: `spec`. */
   limits?: Profile;
   /** In place of the profile's own. */
@@ -63,6 +69,8 @@ export interface ServerOptions {
   proof?: () => ProofShown;
   /** Called with each fault of the server itself: a bug, whose request was answered with 500. */
   onFault?: (error: unknown, requestId: string) => void;
+  /** Called when one of `threads` ended that was not asked to: it is started again. */
+  onThreadEnded?: (error: Error) => void;
   /** Each request and its answer; costs nothing where it is not given. */
   onExchange?: (exchange: Exchange) => void;
 }
@@ -120,7 +128,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     hosts = [],
     exchange = {},
   } = options;
-  const { transport, fallback } = await chooseTransport(options.transport);
+  const { transport, fallback, fronts } = await chooseTransport(options);
   const control = options.control ?? uncontrolled(options.now ?? Date.now);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const app: App = createApplication({
@@ -143,6 +151,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.history ? { history: options.history } : {}),
     ...(options.scenario ? { scenario: options.scenario } : {}),
     ...(options.proof ? { proof: options.proof } : {}),
+    ...(fronts ? { fronts } : {}),
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });
   const listening: Listening = await transport.listen(app, { host, port });
@@ -183,12 +192,32 @@ const uncontrolled = (now: () => number): Control => ({
 interface Chosen {
   transport: Transport;
   fallback?: string;
+  /** What is known of the processes that carry it, where there are some. */
+  fronts?: () => FrontsFigures;
 }
 
-async function chooseTransport(wanted: 'uws' | 'node' | undefined): Promise<Chosen> {
+async function chooseTransport(options: ServerOptions): Promise<Chosen> {
+  const { transport: wanted, threads = 0, onThreadEnded = () => {} } = options;
+  if (threads > 0) return chooseFronts(wanted, threads, onThreadEnded);
   if (wanted === 'node') return { transport: nodeTransport };
   const uws = await uwsTransport();
   if (!('missing' in uws)) return { transport: uws };
   if (wanted === 'uws') throw new Error(uws.missing);
   return { transport: nodeTransport, fallback: uws.missing };
+}
+
+/** Only Linux divides the connections of a port among those who listen there. */
+async function chooseFronts(
+  wanted: 'uws' | 'node' | undefined,
+  count: number,
+  onEnded: (error: Error) => void,
+): Promise<Chosen> {
+  const uws = await uwsTransport();
+  const missing =
+    (wanted === 'node' ? 'they do not go with the transport node' : null) ??
+    (process.platform === 'linux' ? null : `this is ${process.platform}, and they need Linux`) ??
+    ('missing' in uws ? uws.missing : null);
+  if (missing !== null) throw new Error(`no threads beside the engine's: ${missing}`);
+  const transport = frontsTransport({ count, onEnded });
+  return { transport, fronts: transport.figures };
 }

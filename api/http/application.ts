@@ -8,13 +8,14 @@ import type { ProofShown } from '../contract/proof.js';
 import type { ScenarioShown } from '../contract/shown.js';
 import { blockShareOf } from '../limits/block-share.js';
 import { ChargedSignatures } from '../limits/charged-signatures.js';
+import { ConnectionLimit } from '../limits/connection-limit.js';
 import { EarlyProposals } from '../limits/early-proposals.js';
 import { Limits } from '../limits/limits.js';
 import { SignatureAttempts } from '../limits/signature-attempts.js';
 import { Connections } from '../socket/connections.js';
 import { Watchers } from '../socket/watch/watchers.js';
 import { type ExchangeLimits, exchangeLimits } from '../transport/exchange-limits.js';
-import type { Application } from '../transport/transport.js';
+import type { Application, FrontsFigures } from '../transport/transport.js';
 import { ViewLog } from '../view/log/index.js';
 import type { Services } from './handler.js';
 import { Incoming, type Serving } from './incoming.js';
@@ -55,6 +56,8 @@ export interface ApplicationOptions {
   history?: History;
   /** What is known of the scenario of its agents. */
   scenario?: ScenarioShown;
+  /** Of the processes that have the connections, where there are some. */
+  fronts?: () => FrontsFigures;
   /** Wall time, which may be set: only freshness, and what is shown, follow it. */
   now: () => number;
   /** Milliseconds that pass whatever becomes of the wall clock: limits count by it. */
@@ -78,7 +81,11 @@ export function createApplication(options: ApplicationOptions): App {
   const state = { ready: true };
   const services = servicesOf(options, state);
   const { connections } = services;
-  const headChecks = new HeadChecks(services, options.trustedProxies ?? []);
+  const { trustedProxies = [] } = options;
+  const headChecks = new HeadChecks(services, trustedProxies);
+  const { figures } = services.limits;
+  const connectionPolicy = { quota: figures?.connections ?? null, trustedProxies };
+  const connectionLimit = new ConnectionLimit(connectionPolicy, options.steady);
   const serving: Serving = {
     services,
     headChecks,
@@ -92,7 +99,8 @@ export function createApplication(options: ApplicationOptions): App {
   return {
     limits: serving.exchangeLimits,
     socketPath,
-    accepts: (peer) => headChecks.accepts(peer),
+    connectionPolicy,
+    accepts: (peer) => connectionLimit.accepts(peer),
     begin: (head, declared) => new Incoming(serving, head, declared),
     open: (socket) => connections.open(socket),
     stopping() {
@@ -124,7 +132,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     connections,
     view,
     past: options.history ? new Past(options.history) : null,
-    metrics: new Metrics(network, connections),
+    metrics: new Metrics(network, connections, options.fronts ?? null),
     version,
     ui,
     control,

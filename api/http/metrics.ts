@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { ServedNetwork } from '../../engine/internal.js';
 import type { Route } from '../contract/routes.js';
 import type { Connections } from '../socket/connections.js';
+import type { FrontsFigures } from '../transport/transport.js';
 
 interface Answered {
   labels: { route: string; method: string; status: string };
@@ -14,7 +15,11 @@ export class Metrics {
   /** By route, and by status. Counted here: the library's way costs a microsecond each. */
   readonly #requests = new Map<Route | null, Map<number, Answered>>();
 
-  constructor(network: ServedNetwork, connections: Connections) {
+  constructor(
+    network: ServedNetwork,
+    connections: Connections,
+    fronts: (() => FrontsFigures) | null,
+  ) {
     const registers = [this.#registry];
     // Event loop lag, memory, handles: of the process.
     collectDefaultMetrics({ register: this.#registry, prefix: 'folkmoot_' });
@@ -31,21 +36,14 @@ export class Metrics {
         }
       },
     });
-    const gauge = (name: string, help: string, value: () => number) =>
-      new Gauge({
-        name: `folkmoot_${name}`,
-        help,
-        registers,
-        collect() {
-          this.set(value());
-        },
-      });
+    const gauge = this.#gauge;
     gauge('commit_backlog', 'Entries applied but not durable yet', () => network.backlog);
     gauge('ws_connections', 'Open WebSocket connections', () => connections.openCount);
     gauge('ws_watchers', 'Connections that watch', () => connections.watchers?.size ?? 0);
     gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);
     this.#counts(network, connections);
     this.#sizes(network);
+    if (fronts) this.#fronts(fronts);
     this.#blocks(connections);
   }
 
@@ -74,18 +72,39 @@ export class Metrics {
     answered.count += 1;
   }
 
+  #gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name: `folkmoot_${name}`,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(value());
+      },
+    });
+
+  #counter = (name: string, help: string, value: () => number) =>
+    new Counter({
+      name: `folkmoot_${name}_total`,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(value());
+      },
+    });
+
+  /** Processes that have the connections: what they need is not in the figures of this one. */
+  #fronts(figures: () => FrontsFigures): void {
+    const of = (name: keyof FrontsFigures) => () => figures()[name];
+    this.#gauge('fronts', 'Processes that have the connections', of('running'));
+    this.#gauge('fronts_resident_memory_bytes', 'Their memory', of('residentBytes'));
+    this.#counter('fronts_cpu_seconds', 'Their CPU time, to the second', of('cpuSeconds'));
+    this.#counter('fronts_restarts', 'How often one was started again', of('restarts'));
+  }
+
   /** What only grows, counted where it happens. */
   #counts(network: ServedNetwork, connections: Connections): void {
-    const counter = (name: string, help: string, value: () => number) =>
-      new Counter({
-        name: `folkmoot_${name}_total`,
-        help,
-        registers: [this.#registry],
-        collect() {
-          this.reset();
-          this.inc(value());
-        },
-      });
+    const counter = this.#counter;
     const stats = () => network.stats;
     counter('verified', 'Signatures found valid', () => stats().verified);
     counter('rejected', 'Signatures found invalid', () => stats().rejected);

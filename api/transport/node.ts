@@ -6,7 +6,14 @@ import { socketLimits } from '../contract/channels.js';
 import { InFlight } from './in-flight.js';
 import { ListenProblem } from './listen-problem.js';
 import { Exchange, headOf, nothing, writeRaw } from './node-exchange.js';
-import type { Application, Listening, RequestHead, Socket, Transport } from './transport.js';
+import type {
+  Application,
+  Listening,
+  Opened,
+  RequestHead,
+  Socket,
+  Transport,
+} from './transport.js';
 
 const HEADER_BYTES = 8 * 1024;
 /** How often node:http checks for heads that take too long. */
@@ -83,9 +90,13 @@ function upgrade(
   const opened = isHandshake(application, head)
     ? request.upgrade()
     : { answer: request.answer(nothing) };
-  if ('answer' in opened) return void writeRaw(stream, head.method, opened.answer);
-  const { addressKey } = opened;
-  sockets.handleUpgrade(message, stream, rest, (ws) => attach(application, ws, stream, addressKey));
+  const open = (known: Opened): void => {
+    if ('answer' in known) return void writeRaw(stream, head.method, known.answer);
+    const begin = (ws: WebSocket) => attach(application, ws, stream, known.addressKey);
+    sockets.handleUpgrade(message, stream, rest, begin);
+  };
+  if (opened instanceof Promise) void opened.then(open);
+  else open(opened);
 }
 
 /** What uWebSockets.js takes for one: everything else is a request. */

@@ -4,6 +4,7 @@
  */
 
 import type { Refusal } from '../../engine/internal.js';
+import type { ConnectionPolicy } from '../limits/connection-limit.js';
 import type { ExchangeLimits } from './exchange-limits.js';
 
 /** A request before its body is read. Names of headers are lower case. */
@@ -32,12 +33,17 @@ export interface IncomingRequest {
   /** At once where nothing has to be waited for. Neither throws nor rejects; releases it. */
   answer(body: Body): HttpResponse | Promise<HttpResponse>;
   /** The answer where no WebSocket is opened for it; else whom the connection is counted for. */
-  upgrade(): { answer: HttpResponse | Promise<HttpResponse> } | { addressKey: string };
+  upgrade(): Opened | Promise<Opened>;
   /** The answer when its time is up; the connection is closed. */
   late(): HttpResponse | Promise<HttpResponse>;
+  /** Calls back where no more of its body is wanted after all; never where `take` says so. */
+  unwanted?(listener: () => void): void;
   /** It is over, answered or gone: what it held is free. Nothing happens twice. */
   release(): void;
 }
+
+/** No WebSocket but an answer; or for whom one is opened. */
+export type Opened = { answer: HttpResponse | Promise<HttpResponse> } | { addressKey: string };
 
 export interface HttpResponse {
   status: number;
@@ -78,6 +84,8 @@ export interface Application {
   readonly limits: ExchangeLimits;
   /** Where WebSockets are opened. */
   readonly socketPath: string;
+  /** By what it decides that, for who has to decide it elsewhere. */
+  readonly connectionPolicy: ConnectionPolicy;
   /** Whether a new connection of this peer is taken; if not, it is closed at once. */
   accepts(address: string): boolean;
   /** Takes a request's head; `declared` is its body's length, 0 without one, null if unknown. */
@@ -91,8 +99,26 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+export interface Address {
+  host: string;
+  port: number;
+  /** Whether others of this program listen there as well, and have connections in turn. */
+  shared?: boolean;
+}
+
 export interface Transport {
   readonly name: 'uws' | 'node';
   /** @throws when the port cannot be had. */
-  listen(application: Application, address: { host: string; port: number }): Promise<Listening>;
+  listen(application: Application, address: Address): Promise<Listening>;
+}
+
+/** What an operator watches where other processes have the connections. */
+export interface FrontsFigures {
+  running: number;
+  /** How often one was started again. */
+  restarts: number;
+  /** Of all that there were. */
+  cpuSeconds: number;
+  /** Of those that run. */
+  residentBytes: number;
 }

@@ -4,7 +4,14 @@ import type { HttpRequest as UwsRequest, HttpResponse as UwsResponse } from 'uWe
 import { STATUS_CODES } from 'node:http';
 import { BodyCollector, Head, safeValue } from './head.js';
 import type { Expiring, InFlight } from './in-flight.js';
-import type { Application, Body, HttpResponse, IncomingRequest, RequestHead } from './transport.js';
+import type {
+  Application,
+  Body,
+  HttpResponse,
+  IncomingRequest,
+  Opened,
+  RequestHead,
+} from './transport.js';
 
 const nothing = new Uint8Array();
 
@@ -76,6 +83,11 @@ export class Exchange implements Expiring {
     const collector = new BodyCollector(this.#request);
     let done = false;
     this.watch();
+    this.#request.unwanted?.(() => {
+      if (done || this.#over) return;
+      done = true;
+      this.#last('unread');
+    });
     this.#res.onData((chunk, isLast) => {
       if (done || this.#over) return;
       // Copied, into memory that small bodies share.
@@ -94,6 +106,17 @@ export class Exchange implements Expiring {
     setImmediate(() => {
       if (!this.#over) this.#give(answer(), true);
     });
+  }
+
+  /** What became of a handshake that had to be waited for. */
+  open(opened: Opened, open: (opened: { addressKey: string }) => void): void {
+    if ('answer' in opened) return this.refuse(() => opened.answer);
+    if (this.#over) return;
+    this.#over = true;
+    this.#inFlight.end(this);
+    // Not in a cork: the library goes on with the connection after it as with a request's, and may
+    // end it.
+    open(opened);
   }
 
   expire(): void {

@@ -62,16 +62,19 @@ function upgrade(
     const { head } = headOf(res, req);
     const request = application.begin(head, 0);
     const opened = request.upgrade();
-    if ('answer' in opened) {
-      return new Exchange(inFlight, res, head, request).refuse(() => opened.answer);
-    }
-    res.upgrade<SocketData>(
-      { addressKey: opened.addressKey, handlers: null },
-      req.getHeader('sec-websocket-key'),
-      req.getHeader('sec-websocket-protocol'),
-      req.getHeader('sec-websocket-extensions'),
-      context,
-    );
+    const open = ({ addressKey }: { addressKey: string }) => {
+      const header = (name: string) => head.headers.get(`sec-websocket-${name}`) ?? '';
+      const data = { addressKey, handlers: null };
+      const asked = [header('key'), header('protocol'), header('extensions')] as const;
+      res.upgrade<SocketData>(data, ...asked, context);
+    };
+    if (opened instanceof Promise) {
+      const exchange = new Exchange(inFlight, res, head, request);
+      exchange.watch();
+      void opened.then((later) => exchange.open(later, open));
+    } else if ('answer' in opened) {
+      new Exchange(inFlight, res, head, request).refuse(() => opened.answer);
+    } else open(opened);
   } catch (error) {
     // A handshake that is neither answered nor watched would end the process.
     res.onAborted(() => {});

@@ -4,7 +4,7 @@ import type { HttpResponse, us_listen_socket, us_socket } from 'uWebSockets.js';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InFlight } from './in-flight.js';
 import { listenProblem } from './listen-problem.js';
-import type { Application, Listening, Transport } from './transport.js';
+import type { Address, Application, Listening, Transport } from './transport.js';
 import { addressOf, serve } from './uws-exchange.js';
 import { sockets } from './uws-sockets.js';
 
@@ -34,7 +34,7 @@ function reasonOf(error: unknown): string {
 async function listen(
   uws: Uws,
   application: Application,
-  { host, port }: { host: string; port: number },
+  { host, port, shared = false }: Address,
 ): Promise<Listening> {
   const inFlight = new InFlight(application.limits);
   const app = uws
@@ -45,7 +45,7 @@ async function listen(
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     // The library takes host, port and options together; its types know only pairs of them.
     const listenOn = app.listen as unknown as ListenOn;
-    listenOn.call(app, host, port, EXCLUSIVE_PORT, resolve);
+    listenOn.call(app, host, port, shared ? 0 : EXCLUSIVE_PORT, resolve);
   });
   if (!socket) throw await listenProblem({ host, port });
   return {

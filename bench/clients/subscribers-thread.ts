@@ -60,14 +60,19 @@ function open(greeting: readonly string[]): void {
     throw error;
   });
   socket.on('connect', () => socket.write(upgrade));
-  socket.once('data', (head) => {
+  let head = Buffer.alloc(0);
+  const answered = (chunk: Buffer) => {
+    head = Buffer.concat([head, chunk]);
     const end = head.indexOf('\r\n\r\n');
-    if (end < 0 || !head.subarray(0, 12).equals(SWITCHING)) {
+    if (end < 0) return;
+    socket.off('data', answered);
+    if (!head.subarray(0, 12).equals(SWITCHING)) {
       throw new Error(`expected an upgrade, got ${head.subarray(0, 64).toString()}`);
     }
     for (const text of greeting) say(socket, text);
     if (greeting.length === 0) started();
     counter(head.subarray(end + 4));
     socket.on('data', counter);
-  });
+  };
+  socket.on('data', answered);
 }

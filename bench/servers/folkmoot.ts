@@ -15,10 +15,13 @@ export interface FolkmootServer extends MeasuredServer {
   metrics(): Promise<Map<string, number>>;
 }
 
-/** A server for the work of a case, gone afterwards. */
-export function withFolkmoot<T>(work: (server: FolkmootServer) => Promise<T>): Promise<T> {
+/** A server for the work of a case, gone afterwards; `more` are options of `serve`. */
+export function withFolkmoot<T>(
+  work: (server: FolkmootServer) => Promise<T>,
+  more: readonly string[] = [],
+): Promise<T> {
   return withFolder(async (data) => {
-    const server = await start(data);
+    const server = await start(data, more);
     try {
       return await work(server);
     } finally {
@@ -27,8 +30,8 @@ export function withFolkmoot<T>(work: (server: FolkmootServer) => Promise<T>): P
   });
 }
 
-async function start(data: string): Promise<FolkmootServer> {
-  const flags = ['--port', '0', '--limits', 'off', '--log-level', 'error', '--data', data];
+async function start(data: string, more: readonly string[]): Promise<FolkmootServer> {
+  const flags = ['--port', '0', '--limits', 'off', '--log-level', 'error', '--data', data, ...more];
   const child = spawn(process.execPath, [...folkmootArguments, 'serve', ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -38,13 +41,16 @@ async function start(data: string): Promise<FolkmootServer> {
   if (!line) throw new Error('folkmoot serve ended before it listened');
   const { url } = JSON.parse(String(line[0])) as { url: string };
   const metrics = async () => parseMetrics(await (await fetch(`${url}/metrics`)).text());
-  const metric = async (name: string) => (await metrics()).get(`folkmoot_process_${name}`) ?? 0;
+  const metric = async (name: string) => (await metrics()).get(`folkmoot_${name}`) ?? 0;
   return {
     url,
     pid: child.pid!,
     metrics,
-    cpuSeconds: () => metric('cpu_seconds_total'),
-    residentBytes: () => metric('resident_memory_bytes'),
+    cpuSeconds: async () =>
+      (await metric('process_cpu_seconds_total')) + (await metric('fronts_cpu_seconds_total')),
+    residentBytes: async () =>
+      (await metric('process_resident_memory_bytes')) +
+      (await metric('fronts_resident_memory_bytes')),
     send: (request) => send(url, request),
     async stop() {
       child.kill('SIGTERM');

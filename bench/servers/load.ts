@@ -79,7 +79,7 @@ async function sampleOf(server: FolkmootServer): Promise<Sample> {
   const metric = (name: string) => metrics.get(`folkmoot_${name}`) ?? 0;
   return {
     atMs: performance.now(),
-    cpuSeconds: metric('process_cpu_seconds_total'),
+    cpuSeconds: metric('process_cpu_seconds_total') + metric('fronts_cpu_seconds_total'),
     entries: metric('committed_entries_total'),
     signatures: metric('verified_total'),
     threads: threadSeconds(server.pid),

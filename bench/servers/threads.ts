@@ -4,17 +4,26 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Linux counts in hundredths of a second for every program, whatever its own clock is. */
 const TICKS_PER_SECOND = 100;
 
-/** Seconds by thread id. */
+/** Seconds by thread id; those of the processes that it started are together under `fronts`. */
 export function threadSeconds(pid: number): Map<string, number> | null {
-  const folder = `/proc/${pid}/task`;
   try {
-    const threads = readdirSync(folder);
-    return new Map(
-      threads.map((id) => [id, secondsIn(readFileSync(`${folder}/${id}/stat`, 'utf8'))]),
-    );
+    const own = secondsOf(pid);
+    const fronts = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
+    return own.set(FRONTS, sum(fronts.flatMap((front) => [...secondsOf(Number(front)).values()])));
   } catch {
     return null;
   }
+}
+
+const FRONTS = 'fronts';
+const sum = (seconds: readonly number[]) => seconds.reduce((all, one) => all + one, 0);
+
+function secondsOf(pid: number): Map<string, number> {
+  const folder = `/proc/${pid}/task`;
+  const threads = readdirSync(folder);
+  return new Map(
+    threads.map((id) => [id, secondsIn(readFileSync(`${folder}/${id}/stat`, 'utf8'))]),
+  );
 }
 
 /** proc(5): utime and stime are fields 14 and 15; the second, in brackets, may hold spaces. */
@@ -31,6 +40,8 @@ export interface ByThread {
   verifier: number;
   /** Garbage collection, compilation, and those of libuv, which commit. */
   rest: number;
+  /** All of the processes that have its connections; 0 where there are none. */
+  fronts: number;
 }
 
 /** What each thread works from now on; null where that is not known. A pool of 0 rests. */
@@ -49,10 +60,10 @@ export function spentBetween(
   after: Map<string, number>,
   poolThreads: number,
 ): ByThread {
-  const main = String(pid);
-  const engine = (after.get(main) ?? 0) - (before.get(main) ?? 0);
+  const of = (id: string) => (after.get(id) ?? 0) - (before.get(id) ?? 0);
   const verifier = busiest(pid, before, after, poolThreads);
-  return { engine, verifier, rest: busiest(pid, before, after, after.size) - verifier };
+  const rest = busiest(pid, before, after, after.size) - verifier;
+  return { engine: of(String(pid)), verifier, rest, fronts: of(FRONTS) };
 }
 
 /** What the `count` busiest threads beside the main one worked in between, seconds. */
@@ -63,8 +74,8 @@ function busiest(
   count: number,
 ): number {
   const spent = [...after]
-    .filter(([id]) => id !== String(pid))
+    .filter(([id]) => id !== String(pid) && id !== FRONTS)
     .map(([id, seconds]) => seconds - (before.get(id) ?? 0))
     .sort((a, b) => b - a);
-  return spent.slice(0, count).reduce((sum, seconds) => sum + seconds, 0);
+  return sum(spent.slice(0, count));
 }

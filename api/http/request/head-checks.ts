@@ -40,13 +40,6 @@ export class HeadChecks {
     this.#now = now;
   }
 
-  /** Connections that come faster than allowed are not taken; those of a trusted proxy always. */
-  accepts(peer: string): boolean {
-    const address = clientAddress(peer, undefined, none);
-    if (this.#trustedProxies.has(address)) return true;
-    return 'use' in this.#limits.take('connections', addressKey(address));
-  }
-
   /** What a request may cost, or the problem for which it is refused once its answer is due. */
   budgetOf(head: RequestHead, declared: number | null, route: Route | null): RequestBudget {
     const budget = this.#budget(head, declared);
@@ -97,8 +90,6 @@ export class HeadChecks {
     return quota?.remaining === 0 ? quota : null;
   }
 }
-
-const none: ReadonlySet<string> = new Set();
 
 const tooLarge = (most: number): Refusal =>
   refuse('TOO_LARGE', `the body is larger than ${most} bytes`);

@@ -59,7 +59,7 @@ export interface FannedOut {
 }
 
 /** Of a server of folkmoot, with the last event that was delivered. */
-export function fannedOutBy(asked: Configuration, seed: string) {
+export function fannedOutBy(asked: Configuration, seed: string, more: readonly string[] = []) {
   return withFolkmoot(async (server) => {
     const by = signatories(seed, Math.ceil(asked.subscribers / CONNECTIONS_PER_AGENT), true);
     await registerAt(server, by);
@@ -69,7 +69,7 @@ export function fannedOutBy(asked: Configuration, seed: string) {
     const event = await lastEvent(server);
     await subscribers.close();
     return { folkmoot, event };
-  });
+  }, more);
 }
 
 /** Each an `agent_status` event; their timestamps ascend. */

@@ -20,30 +20,45 @@ const PATH = '/api/v1/network/state';
 const BATCH = 1_000;
 /** As the tiers have it: with fewer agents, blocks end too often. */
 const VOTES = { agents: 4_000, concurrency: 512, connections: 512, warmupMs: 3_000 };
+/** The same with the connections in a process of their own. */
+const FRONTED = ['--threads', '1'];
 /** Proposals under way: the next one is there when a block is decided. */
 const BLOCKS = { concurrency: 4 };
 
 async function run(asked: Configuration, { r, seed }: Round): Promise<Row[]> {
-  const votes = await loaded(asked, seed, { workload: 'votes', ...VOTES });
-  const filled = await loaded(asked, seed, { workload: 'transactions', ...BLOCKS, batch: BATCH });
-  const read = await withFolkmoot((server) => getRate(server, PATH, asked.seconds));
-  const { folkmoot } = await fannedOutBy(asked, seed);
-  return [
+  const { votes, rows: alone } = await all(asked, seed, []);
+  const { rows: beside } = await all(asked, seed, FRONTED);
+  const fronted = beside.map((row) => ({ ...row, name: `${FRONTED.join(' ')}: ${row.name}` }));
+  return [...alone, ...fronted, ...goal(r, votes)];
+}
+
+async function all(asked: Configuration, seed: string, more: readonly string[]) {
+  const votes = await loaded(asked, seed, { workload: 'votes', ...VOTES }, more);
+  const filled = await loaded(
+    asked,
+    seed,
+    { workload: 'transactions', ...BLOCKS, batch: BATCH },
+    more,
+  );
+  const read = await withFolkmoot((server) => getRate(server, PATH, asked.seconds), more);
+  const { folkmoot } = await fannedOutBy(asked, seed, more);
+  const found = [
     ...rows('vote', votes.entries, votes.threads),
     ...rows(`transaction in a block of ${BATCH}`, transactionsOf(filled), filled.threads),
     ...rows(`GET ${PATH}`, read.spent.answers, read.spent.threads),
     ...rows('delivery of an event', folkmoot.spent.deliveries, folkmoot.spent.threads),
-    ...goal(r, votes),
   ];
+  return { votes, rows: found };
 }
 
 async function loaded(
   { seconds }: Configuration,
   seed: string,
   asked: Omit<Wanted, 'durationMs' | 'seed'>,
+  more: readonly string[],
 ): Promise<Loaded['spent']> {
   const wanted = { durationMs: 1000 * seconds, seed, ...asked };
-  return (await withFolkmoot((server) => load(server, wanted))).spent;
+  return (await withFolkmoot((server) => load(server, wanted), more)).spent;
 }
 
 /** Each entry has a signature of its own, and each transaction in it another. */
@@ -60,6 +75,7 @@ function rows(name: string, count: number, threads: ByThread | null): Row[] {
     row('engine', threads.engine),
     ...(threads.verifier > 0 ? [row('verifier', threads.verifier)] : []),
     row('the rest', threads.rest),
+    ...(threads.fronts > 0 ? [row('fronts', threads.fronts)] : []),
   ];
 }
 

@@ -1,4 +1,5 @@
 /** The options of `serve`: each is also a variable of the environment, FOLKMOOT_ and its name. */
+import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Profile } from '../../../api/index.js';
 import {
@@ -27,6 +28,7 @@ export interface ServeFlags extends ServeScenarioFlags {
   ui: boolean;
   watch: boolean;
   transport?: 'uws' | 'node';
+  threads: number;
   cors: string[];
   hosts: string[];
   responseKey?: string;
@@ -107,6 +109,15 @@ export function addServeOptions(command: Command): Command {
       ).choices(['uws', 'node']),
     )
     .addOption(
+      option(
+        '--threads <n>',
+        'THREADS',
+        'processes that read and write connections beside the one that decides; auto: by the cores',
+      )
+        .argParser(threads)
+        .default(0),
+    )
+    .addOption(
       option('--response-key <file>', 'RESPONSE_KEY', 'sign answers with the key in this file'),
     )
     .addOption(
@@ -145,6 +156,15 @@ export function addServeOptions(command: Command): Command {
         .default('info'),
     );
   return command;
+}
+
+/** Beside the engine's and those that verify, which a machine with few cores has no others for. */
+const RESERVED_CORES = 3;
+const MOST_THREADS = 64;
+
+function threads(text: string): number {
+  if (text !== 'auto') return integer({ least: 0, most: MOST_THREADS })(text);
+  return Math.max(0, Math.min(4, availableParallelism() - RESERVED_CORES));
 }
 
 function networkId(text: string): string {

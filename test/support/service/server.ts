@@ -13,6 +13,9 @@ import { type Service, World } from './world.js';
 export const transports = ['uws', 'node'] as const;
 export type TransportName = (typeof transports)[number];
 
+/** Set by test/api/fronts: then uws is tested with so many processes that have the connections. */
+export const threads = Number(process.env.FOLKMOOT_TEST_THREADS ?? 0);
+
 export interface Around {
   transport?: TransportName;
   limits?: 'spec' | 'bench' | 'off';
@@ -47,6 +50,7 @@ export async function serve(around: Around = {}): Promise<Running> {
     network,
     port: 0,
     transport,
+    threads: transport === 'uws' ? threads : 0,
     limits,
     version: '0.0.0-test',
     ...(clock ? { now: clock.now } : {}),

@@ -1,0 +1,133 @@
+/**
+ * One request in a front: what its transport asks, told to the engine's process. A small body that
+ * is there with its head is told in one record; otherwise the head goes first, and what arrives of
+ * the body is counted over there as it comes.
+ */
+import { serverBounds } from '../contract/limit-table.js';
+import { createMatcher } from '../contract/match.js';
+import { routes } from '../contract/routes.js';
+import type { Body, HttpResponse, IncomingRequest, RequestHead } from '../transport/transport.js';
+import type { Outgoing } from './records.js';
+import { headText } from './texts.js';
+
+type Opened = { answer: HttpResponse } | { addressKey: string };
+
+const match = createMatcher(routes);
+
+export class FrontRequest implements IncomingRequest {
+  readonly #out: Outgoing;
+  readonly #id: number;
+  readonly #head: RequestHead;
+  readonly #declared: number | null;
+  readonly #gone: () => void;
+  /** Whether the engine's process knows of it. */
+  #told = false;
+  #taken = 0;
+  #over = false;
+  /** Given before it was asked for: then no more of the body is wanted. */
+  #early: HttpResponse | null = null;
+  #answered: ((response: HttpResponse) => void) | null = null;
+  #opened: ((opened: Opened) => void) | null = null;
+  #onUnwanted: () => void = () => {};
+  wanted: boolean;
+
+  constructor(
+    out: Outgoing,
+    id: number,
+    head: RequestHead,
+    declared: number | null,
+    gone: () => void,
+  ) {
+    this.#out = out;
+    this.#gone = gone;
+    this.#id = id;
+    this.#head = head;
+    this.#declared = declared;
+    // What is small is read whatever is wrong; what is too large for its path, never.
+    this.wanted = declared !== null && declared <= mostOf(head);
+  }
+
+  /** The turn of its head is over: from now on it counts over there. */
+  tell(): void {
+    if (this.#told || this.#over) return;
+    this.#told = true;
+    const value = this.#declared ?? -1;
+    this.#out.send('begin', this.#id, { value, text: headText(this.#head) });
+    if (this.#taken > 0) this.#out.send('took', this.#id, { value: this.#taken });
+  }
+
+  take(bytes: number): boolean {
+    this.#taken += bytes;
+    if (this.#told) this.#out.send('took', this.#id, { value: bytes });
+    // One that sends more than it declared is cut by the transport.
+    return this.#early === null;
+  }
+
+  unwanted(listener: () => void): void {
+    this.#onUnwanted = listener;
+  }
+
+  answer(body: Body): HttpResponse | Promise<HttpResponse> {
+    if (this.#early) return this.#early;
+    if (body === 'unread') {
+      this.tell();
+      this.#out.send('unread', this.#id);
+    } else if (this.#told) this.#out.send('body', this.#id, { bytes: body });
+    else {
+      this.#told = true;
+      const value = this.#declared ?? -1;
+      this.#out.send('whole', this.#id, { value, text: headText(this.#head), bytes: body });
+    }
+    return this.#response();
+  }
+
+  late(): Promise<HttpResponse> {
+    this.tell();
+    this.#out.send('late', this.#id);
+    return this.#response();
+  }
+
+  upgrade(): Promise<Opened> {
+    this.#told = true;
+    this.#out.send('upgrade', this.#id, { text: headText(this.#head) });
+    return new Promise((resolve) => {
+      this.#opened = resolve;
+    });
+  }
+
+  release(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#gone();
+    if (this.#told) this.#out.send('release', this.#id);
+  }
+
+  /** The engine's process answers. */
+  answered(response: HttpResponse): void {
+    this.#over = true;
+    this.#opened?.({ answer: response });
+    if (this.#answered) return this.#answered(response);
+    this.#early = response;
+    this.#onUnwanted();
+  }
+
+  /** A WebSocket may be opened for it; until it is, its end is told by `release`. */
+  upgraded(): void {
+    this.#opened?.({ addressKey: String(this.#id) });
+  }
+
+  /** The WebSocket is open, and tells its end itself. */
+  opened(): void {
+    this.#over = true;
+  }
+
+  #response(): Promise<HttpResponse> {
+    return new Promise((resolve) => {
+      this.#answered = resolve;
+    });
+  }
+}
+
+function mostOf({ method, path }: RequestHead): number {
+  return Math.max(serverBounds.body.small, match(method, path)?.route?.bodyBytes ?? 0);
+}

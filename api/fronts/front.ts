@@ -1,0 +1,60 @@
+/**
+ * The program of a front: it reads and writes connections, and asks the process that started it,
+ * by the socket that it was given, for everything else. It ends when that process does.
+ */
+import { Socket as Channel } from 'node:net';
+import type { Listening } from '../transport/transport.js';
+import { uwsTransport } from '../transport/uws.js';
+import { FrontApplication, type FrontSettings } from './front-application.js';
+import { CHANNEL, Outgoing, receive } from './records.js';
+
+const USAGE_MS = 1_000;
+
+// Whoever stops a group of processes means the engine's, which stops its fronts in good order.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+
+const channel = new Channel({ fd: CHANNEL });
+channel.on('close', () => process.exit(0));
+// What is wrong with it ends it; `close` follows.
+channel.on('error', () => {});
+const out = new Outgoing(channel);
+let application: FrontApplication | null = null;
+let listening: Listening | null = null;
+
+receive(
+  channel,
+  (record) => {
+    if (record.kind === 'settings') void begin(JSON.parse(record.text) as FrontSettings);
+    else if (record.kind === 'stop') void stop();
+    else application?.take(record);
+  },
+  () => application?.flush(),
+);
+
+async function begin(settings: FrontSettings): Promise<void> {
+  try {
+    const { host, port } = settings;
+    const transport = await uwsTransport();
+    if ('missing' in transport) throw new Error(transport.missing);
+    application = new FrontApplication(out, settings);
+    listening = await transport.listen(application, { host, port, shared: true });
+    setInterval(tellUsage, USAGE_MS).unref();
+    tellUsage();
+    out.send('listening', 0);
+  } catch (error) {
+    out.send('deaf', 0, { text: (error as Error).message });
+  }
+}
+
+async function stop(): Promise<void> {
+  await listening?.close();
+  tellUsage();
+  out.flush();
+  channel.end();
+}
+
+function tellUsage(): void {
+  const { user, system } = process.cpuUsage();
+  const usage = { cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() };
+  out.send('usage', 0, { text: JSON.stringify(usage) });
+}

@@ -1,0 +1,151 @@
+/** Processes that have the connections: one killed under load, the same log, the end of all. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { virtualClock } from 'folkmoot';
+import { AgentClient, generateKeys } from 'folkmoot/client';
+import { describe, expect, test } from 'vitest';
+import { START_MS, temporaryFolder } from '../../support/fixture.js';
+import { serve, world } from '../../support/service/server.js';
+import { agentOf, type Request, register, status } from '../../support/service/signer.js';
+import { call } from '../../support/service/world.js';
+
+/** Those that this process started. */
+function fronts(): number[] {
+  const { pid } = process;
+  const children = readdirSync(`/proc/${pid}/task`).flatMap(
+    (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').match(/\d+/g) ?? [],
+  );
+  return children.map(Number).filter((child) => {
+    try {
+      return readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('fronts/front.js');
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Sends until it is answered: the same bytes again are a repeat. */
+async function insist(url: string, request: Request): Promise<number> {
+  for (;;) {
+    try {
+      return (await call(url, request)).status;
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      await pause(20);
+    }
+  }
+}
+
+test('one is killed again and again: nothing acknowledged is lost, nor any event', async () => {
+  const path = temporaryFolder();
+  const ended: string[] = [];
+  const there = await world({
+    path,
+    transport: 'uws',
+    limits: 'off',
+    server: { threads: 2, onThreadEnded: (error) => ended.push(error.message) },
+  });
+  const listener = new AgentClient({ url: there.url, keys: generateKeys() });
+  await listener.register({ name: 'listener', personality: 'neutral', capabilities: ['producer'] });
+  const events = listener.events(['network']);
+  await events.opened;
+  const seen: string[] = [];
+  const agents = Array.from({ length: 300 }, (_, number) => agentOf(`agent ${number}`));
+  const following = (async () => {
+    for await (const { type, data } of events) {
+      if (type === 'agent_status') seen.push(data.agent_id);
+      if (seen.length === agents.length) return;
+    }
+  })();
+  let kills = 0;
+  const killing = (async () => {
+    while (seen.length < agents.length) {
+      const [victim] = fronts();
+      if (victim !== undefined && kills < 6) {
+        process.kill(victim, 'SIGKILL');
+        kills += 1;
+      }
+      await pause(200);
+    }
+  })();
+  const queue = [...agents];
+  const worker = async () => {
+    for (let one = queue.shift(); one; one = queue.shift()) {
+      const answered = await insist(there.url, register(one, { name: 'somebody' }));
+      // 200: it was registered by a request whose answer was lost.
+      expect([200, 201]).toContain(answered);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  await following;
+  await killing;
+  expect(kills).toBeGreaterThan(0);
+  expect(ended).toHaveLength(kills);
+  // Each once, in one order, whatever died.
+  const ids = agents.map(({ agentId }) => agentId).sort();
+  expect([...seen].sort()).toEqual(ids);
+  await expect.poll(async () => (await there.get('/metrics')).text).toMatch(/^folkmoot_fronts 2$/m);
+  const { text } = await there.get('/metrics');
+  const restarts = Number(/^folkmoot_fronts_restarts_total (\d+)$/m.exec(text)?.[1]);
+  // One that is killed while it starts is started once again all the same.
+  expect(restarts).toBeGreaterThan(0);
+  expect(restarts).toBeLessThanOrEqual(kills);
+});
+
+describe('the same requests in the same order', () => {
+  async function digestWith(threads: number): Promise<unknown> {
+    const clock = virtualClock(START_MS);
+    const there = await serve({ transport: 'uws', clock, limits: 'off', server: { threads } });
+    const at = (ms: number) => new Date(START_MS + ms).toISOString();
+    const answers: unknown[] = [];
+    for (let number = 0; number < 20; number += 1) {
+      const agent = agentOf(`agent ${number}`);
+      const joined = await call(there.url, register(agent, { name: `no. ${number}` }, at(0)));
+      const moved = status(agent, { status: 'inactive' }, agent.agentId, at(number + 1));
+      const again = [await call(there.url, moved), await call(there.url, moved)];
+      answers.push(...[joined, ...again].map(({ status, data }) => [status, data]));
+    }
+    const { seq, digest, log_digest } = there.network.read.position;
+    await there.close();
+    return { seq, digest, log_digest, answers };
+  }
+
+  test('give the same log and the same answers, however many have the connections', async () => {
+    const alone = await digestWith(0);
+    expect(await digestWith(1)).toEqual(alone);
+    expect(await digestWith(2)).toEqual(alone);
+  });
+});
+
+test('a stop answers what is in flight, and ends all of them', async () => {
+  const there = await serve({ transport: 'uws', limits: 'off', server: { threads: 2 } });
+  expect(fronts()).toHaveLength(2);
+  const agents = Array.from({ length: 40 }, (_, number) => agentOf(`agent ${number}`));
+  const answers = agents.map((agent) => call(there.url, register(agent, { name: 'n' })));
+  await expect.poll(() => there.network.applied).toBeGreaterThan(0);
+  const applied = () => there.network.applied;
+  await there.close();
+  const statuses = (await Promise.allSettled(answers)).map((one) =>
+    one.status === 'fulfilled' ? one.value.status : 'cut',
+  );
+  expect(statuses.filter((status) => status === 201)).toHaveLength(applied());
+  expect(fronts()).toEqual([]);
+});
+
+test('a port that another has is refused in words, and nothing is left', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => {
+    other.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = other.address() as { port: number };
+  const begun = serve({ transport: 'uws', server: { threads: 1, port } });
+  await expect(begun).rejects.toThrow('another program listens there already');
+  other.close();
+  expect(fronts()).toEqual([]);
+});
+
+test('node:http cannot share its port', async () => {
+  const begun = serve({ transport: 'node', server: { threads: 1 } });
+  await expect(begun).rejects.toThrow('they do not go with the transport node');
+});
