@@ -82,6 +82,7 @@ export const ControlView = Type.Object({
   kind: Type.Enum([...worldKinds]),
   clock: ClockView,
   can: Type.Array(Type.Enum(controlNames)),
+  lost: Type.Optional(Type.String({ description: 'why nothing new can be shown any more' })),
 });
 /**
  * What is shown of a world: what it is, its clock, and what can be asked of that.
@@ -95,11 +96,13 @@ export interface Control {
   readonly kind: WorldKind;
   /** What may be asked of it; nothing where it is only shown. */
   readonly can: readonly ControlName[];
+  /** Why nothing new can be shown of it any more, once that is so: of a folder that was deleted. */
+  readonly lost?: string | null;
   /** Its clock as it is now. */
   clock(): ClockShown;
   /** Does what is in `can`, and resolves once it holds; a refusal where that is not possible. */
   do(command: ControlCommand): Promise<Refusal | null>;
-  /** Calls back whenever the clock was paused or went on; returns how to stop that. */
+  /** Calls back whenever the clock was paused or went on, or it was lost; returns how to stop. */
   onChange(listener: () => void): () => void;
 }
 
@@ -107,4 +110,5 @@ export const controlShown = (control: Control): ControlShown => ({
   kind: control.kind,
   clock: control.clock(),
   can: [...control.can],
+  ...(control.lost ? { lost: control.lost } : {}),
 });

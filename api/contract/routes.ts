@@ -34,6 +34,7 @@ export type SpecialName =
 /** What a page that looks at the network is given. */
 export type ShownName =
   | 'view'
+  | 'view_progress'
   | 'columns'
   | 'overview'
   | 'roster'
@@ -101,6 +102,7 @@ export const routes: readonly Route[] = [
   get('/api/v1/social/alliances', 'alliances'),
   get('/api/v1/events', 'events'),
   get('/api/v1/view', 'view'),
+  get('/api/v1/view/progress', 'view_progress'),
   get('/api/v1/columns', 'columns'),
   get('/api/v1/overview', 'overview'),
   get('/api/v1/agents', 'roster'),

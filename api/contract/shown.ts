@@ -125,6 +125,12 @@ export const Picture = Type.Object({
   }),
 });
 
+export const ViewProgress = Type.Object({
+  made: Type.Boolean({ description: 'whether all of the log is gone through' }),
+  entry: Count,
+  to: Count,
+});
+
 export const Overview = Type.Object({
   epoch: Text,
   entry: Count,

@@ -25,7 +25,7 @@ import { root } from './reads/root.js';
 import { agentMemes, agentVotes, memes, roster } from './shown/agents.js';
 import { dated } from './shown/dated.js';
 import { entry, log } from './shown/entries.js';
-import { columns, overview, picture } from './shown/pictures.js';
+import { columns, overview, picture, progress } from './shown/pictures.js';
 import { scenario } from './shown/scenario.js';
 import { shown } from './shown/shown.js';
 import { write } from './writes/write.js';
@@ -50,6 +50,7 @@ const reading: Record<ReadName, Handler> = {
 
 const showing: Record<ShownName, Handler> = {
   view: shown(picture),
+  view_progress: shown(progress, { cost: 1 }),
   columns: shown(columns),
   overview: shown(overview),
   roster: shown(roster),

@@ -10,6 +10,7 @@ import {
   Picture,
   Roster,
   Scenario,
+  ViewProgress,
 } from '../../contract/shown.js';
 import type { Operation, Parameter } from './operation.js';
 
@@ -42,6 +43,15 @@ order in which they came. Of what is over, the last few are in it.`,
     query: [entryNumber('at', 'the entry; default: the last')],
     answer: Picture,
     reasons: [...made, 'UNKNOWN_ENTRY'],
+  },
+  view_progress: {
+    id: 'getPictureProgress',
+    tag: 'network',
+    summary: 'How much of the log pictures can be made of',
+    text: `Goes on with it whenever somebody asks: who asks until \`made\` is true is not refused
+with \`BEING_MADE\` then.`,
+    answer: ViewProgress,
+    reasons: ['LOG_DAMAGED', 'ARCHIVE_DAMAGED'],
   },
   columns: {
     id: 'getColumns',

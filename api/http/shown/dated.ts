@@ -9,7 +9,7 @@ import { type Showing, shown } from './shown.js';
 
 export function dated(read: Read): Handler {
   const now = committed(read);
-  const then = shown(readThen(read), ({ past }) => past?.progress ?? null);
+  const then = shown(readThen(read), { progressOf: ({ past }) => past?.progress ?? null });
   return (call) => (queryOf(call.head.target).has('at') ? then : now)(call);
 }
 

@@ -1,4 +1,5 @@
 /** /api/v1/view, /columns and /overview: what a page draws, and by which it goes on. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { serverBounds } from '../../contract/limit-table.js';
 import { overviewOf } from '../../view/log/index.js';
 import type { Overview } from '../../view/model.js';
@@ -20,6 +21,19 @@ export const picture: Showing = async ({ services: { view } }, query) => {
   if (at === null) return badQuery('at', 'the number of an entry');
   const data = await view.picture(at);
   return jsonResponse(200, `{"success":true,"data":${JSON.stringify(data)}}`);
+};
+
+/** How long somebody who asks how far it is waits for the end of it. */
+const MOMENT_MS = 250;
+
+/** How much of the log a picture can be made of: gone on with whenever somebody asks. */
+export const progress: Showing = async ({ services: { view, network } }) => {
+  const all = view.catchUp().then(() => true);
+  const made = await Promise.race([all, sleep(MOMENT_MS, false, { ref: false })]);
+  all.catch(() => undefined);
+  const { seq } = network.read.position;
+  const ended = { entry: made ? seq : Math.max(0, view.end), to: seq };
+  return success(200, { made, ...((made ? null : view.progress) ?? ended) });
 };
 
 /** Rows of entries as one encoded span: as far as its bounds go. */

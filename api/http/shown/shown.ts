@@ -14,19 +14,23 @@ const PATIENCE_MS = 2_000;
 /** What gives an answer: with the query, read. */
 export type Showing = (call: Call, query: URLSearchParams) => Promise<Answer>;
 
-type ProgressOf = (services: Call['services']) => Progress | null;
+interface How {
+  /** How far that is which is waited for; by default the view. */
+  progressOf?: (services: Call['services']) => Progress | null;
+  cost?: number;
+}
 
 const late = Symbol('late');
 
 /** Counts against its address as reads do, and more. */
-export const shown = (show: Showing, progressOf: ProgressOf = ofView): Handler =>
+export const shown = (show: Showing, { progressOf = ofView, cost = COST }: How = {}): Handler =>
   counted(async (call) => {
     const work = show(call, queryOf(call.head.target)).catch(refused);
     const first = await Promise.race([work, sleep(PATIENCE_MS, late, { ref: false })]);
     return first === late ? beingMade(progressOf(call.services)) : first;
-  }, COST);
+  }, cost);
 
-const ofView: ProgressOf = ({ view }) => view.progress;
+const ofView = ({ view }: Call['services']) => view.progress;
 
 function refused(error: unknown): Answer {
   if (error instanceof RangeError) return { refusal: refuse('UNKNOWN_ENTRY', error.message) };

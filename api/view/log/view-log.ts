@@ -15,6 +15,7 @@ import { addRow } from './make/add-row.js';
 import { Builder } from './make/builder.js';
 import { EventCache } from './make/event-cache.js';
 import { Roster } from './make/roster.js';
+import { Turns } from './turns.js';
 
 /** A chunk ends with whichever comes first: rows, characters of texts. */
 const CHUNK_ROWS = 32_768;
@@ -47,12 +48,10 @@ export class ViewLog {
   readonly #roster: Roster;
   readonly #cache: EventCache;
   readonly #chunks: Chunks;
+  readonly #turns = new Turns();
   #tail: Tail | null = null;
   #opened = false;
-  #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
-  /** How far it has come with what is asked for; null while nothing is being made. */
-  progress: { entry: number; to: number } | null = null;
 
   constructor(network: ServedNetwork, options: ViewLogOptions = {}) {
     const { folder, chunkRows = CHUNK_ROWS } = options;
@@ -73,6 +72,11 @@ export class ViewLog {
     return this.#tail?.builder.to ?? -1;
   }
 
+  /** How far it has come with what is asked for; null while nothing is being made. */
+  get progress(): { entry: number; to: number } | null {
+    return this.#turns.progress;
+  }
+
   /** Why its files cannot be written, if so; all else goes on. */
   get problem(): string | null {
     return this.#folder.problem;
@@ -90,9 +94,7 @@ export class ViewLog {
 
   /** Makes the index alone, where an older program left none. */
   prepareIndex(work: ViewWork = {}): Promise<void> {
-    const turn = this.#turn.then(() => this.#index.prepare(work));
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#turns.take((noting) => this.#index.prepare(noting), work);
   }
 
   /**
@@ -101,9 +103,7 @@ export class ViewLog {
    * @throws {StoreError} when something of the log cannot be read, or is damaged.
    */
   catchUp(work: ViewWork = {}): Promise<void> {
-    const turn = this.#turn.then(() => this.#catchUp(work));
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#turns.take((noting) => this.#catchUp(noting), work);
   }
 
   /**
@@ -165,7 +165,7 @@ export class ViewLog {
   /** Ends what is under way. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#turn;
+    await this.#turns.over;
   }
 
   async #reach(at: number | undefined, work: ViewWork = {}): Promise<number> {
@@ -187,7 +187,6 @@ export class ViewLog {
         if (this.#closed) throw new Error('the view is closed');
         this.#tail = await this.#add(this.#tail, to);
         if (this.#tail.builder.to >= to) break;
-        this.progress = { entry: this.#tail.builder.to, to };
         work.onProgress?.(this.#tail.builder.to, to);
         await setImmediate();
         work.signal?.throwIfAborted();
@@ -196,8 +195,6 @@ export class ViewLog {
       // Some of an entry may be in it: begun anew from the last chunk.
       this.#tail = null;
       throw error;
-    } finally {
-      this.progress = null;
     }
   }
 
@@ -264,13 +261,14 @@ export class ViewLog {
   /** What a cut took away: time and digests of its last entry. */
   #completed(span: Span): Span {
     if (span.digest !== '' || span.to < span.from) return span;
-    const { at, digest, log_digest } = this.#network.read.log.entry(span.to)!;
-    return { ...span, at, digest, log_digest };
+    return { ...span, ...this.#endOf(span.to) };
   }
 
-  #signed(picture: Picture): Picture {
-    const { at, digest, log_digest } = this.#network.read.log.entry(picture.entry)!;
-    return Object.assign(picture, { at, digest, log_digest });
+  #signed = (picture: Picture): Picture => Object.assign(picture, this.#endOf(picture.entry));
+
+  #endOf(entry: number): Pick<Picture, 'at' | 'digest' | 'log_digest'> {
+    const { at, digest, log_digest } = this.#network.read.log.entry(entry)!;
+    return { at, digest, log_digest };
   }
 
   async #remake(before: Picture, last: number): Promise<Chunk> {

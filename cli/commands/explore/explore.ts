@@ -1,11 +1,12 @@
 /** `folkmoot explore`: shows a network that is kept in a folder, on a page, and changes nothing. */
 import { Command, Option } from 'commander';
-import type { Control, Server, ServerOptions } from '../../../api/index.js';
+import type { Server, ServerOptions } from '../../../api/index.js';
 import type { KeptNetwork } from '../../../engine/internal.js';
 import { print, printJson, say } from '../../output/output.js';
 import { type DoorFlags, doorOptions, openDoor } from '../page/door.js';
 import { Stopping } from '../serve/stopping.js';
 import { openBrowser } from './browser.js';
+import { FolderControl } from './control.js';
 
 interface Flags extends DoorFlags {
   open?: 'yes' | 'no';
@@ -59,11 +60,18 @@ async function start(folder: string, flags: Flags, stopping: Stopping): Promise<
   const { KeptNetwork } = await import('../../../engine/internal.js');
   const { storeFolder } = await import('../../options/folder.js');
   const path = storeFolder(folder);
-  const network = KeptNetwork.open({ path, onLost: (why) => say(`folkmoot: ${why}`) });
+  const network = KeptNetwork.open({
+    path,
+    onLost(why) {
+      say(`folkmoot: ${why}`);
+      control.changed();
+    },
+  });
+  const control = new FolderControl(network);
   stopping.opened(() => network.close());
   if (await stopping.isAsked()) return;
   const server = await openDoor(network, flags, {
-    control: folderControl(network),
+    control,
     ...(await keptScenario(folder)),
   });
   stopping.opened(() => server.close());
@@ -85,18 +93,6 @@ async function keptScenario(folder: string): Promise<Pick<ServerOptions, 'scenar
     return {};
   }
 }
-
-/** Its time is where its log ends: there is nothing to pause. */
-const folderControl = (network: KeptNetwork): Control => ({
-  kind: 'folder',
-  can: [],
-  clock: () => ({
-    ...{ holds: 'nothing', paused: false, speed: null, until: null },
-    at: new Date(network.time).toISOString(),
-  }),
-  do: async () => null,
-  onChange: () => () => {},
-});
 
 function announce(folder: string, flags: Flags, network: KeptNetwork, server: Server): void {
   const { seq } = network.read.position;

@@ -21,25 +21,30 @@ export async function openWatched(
   const network = KeptNetwork.open({
     path,
     whole: false,
-    onLost: (why) => say(`folkmoot: ${why}`),
+    onLost(why) {
+      say(`folkmoot: ${why}`);
+      control?.lose(why);
+    },
   });
+  let control: WatchedReplay | null = null;
   try {
     const end = network.read.position;
     const to = Math.min(flags.to ?? end.seq, end.seq);
     const signatures = flags.signatures === true;
     const paused = flags.watch === 'paused';
     const how = { end: to, signatures, paused, signal };
-    const control = new WatchedReplay(network.read, how);
-    const server = await openDoor(network, flags, { control, proof: () => control.proof });
+    const shown = new WatchedReplay(network.read, how);
+    control = shown;
+    const server = await openDoor(network, flags, { control: shown, proof: () => shown.proof });
     say(`folkmoot: ${server.page} shows ${path} while it is recomputed`);
     return {
       async replay(recompute) {
         try {
-          const result = await recompute({ onStep: control.step, paced: control.paced });
-          control.finished(result);
+          const result = await recompute({ onStep: shown.step, paced: shown.paced });
+          shown.finished(result);
           return result;
         } catch (error) {
-          control.failed(error as Error);
+          shown.failed(error as Error);
           throw error;
         }
       },

@@ -36,6 +36,7 @@ export class WatchedReplay implements Control {
   /** The line that was read last, and those that were read and not applied yet. */
   readonly #lines = new Map<number, LogLine>();
   #proof: ProofShown;
+  lost: string | null = null;
 
   constructor(read: Views, { end, signatures, paused, signal }: WatchedReplayOptions) {
     this.#read = read;
@@ -62,8 +63,18 @@ export class WatchedReplay implements Control {
   async do({ do: what }: ControlCommand): Promise<null> {
     this.#paused = what === 'pause';
     this.#wake();
-    for (const listener of this.#listeners) listener();
+    this.#tell();
     return null;
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** The folder that is shown is not what it was any more: whoever looks on is told why. */
+  lose(why: string): void {
+    this.lost = why;
+    this.#tell();
   }
 
   onChange(listener: () => void): () => void {

@@ -1,4 +1,5 @@
 /** `folkmoot replay --watch`: progress, pauses, and the first divergence where it is. */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProofShown } from 'folkmoot/api';
 import { beforeAll, expect, test } from 'vitest';
@@ -100,6 +101,17 @@ test('replay --watch: stopped before its end it proves nothing', async () => {
   expect((await page.control()).clock.paused).toBe(true);
   expect(await begun.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
   expect(begun.stdout()).toBe('');
+});
+
+test('replay --watch: a folder that is deleted meanwhile is told', async () => {
+  const copy = await changed(folder, () => undefined);
+  const begun = begin(['replay', copy, '--watch=paused']);
+  const page = await pageOf(begun);
+  expect(await page.control()).not.toHaveProperty('lost');
+  rmSync(copy, { recursive: true });
+  const [lost] = await begun.printed(/\S+ was deleted: what was read before is still shown, .*/);
+  expect(await page.control()).toMatchObject({ kind: 'replay', lost });
+  expect(await page.read('/api/v1/network/state')).toMatchObject({ network_id: 'folkmoot-sim' });
 });
 
 test('replay --watch=paused: waits, and goes on to its end', async () => {

@@ -52,6 +52,8 @@ describe.each(transports)('shown over %s', (transport) => {
     const now = (await there.read('/api/v1/view')) as unknown as Picture;
     const { digest, seq } = await there.read('/api/v1/meta');
     expect([now.digest, now.entry]).toEqual([digest, seq]);
+    const progress = await there.read('/api/v1/view/progress');
+    expect(progress).toEqual({ made: true, entry: seq, to: seq });
     expect(now.agents.map(({ name, status: s }) => [name, s])).toEqual([
       ['ada', 'active'],
       ['bob', 'active'],
@@ -221,4 +223,6 @@ test('shown: counts as four reads', async () => {
   const { data } = await there.get('/api/v1/view');
   expect(data.entry).toBe(0);
   expect(left(await there.get('/api/v1/meta'))).toBe(before - 5);
+  await there.read('/api/v1/view/progress');
+  expect(left(await there.get('/api/v1/meta'))).toBe(before - 7);
 });
