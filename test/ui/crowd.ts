@@ -53,11 +53,10 @@ export async function crowd(options: CrowdOptions): Promise<Crowd> {
       response.end(body);
     };
     const json = (data: unknown) => send('application/json', JSON.stringify({ data }));
+    if (url.pathname === '/api/v1/view/progress') {
+      return json({ made: !making, entry: 1_500, to: 6_000 });
+    }
     if (url.pathname === '/api/v1/view') {
-      if (making) {
-        const details = { reason: 'BEING_MADE', entry: 1_500, to: 6_000 };
-        return send('application/json', JSON.stringify({ error: { message: '', details } }), 503);
-      }
       const at = url.searchParams.get('at');
       return json(at === null ? story.picture : pictureAt(story.picture, spans, Number(at)));
     }

@@ -1,34 +1,34 @@
 /** The world's own clock, where the server has one to control: not the view's, of bar.tsx. */
 import { signal } from '@preact/signals';
+import type { World, WorldCommand } from '../data/messages.js';
 import { notice } from '../data/store.js';
 import { home } from '../home/home.js';
 import { tokenKept } from './token.js';
 
-export type WorldCommand =
-  | { do: 'pause' | 'resume' | 'step' }
-  | { do: 'until'; until: { what: 'block' | 'outcome' | 'time'; status?: string; ms?: number } }
-  | { do: 'speed'; speed: number | null };
-
-export interface World {
-  kind: 'live' | 'sim' | 'folder' | 'replay' | 'load';
-  clock: {
-    /** What stands still while it is paused. */
-    holds: 'network' | 'agents' | 'run' | 'nothing';
-    paused: boolean;
-    speed: number | null;
-  };
-  can: WorldCommand['do'][];
-}
+/** With the time of this page at which it was told. */
+type Heard = World & { heard: number };
 
 const PATH = '/api/v1/control';
 
 /** Null where the server says nothing of it. */
-export const worldClock = signal<World | null>(null);
+export const worldClock = signal<Heard | null>(null);
+
+export function hearWorld(world: World): void {
+  worldClock.value = { ...world, heard: performance.now() };
+}
+
+/** Its time now, where that passes as ours does, else null: this machine's own may be wrong. */
+export function networkNow(): number | null {
+  const { kind, clock, heard } = worldClock.value ?? {};
+  if (kind !== 'live' || !clock || heard === undefined) return null;
+  const stands = clock.paused && clock.holds === 'network';
+  return Date.parse(clock.at) + (stands ? 0 : performance.now() - heard);
+}
 
 export async function askWorld(): Promise<void> {
   try {
     const answer = await home.ask(PATH);
-    if (answer.ok) worldClock.value = ((await answer.json()) as { data: World }).data;
+    if (answer.ok) hearWorld(((await answer.json()) as { data: World }).data);
   } catch {
     // The band says that the server does not answer.
   }
@@ -42,7 +42,7 @@ export async function controlWorld(command: WorldCommand): Promise<void> {
       body: JSON.stringify(command),
     });
     const { data, error } = (await answer.json()) as { data?: World; error?: { message: string } };
-    if (data?.clock) worldClock.value = data;
+    if (data?.clock) hearWorld(data);
     if (error) notice.value = { text: `The network's clock: ${error.message}` };
   } catch {
     notice.value = {

@@ -1,8 +1,9 @@
 /** The world's clock: pauses, steps and runs the network itself, where a reader may. */
 import { useEffect } from 'preact/hooks';
 import { shown } from '../../report/shared/numbers.js';
-import { world } from '../data/store.js';
-import { askWorld, controlWorld, type World, type WorldCommand, worldClock } from './control.js';
+import type { World, WorldCommand } from '../data/messages.js';
+import { link, world } from '../data/store.js';
+import { askWorld, controlWorld, hearWorld, worldClock } from './control.js';
 import { tokenKept } from './token.js';
 
 const untils: readonly { name: string; command: WorldCommand }[] = [
@@ -27,7 +28,17 @@ const things: Record<World['clock']['holds'], string> = {
 
 export function WorldClock() {
   const said = world.value;
-  useEffect(() => void askWorld(), [said]);
+  const { is } = link.value;
+  useEffect(() => {
+    if (said) hearWorld(said);
+  }, [said]);
+  // What was told while it was out of touch, or asleep, did not come.
+  useEffect(() => {
+    const again = () => void askWorld();
+    again();
+    document.addEventListener('visibilitychange', again);
+    return () => document.removeEventListener('visibilitychange', again);
+  }, [is]);
   const now = worldClock.value;
   if (!now || now.can.length === 0) return null;
   const { paused, holds } = now.clock;

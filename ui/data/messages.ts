@@ -105,6 +105,28 @@ export type LinkState =
   | { is: 'lost'; why: string; since: number; againAt: number }
   | { is: 'refused'; why: string };
 
+/** What may be asked of the clock of what is shown. */
+export type WorldCommand =
+  | { do: 'pause' | 'resume' | 'step' }
+  | { do: 'until'; until: { what: 'block' | 'outcome' | 'time'; status?: string; ms?: number } }
+  | { do: 'speed'; speed: number | null };
+
+/** What the server says of its world and its clock. */
+export interface World {
+  kind: 'live' | 'sim' | 'folder' | 'replay' | 'load';
+  clock: {
+    /** What stands still while it is paused. */
+    holds: 'network' | 'agents' | 'run' | 'nothing';
+    paused: boolean;
+    speed: number | null;
+    /** The time that it showed, as it was told: ISO 8601. */
+    at: string;
+  };
+  can: WorldCommand['do'][];
+  /** Why nothing new can be shown any more. */
+  lost?: string;
+}
+
 /** Something happened that a reader should know, and what was done about it. */
 export interface Notice {
   text: string;
@@ -141,6 +163,6 @@ export type FromWorker =
   | { is: 'link'; link: LinkState }
   | { is: 'overview'; overview: Overview }
   | { is: 'notice'; notice: Notice }
-  | { is: 'world'; message: unknown }
+  | { is: 'world'; message: World }
   | { is: 'answer'; id: number; answer: unknown }
   | { is: 'failed'; id: number; why: string };

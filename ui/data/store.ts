@@ -11,6 +11,7 @@ import type {
   Patch,
   Position,
   Rates,
+  World,
 } from './messages.js';
 
 /** Null until the first picture has come. */
@@ -28,7 +29,7 @@ export const overview = signal<Overview | null>(null);
 export const link = signal<LinkState>({ is: 'starting' });
 export const notice = signal<Notice | null>(null);
 /** What the server said last of its world's clock. */
-export const world = signal<unknown>(null);
+export const world = signal<World | null>(null);
 export const clock = signal<ClockState>({
   mode: 'live',
   speed: 1,

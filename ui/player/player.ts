@@ -7,7 +7,7 @@ import type { Picture, Span } from '../../api/view/model.js';
 import type { ClockState, Mode, Patch } from '../data/messages.js';
 import { Changes } from './changes.js';
 import type { Closings } from './past/closings.js';
-import { KEYFRAME_ROWS, PAGE_ENTRIES, Past } from './past/past.js';
+import { PAGE_ENTRIES, Past } from './past/past.js';
 import { type StepBy, stepFrom } from './past/steps.js';
 import { RateMeter } from './rates.js';
 import type { Source } from './source.js';
@@ -42,7 +42,6 @@ export class Player {
   #steps: Promise<unknown> = Promise.resolve();
   /** Engine time that has been played to. */
   #playedTo = 0;
-  #rowsSinceKeyframe = 0;
 
   constructor(source: Source, heard: Heard) {
     this.#source = source;
@@ -90,19 +89,26 @@ export class Player {
     this.#show(head, true);
     this.#mode = 'live';
     this.#goal = null;
+    this.#follows = true;
     if (at !== null) this.seek(at);
     this.#told();
   }
 
-  /** Nothing more will come. */
-  finished(): void {
+  /** Somebody goes on with it. */
+  #more(head: { entry: number; at: number }): void {
+    this.#head = head;
+    this.#follows = true;
+  }
+
+  /** Nothing more is expected: of what is kept in a folder. */
+  kept(): void {
     this.#follows = false;
     this.#told();
   }
 
   /** What the network did next. */
   take(span: Span): void {
-    if (span.to > this.#head.entry) this.#head = { entry: span.to, at: span.at };
+    if (span.to > this.#head.entry) this.#more({ entry: span.to, at: span.at });
     this.#past.tape.add(span, this.#picture?.entry ?? 0);
     if (this.#mode === 'live') this.#go();
     this.#told();
@@ -110,9 +116,8 @@ export class Player {
 
   /** The server says where the network is. */
   known(entry: number): void {
-    if (entry <= this.#head.entry) return;
-    this.#head = { entry, at: this.#head.at };
-    if (this.#mode === 'live') this.#go();
+    if (entry > this.#head.entry) this.#more({ entry, at: this.#head.at });
+    this.#go();
     this.#told();
   }
 
@@ -270,8 +275,7 @@ export class Player {
   #show(picture: Picture, another: boolean): void {
     this.#picture = picture;
     this.#rates.reset();
-    this.#past.keyframes.keep(picture);
-    this.#rowsSinceKeyframe = 0;
+    this.#past.pass(picture);
     this.#changes.all({ names: another });
     this.#heard.changed();
   }
@@ -282,12 +286,8 @@ export class Player {
       const to = Math.min(goal, span.to);
       applySpan(picture, span, to);
       this.#changes.note(span, from, to);
-      this.#rowsSinceKeyframe += Math.ceil(
-        (span.rows.entry.length * (to - from + 1)) / (span.to - span.from + 1),
-      );
-      if (this.#rowsSinceKeyframe < KEYFRAME_ROWS) continue;
-      this.#past.keyframes.keep(picture);
-      this.#rowsSinceKeyframe = 0;
+      const share = (to - from + 1) / (span.to - span.from + 1);
+      this.#past.pass(picture, Math.ceil(share * span.rows.entry.length));
     }
     this.#heard.changed();
   }

@@ -115,10 +115,9 @@ async function begin(at: number | null): Promise<void> {
   early = null;
   void look();
   const kind = await source.json<{ kind: string }>('/api/v1/control').catch(() => null);
-  if (kind?.kind === 'folder') {
-    player.finished();
-    tell({ is: 'link', link: { is: 'finished' } });
-  } else follower.start();
+  if (kind?.kind === 'folder') player.kept();
+  if (source.origin === '') tell({ is: 'link', link: { is: 'finished' } });
+  else follower.start();
 }
 
 /** The server has another network now: nothing of the one before belongs to it. */

@@ -1,5 +1,6 @@
 /** What went wrong, what the page does about it, and what the reader can do. */
 import { time } from '../../report/shared/numbers.js';
+import { worldClock } from '../clock/control.js';
 import { link, notice, position } from '../data/store.js';
 import { useNow } from '../parts/now.js';
 
@@ -7,6 +8,11 @@ export function Bands() {
   return (
     <div class="bands">
       <LinkBand />
+      {worldClock.value?.lost && (
+        <div class="band bad" role="alert">
+          <p>{worldClock.value.lost}</p>
+        </div>
+      )}
       {notice.value && (
         <div class="band" role="status">
           <p>{notice.value.text}</p>

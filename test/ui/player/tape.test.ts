@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { applySpan, cutSpan, emptyPicture, type Span } from '../../../dist/api/view/index.js';
-import { Tape } from '../../../ui/player/past/tape.js';
+import { TAPE_BYTES, Tape } from '../../../ui/player/past/tape.js';
 import { counts } from '../../support/counts.js';
 import { lives } from '../../support/lives.js';
 
@@ -28,7 +28,9 @@ test('tape: pieces that overlap come out as the whole', () => {
     }
     expect(tape.reach(0)).toBe(to);
     expect(folded(tape.between(0, to), to)).toEqual(folded([whole], to));
-    expect(tape.rows).toBe(whole.rows.entry.length);
+    const atOnce = new Tape();
+    atOnce.add(whole, 0);
+    expect(tape.bytes).toBe(atOnce.bytes);
     const entries = [...entriesOf(whole)];
     for (const from of [0, Math.floor(to / 2), to]) {
       expect(tape.next(from)).toBe(entries.find((entry) => entry > from) ?? null);
@@ -53,4 +55,24 @@ test('tape: what is not here is not skipped', () => {
     expect(previous === null || previous >= b).toBe(true);
   });
   fc.assert(property, { numRuns: counts.spans });
+});
+
+test('tape: takes no more memory than it may, however long texts are', () => {
+  const tape = new Tape();
+  const text = 'W'.repeat(2_048);
+  const [{ said: _, ...empty }] = fc.sample(lives, { numRuns: 1, seed: 1 }) as [Span];
+  const none = cutSpan({ ...empty, said: [] }, 0, -1);
+  // Frames of one text an entry, for as long as it takes to fill it four times.
+  const frames = Math.ceil((4 * TAPE_BYTES) / (50 * 2 * text.length));
+  for (let frame = 0; frame < frames; frame += 1) {
+    const [from, to] = [50 * frame, 50 * frame + 49];
+    const said = Array.from({ length: 50 }, (_, place) => ({
+      ...{ entry: from + place, at: 0, who: 0, kind: 'remark' as const, what: 0, text },
+    }));
+    tape.add({ ...none, from, to, said }, to);
+    expect(tape.bytes).toBeLessThanOrEqual(TAPE_BYTES);
+  }
+  const last = 50 * frames - 1;
+  expect(tape.reach(last)).toBe(last);
+  expect(tape.reach(0)).toBe(-1);
 });

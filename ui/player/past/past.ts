@@ -3,7 +3,7 @@
  * is fetched once, however many ask for it. Another network has another one.
  */
 import type { PictureOf } from '../../../api/view/fold.js';
-import type { RowKind } from '../../../api/view/model.js';
+import type { Picture, RowKind } from '../../../api/view/model.js';
 import { Refused, type Source } from '../source.js';
 import { Keyframes } from './keyframes.js';
 import { Tape } from './tape.js';
@@ -14,7 +14,7 @@ export const PAGE_ENTRIES = 50_000;
 /** Entries in which the one before is looked for first: most have something in them. */
 const NEAR_ENTRIES = 1_000;
 /** Rows between two pictures that are kept. */
-export const KEYFRAME_ROWS = 16_384;
+const KEYFRAME_ROWS = 16_384;
 /** A run of no more entries is fetched whole, once a reader begins to travel in it. */
 const WHOLE_ENTRIES = 400_000;
 
@@ -33,6 +33,8 @@ export class Past {
   readonly #coming = new Map<number, Promise<void>>();
   #walks = false;
   #left = false;
+  /** Since the last picture that was kept. */
+  #rows = 0;
 
   constructor(of: PastOf) {
     this.#of = of;
@@ -41,6 +43,14 @@ export class Past {
   /** Nobody wants it any more. */
   leave(): void {
     this.#left = true;
+  }
+
+  /** A picture is passed, so many rows after the one before: kept now and then. */
+  pass(picture: Picture, rows = KEYFRAME_ROWS): void {
+    this.#rows += rows;
+    if (this.#rows < KEYFRAME_ROWS) return;
+    this.keyframes.keep(picture);
+    this.#rows = 0;
   }
 
   /** A page of spans from an entry on, or nothing where there are no more. */

@@ -1,28 +1,27 @@
-/** Spans that are at hand, by entry: as many rows as may be; those farthest away go first. */
+/** Spans that are at hand, by entry: as many as there is room for; those farthest away go first. */
 import { cutSpan, firstRow } from '../../../api/view/cut.js';
 import { type RowKind, type Rows, rowKinds, type Span } from '../../../api/view/model.js';
 import { newRows } from '../../../api/view/span.js';
 
-/** Two million rows are some fifty megabytes. */
-export const TAPE_ROWS = 2_000_000;
-/** Small spans that follow each other become one, up to so many rows. */
-const JOINED_ROWS = 8_192;
+/** Room for two million rows where little is said: texts are as long as strangers like. */
+export const TAPE_BYTES = 64 * 1024 * 1024;
+const ROW_BYTES = 25;
+/** Of what a row may bring beside its columns, and a text that is said, beside its characters. */
+const OBJECT_BYTES = 400;
+/** Small spans that follow each other become one, up to that. */
+const JOINED_BYTES = 256 * 1024;
 
 export class Tape {
   /** Ascending, without overlap. */
   readonly #spans: Span[] = [];
-  #rows = 0;
+  #bytes = 0;
 
-  get rows(): number {
-    return this.#rows;
+  /** About what it takes. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
-  clear(): void {
-    this.#spans.length = 0;
-    this.#rows = 0;
-  }
-
-  /** Keeps what of a span is not here; `near` is the entry around which rows are kept. */
+  /** Keeps what of a span is not here; `near` is the entry around which it is kept. */
   add(span: Span, near: number): void {
     for (let from = span.from; from <= span.to; ) {
       const here = this.reach(from);
@@ -33,12 +32,12 @@ export class Tape {
         from = to + 1;
       } else from = here + 1;
     }
-    while (this.#rows > TAPE_ROWS && this.#spans.length > 1) this.#dropFarthest(near);
+    while (this.#bytes > TAPE_BYTES && this.#spans.length > 1) this.#dropFarthest(near);
   }
 
   #put(span: Span): void {
     const place = this.#spans.findLastIndex(({ to }) => to < span.from) + 1;
-    this.#rows += span.rows.entry.length;
+    this.#bytes += bytesOf(span);
     const before = this.#spans[place - 1];
     if (before && before.to + 1 === span.from && joinable(before, span)) {
       this.#spans[place - 1] = joined(before, span);
@@ -126,8 +125,15 @@ export class Tape {
   #dropFarthest(near: number): void {
     const [first, last] = [this.#spans[0]!, this.#spans.at(-1)!];
     const dropped = near - first.to > last.from - near ? this.#spans.shift()! : this.#spans.pop()!;
-    this.#rows -= dropped.rows.entry.length;
+    this.#bytes -= bytesOf(dropped);
   }
+}
+
+function bytesOf({ rows, introduced, said }: Span): number {
+  const { agents, blocks, memes, alliances } = introduced;
+  const objects = agents.length + blocks.length + memes.length + alliances.length + said.length;
+  const characters = said.reduce((sum, { text }) => sum + text.length, 0);
+  return ROW_BYTES * rows.entry.length + OBJECT_BYTES * objects + 2 * characters;
 }
 
 /** The entry of the first row of a kind, from a row on in one direction. */
@@ -138,8 +144,7 @@ function rowOf({ rows }: Span, from: number, by: 1 | -1, kind?: RowKind): number
   return rows.entry[row];
 }
 
-const joinable = (one: Span, other: Span) =>
-  one.rows.entry.length + other.rows.entry.length <= JOINED_ROWS;
+const joinable = (one: Span, other: Span) => bytesOf(one) + bytesOf(other) <= JOINED_BYTES;
 
 function joined(one: Span, other: Span): Span {
   const shift = other.from - one.from;

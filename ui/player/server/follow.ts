@@ -4,7 +4,7 @@
  */
 import type { Span } from '../../../api/view/model.js';
 import { decodeSpan } from '../../../api/view/span.js';
-import type { LinkState } from '../../data/messages.js';
+import type { LinkState, World } from '../../data/messages.js';
 import { Refused, type Source } from '../source.js';
 
 export interface Told {
@@ -14,7 +14,7 @@ export interface Told {
   /** The server left entries out. */
   skipped(position: { from: number; to: number }): void;
   /** What else it says: of a world's clock. */
-  world(message: unknown): void;
+  world(message: World): void;
   link(state: LinkState): void;
   /** The entry after which spans are wanted. */
   since(): number;
@@ -23,14 +23,15 @@ export interface Told {
 const EVERY_MS = 100;
 const POLL_MS = 1_000;
 const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
-/** A server that is there says so within this. */
-const WELCOME_MS = 10_000;
+/** A server that says nothing for as long is asked for a sign of life, and given as long again. */
+const SILENCE_MS = 5_000;
 const META = '/api/v1/meta';
 
 type Message =
   | { type: 'watching'; entry: number; epoch: string }
   | { type: 'skipped'; from: number; to: number }
-  | { type: 'clock' }
+  | ({ type: 'clock' } & World)
+  | { type: 'pong' }
   | { type: 'error'; error: { message: string } };
 
 export class Follower {
@@ -43,6 +44,9 @@ export class Follower {
   /** Whether this server has ever let us watch, and whether it refused to. */
   #watches: boolean | null = null;
   #socket: WebSocket | null = null;
+  #beats = 0;
+  /** Beats since the server said something. */
+  #silent = 0;
 
   constructor(source: Source, told: Told) {
     this.#source = source;
@@ -57,46 +61,65 @@ export class Follower {
 
   stop(): void {
     clearTimeout(this.#timer);
-    this.#socket?.close();
+    this.#leave();
+  }
+
+  #leave(): void {
+    clearInterval(this.#beats);
+    const socket = this.#socket;
     this.#socket = null;
+    socket?.close();
   }
 
   #open(): void {
     const socket = new WebSocket(this.#url);
     this.#socket = socket;
     socket.binaryType = 'arraybuffer';
+    this.#silent = 0;
+    this.#beats = setInterval(() => this.#beat(socket), SILENCE_MS);
     let refusal = '';
-    let welcome = 0;
     socket.onopen = () => {
       const message = { type: 'watch', since: this.#told.since(), every_ms: EVERY_MS };
       socket.send(JSON.stringify(message));
-      welcome = setTimeout(() => socket.close(), WELCOME_MS);
     };
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+      // What comes after it was left is of the past.
+      if (this.#socket !== socket) return;
+      this.#silent = 0;
       if (typeof data !== 'string') return this.#take(socket, data);
       const message = JSON.parse(data) as Message;
       if (message.type === 'watching') {
-        clearTimeout(welcome);
         this.#watches = true;
         this.#well('watch');
         this.#told.watching(message);
       } else if (message.type === 'skipped') this.#told.skipped(message);
+      else if (message.type === 'clock') this.#told.world(message);
       else if (message.type === 'error') {
         refusal = message.error.message;
         // It has no watch: no need to wait until it closes by itself.
         if (this.#watches === null) socket.close();
-      } else this.#told.world(message);
+      }
     };
     socket.onclose = () => {
-      clearTimeout(welcome);
       if (this.#socket !== socket) return;
-      this.#socket = null;
+      this.#leave();
       // It speaks to us, yet not like this: then it is asked.
       if (refusal !== '' && this.#watches === null) {
         this.#watches = false;
         void this.#poll();
-      } else void this.#lost(refusal === '' ? 'the connection to the server ended' : refusal);
+      } else this.#lost(refusal === '' ? 'the connection to the server ended' : refusal);
     };
+  }
+
+  /** A connection may end without anybody being told: while a laptop sleeps, say. */
+  #beat(socket: WebSocket): void {
+    this.#silent += 1;
+    if (this.#silent > 2) {
+      this.#leave();
+      this.#lost('the server has fallen silent');
+    } else if (socket.readyState === WebSocket.OPEN) {
+      socket.send(JSON.stringify({ type: 'ping', id: 'page' }));
+    }
   }
 
   /** What cannot be read, or does not follow, is asked for anew on another connection. */
@@ -117,7 +140,7 @@ export class Follower {
       this.#timer = setTimeout(() => void this.#poll(), POLL_MS);
     } catch (error) {
       const known = error instanceof Refused;
-      void this.#lost(known ? error.message : 'the server does not answer');
+      this.#lost(known ? error.message : 'the server does not answer');
     }
   }
 

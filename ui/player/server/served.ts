@@ -8,6 +8,12 @@ export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
+interface Progress {
+  made: boolean;
+  entry: number;
+  to: number;
+}
+
 export class Served implements Source {
   readonly origin: string;
 
@@ -15,7 +21,12 @@ export class Served implements Source {
     this.origin = origin;
   }
 
-  view(at: number | null): Promise<Picture> {
+  /** At first it is asked how far it is: a browser notes refusals where its readers look. */
+  async view(at: number | null): Promise<Picture> {
+    if (at === null) {
+      const { made, ...how } = await this.json<Progress>('/api/v1/view/progress');
+      if (!made) throw new Refused(503, 'BEING_MADE', 'the log is gone through', how);
+    }
     return this.json(`/api/v1/view${at === null ? '' : `?at=${at}`}`);
   }
 

@@ -1,5 +1,7 @@
 /** The block that is looked at, in words and as its tally: what it needs, and how long it has. */
+
 import { brief, shown, time } from '../../../report/shared/numbers.js';
+import { networkNow } from '../../clock/control.js';
 import { tell } from '../../data/connect.js';
 import type { BlockShown } from '../../data/messages.js';
 import { agents, blocks, clock, focused, network, position } from '../../data/store.js';
@@ -78,14 +80,12 @@ function need(block: BlockShown): string {
   return `${leads}${by}; ${turned}.`;
 }
 
-/** By the network's clock; between its entries, while it is live, by ours. */
+/** By the network's clock, which goes on between its entries while it is live. */
 function Deadline({ block: { deadline, proposed_at } }: { block: BlockShown }) {
-  const now = useNow(250);
-  const here = position.value!;
-  const live = clock.value.mode === 'live' && clock.value.follows;
-  // A live network's time is the wall's; a simulation's is its own, far from it.
-  const wall = live && Math.abs(now - here.at) < 60_000;
-  const left = Math.max(0, deadline - (wall ? Math.max(here.at, now) : here.at));
+  useNow(250);
+  const { at } = position.value!;
+  const now = clock.value.mode === 'live' ? networkNow() : null;
+  const left = Math.max(0, deadline - Math.max(at, now ?? at));
   const share = left / Math.max(1, deadline - proposed_at);
   return (
     <p class="deadline">

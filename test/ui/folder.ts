@@ -1,0 +1,27 @@
+/** A run that is kept in a folder, and the page of `folkmoot explore` that shows it. */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { type Begun, begin } from '../support/begun.js';
+import { folkmoot } from '../support/cli.js';
+import { temporaryFolder } from '../support/fixture.js';
+
+/** Made at this path by `folkmoot sim`, with these arguments. */
+export async function keptRun(path: string, ...args: string[]): Promise<string> {
+  const { code, stderr } = await folkmoot(['sim', ...args, '--no-audit', '--out', path]);
+  expect([code, stderr.split('\n').filter((line) => /error/i.test(line))]).toEqual([0, []]);
+  return path;
+}
+
+export function copyOf(run: string): string {
+  const copy = join(temporaryFolder(), 'run');
+  cpSync(run, copy, { recursive: true });
+  return copy;
+}
+
+/** Until the test is over. */
+export async function explored(path: string): Promise<{ url: string; begun: Begun }> {
+  const begun = begin(['explore', path, '--json', '--open', 'no']);
+  const [, url] = await begun.printed(/"url":"([^"]+)"/);
+  return { url: url!, begun };
+}

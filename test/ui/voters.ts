@@ -1,0 +1,40 @@
+/** Agents of a live server that vote in block after block, and whether a page shows all of it. */
+import type { AgentClient } from 'folkmoot/client';
+import type { Page } from 'playwright-core';
+import type { Picture } from '../../dist/api/view/model.js';
+import { agentOf } from '../client/helpers.js';
+
+export const isLive = (tab: Page) => tab.getByText('live', { exact: true }).waitFor();
+/** What the browser itself notes of a server that is not there. */
+export const own = (line: string) => !/net::ERR_|WebSocket connection to/.test(line);
+
+export async function viewOf(url: string): Promise<Picture> {
+  return ((await (await fetch(`${url}/api/v1/view`)).json()) as { data: Picture }).data;
+}
+
+/** All of what happened is on the page, as the server has it. */
+export async function expectWhole(tab: Page, url: string): Promise<void> {
+  const { totals, entry } = await viewOf(url);
+  const figures = { final: totals.finalized, votes: totals.votes, remarks: totals.remarks };
+  for (const [name, value] of Object.entries(figures)) {
+    const figure = tab.locator('.figures div', { has: tab.getByText(name, { exact: true }) });
+    await figure
+      .locator('dd', { hasText: new RegExp(`^${value.toLocaleString('en')}$`) })
+      .waitFor();
+  }
+  await tab.locator('.where', { hasText: `entry ${entry.toLocaleString('en')}` }).waitFor();
+}
+
+/** Three who have voted a block in, and go on doing so. */
+export async function voters(url: string) {
+  const agents: AgentClient[] = [];
+  for (const seed of [1, 2, 3]) agents.push(await agentOf(url, seed));
+  let count = 0;
+  return async (blocks: number) => {
+    for (let block = 0; block < blocks; block += 1) {
+      count += 1;
+      const { block_hash } = await agents[0]!.propose({ transactions: [`number ${count}`] });
+      for (const agent of agents) await agent.vote({ block_hash, decision: 'approve' });
+    }
+  };
+}
