@@ -4,10 +4,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { watchLimits } from '../../dist/api/contract/channels.js';
-import { agentOf, live } from '../client/helpers.js';
-import { executablePath, hasBrowser, launch, modes, newTab, open } from './browser.js';
-import { expectWhole, isLive, own, viewOf, voters } from './voters.js';
+import { watchLimits } from '../../../dist/api/contract/channels.js';
+import { agentOf, live } from '../../client/helpers.js';
+import { executablePath, hasBrowser, launch, modes, newTab, open } from '../browser.js';
+import { expectWhole, isLive, own, viewOf, voters } from '../voters.js';
 
 const needs = `(needs ${executablePath})`;
 /** Of voting, on a clock that is wrong. */

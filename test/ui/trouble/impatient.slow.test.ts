@@ -2,10 +2,10 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { Picture } from '../../dist/api/view/model.js';
-import { agentOf, live } from '../client/helpers.js';
-import { executablePath, hasBrowser, launch, modes, newTab, open } from './browser.js';
-import { crowd } from './crowd.js';
+import type { Picture } from '../../../dist/api/view/model.js';
+import { agentOf, live } from '../../client/helpers.js';
+import { executablePath, hasBrowser, launch, modes, newTab, open } from '../browser.js';
+import { crowd } from '../crowd.js';
 
 let browser: Browser;
 beforeAll(async () => {

@@ -3,13 +3,13 @@ import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort } from '../client/helpers.js';
-import { begin } from '../support/begun.js';
-import { temporaryFolder } from '../support/fixture.js';
-import { suiteFolder } from '../support/runs.js';
-import { executablePath, hasBrowser, launch, modes, open } from './browser.js';
-import { copyOf, explored, keptRun } from './folder.js';
-import { expectWhole, isLive, own, voters } from './voters.js';
+import { freePort } from '../../client/helpers.js';
+import { begin } from '../../support/begun.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { suiteFolder } from '../../support/runs.js';
+import { executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { copyOf, explored, keptRun } from '../folder.js';
+import { expectWhole, isLive, own, voters } from '../voters.js';
 
 const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
@@ -32,7 +32,7 @@ test.skipIf(!hasBrowser).each([
       renameSync(other, path);
     },
   ],
-])(`trouble: a folder that is %s under the page ${needs}`, async (_, words, change) => {
+])(`folders: a folder that is %s under the page ${needs}`, async (_, words, change) => {
   const path = copyOf(run);
   const { url } = await explored(path);
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
@@ -51,7 +51,7 @@ test.skipIf(!hasBrowser).each([
   await later.getByRole('heading', { name: '40 agents' }).waitFor();
 });
 
-test.skipIf(!hasBrowser)(`trouble: a folder that grows is followed ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`folders: a folder that grows is followed ${needs}`, async () => {
   const folder = join(temporaryFolder(), 'data');
   const server = begin(['serve', '--port', '0', '--data', folder, '--limits', 'bench']);
   const [, at] = await server.printed(/"url":"([^"]+)"/);
@@ -66,7 +66,7 @@ test.skipIf(!hasBrowser)(`trouble: a folder that grows is followed ${needs}`, as
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`trouble: a server that is killed comes back ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`folders: a server that is killed comes back ${needs}`, async () => {
   const folder = join(temporaryFolder(), 'data');
   const port = String(await freePort());
   const args = ['serve', '--port', port, '--data', folder, '--limits', 'bench'];
@@ -93,7 +93,7 @@ test.skipIf(!hasBrowser)(`trouble: a server that is killed comes back ${needs}`,
   expect(complaints.filter(own)).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`trouble: a folder that nobody has read yet ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`folders: a folder that nobody has read yet ${needs}`, async () => {
   const size = ['--agents', '400', '--blocks', '20', '--unsigned', '--seed', '2'];
   const fresh = await keptRun(join(temporaryFolder(), 'run'), ...size);
   const { url } = await explored(fresh);
