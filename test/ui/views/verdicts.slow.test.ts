@@ -1,0 +1,123 @@
+/** Signatures that the page checks, in Chromium: its verdicts are those of the published vectors. */
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keyPairFromSeed } from '../../../dist/engine/crypto/index.js';
+import { origin } from '../../client/bundle.js';
+import { groupOrder, joinSignature, oddEncodings } from '../../engine/crypto/points.js';
+import { readVectors } from '../../engine/crypto/verifiers.js';
+import { executablePath, hasBrowser, launch, newTab } from '../browser.js';
+
+const needs = `(needs ${executablePath})`;
+
+/** Key, message and signature in hex, and whether it is valid. */
+type Case = [key: string, message: string, signature: string, valid: boolean];
+
+const hex = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('hex');
+
+async function published(): Promise<Case[]> {
+  type Rfc = { pub: string; msg: string; sig: string };
+  const rfc = await readVectors<Rfc[]>('rfc8032_ed25519.json');
+  type Vector = { msg: string; sig: string; result: string };
+  type File = { testGroups: { publicKey: { pk: string }; tests: Vector[] }[] };
+  const wycheproof = await readVectors<File>('wycheproof_ed25519_test.json');
+  type Signed = { signing_input: string; signature: string; sender?: string };
+  const signing = await readVectors<Record<string, string | Signed>>('signing.json');
+  const own = Object.values(signing).filter((entry) => typeof entry !== 'string');
+  return [
+    ...rfc.map(({ pub, msg, sig }): Case => [pub, msg, sig, true]),
+    ...wycheproof.testGroups.flatMap(({ publicKey: { pk }, tests }) =>
+      tests.map(({ msg, sig, result }): Case => [pk, msg, sig, result === 'valid']),
+    ),
+    ...own.map(({ signing_input, signature, sender = String(signing.public_key) }): Case => {
+      return [sender, hex(signing_input), signature, true];
+    }),
+  ];
+}
+
+/** Keys and commitments of small order or not canonical, and scalars beyond the order. */
+function odd(): Case[] {
+  const { publicKey } = keyPairFromSeed(new Uint8Array(32).fill(3));
+  const keys = [...oddEncodings, publicKey];
+  const scalars = [0n, 1n, groupOrder - 1n, groupOrder];
+  return keys.flatMap((key) =>
+    [...oddEncodings.slice(0, 12), ...oddEncodings.slice(-3)].flatMap((commitment) =>
+      scalars.map((scalar): Case => {
+        const signature = joinSignature(commitment, scalar);
+        return [hex(key), hex('odd'), hex(signature), false];
+      }),
+    ),
+  );
+}
+
+let browser: Browser;
+let script = '';
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  browser = await launch();
+  const contents = `export { webVerifierName } from './dist/engine/crypto/verifiers/web.js';
+    export { holds } from './ui/verify/signature.ts';`;
+  const root = fileURLToPath(new URL('../../..', import.meta.url));
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: root },
+    ...{ bundle: true, platform: 'browser', format: 'iife', globalName: 'folkmoot', write: false },
+    // What is checked is bytes here, and text there.
+    define: { TextEncoder: 'HexEncoder' },
+    banner: {
+      js: `class HexEncoder { encode(text) { return /^([0-9a-f]{2})*$/.test(text) ?
+      Uint8Array.from(text.match(/../g) ?? [], (two) => Number.parseInt(two, 16)) :
+      new globalThis['TextEncoder']().encode(text); } }`,
+    },
+    logLevel: 'silent',
+  });
+  script = outputFiles[0]!.text;
+});
+afterAll(() => browser?.close());
+
+interface Bundled {
+  webVerifierName(): Promise<string>;
+  holds(input: string, key: string, signature: string): Promise<boolean>;
+}
+
+/** Runs in the page: verdicts, by what, and how often the platform was asked for one. */
+async function verdictsHere(cases: readonly Case[]) {
+  const { webVerifierName, holds } = (globalThis as unknown as { folkmoot: Bundled }).folkmoot;
+  const by = await webVerifierName();
+  let asked = 0;
+  const { subtle } = globalThis.crypto;
+  const verify = subtle?.verify;
+  if (verify) {
+    subtle.verify = (...all: Parameters<typeof verify>) => {
+      asked += 1;
+      return verify.apply(subtle, all);
+    };
+  }
+  const verdicts: boolean[] = [];
+  for (const [key, message, signature] of cases) {
+    verdicts.push(await holds(message, key, signature));
+  }
+  if (verify) subtle.verify = verify;
+  return { by, verdicts, asked };
+}
+
+test.skipIf(!hasBrowser).each(['WebCrypto', 'reference'])(
+  `verdicts: by %s they are those of the vectors ${needs}`,
+  async (by) => {
+    const tab = await newTab(browser);
+    if (by === 'reference') {
+      await tab.addInitScript(() => Object.defineProperty(crypto, 'subtle', { value: undefined }));
+    }
+    await tab.goto(await origin(script));
+    const verdictsOf = async (cases: readonly Case[]) => {
+      const found = await tab.evaluate(verdictsHere, cases);
+      expect(found.by).toBe(by);
+      expect(cases.filter(([, , , valid], place) => found.verdicts[place] !== valid)).toEqual([]);
+      return found.asked;
+    };
+    const asked = await verdictsOf(await published());
+    expect(asked > 0).toBe(by === 'WebCrypto');
+    // Browsers differ in these: the platform is not even asked.
+    expect(await verdictsOf(odd())).toBe(0);
+  },
+);
