@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import { begin } from '../../support/begun.js';
 import { folkmoot, simJson } from '../../support/cli.js';
 import { suiteFolder } from '../../support/runs.js';
+import { Watching } from '../../support/service/watching.js';
 import { pageOf } from './page.js';
 
 const folder = suiteFolder();
@@ -52,6 +53,22 @@ test('sim --watch=paused: waits, steps, goes on, and leaves no trace', async () 
   expect(await closed).toBe(1001);
   expect(result(begun.stdout()).digest).toBe(alone);
   expect((await folkmoot(['replay', out])).code).toBe(0);
+});
+
+test('sim --watch: thirty who look on leave no trace', async () => {
+  const begun = begin(['sim', ...size, '--watch=paused', '--json']);
+  const page = await pageOf(begun);
+  const socket = `${page.url.replace('http', 'ws')}/ws/v1`;
+  const all = await Promise.all(Array.from({ length: 30 }, () => Watching.begin(socket)));
+  for (const watching of all) await watching.text('watching');
+  expect(await page.ask({ do: 'until', until: { what: 'outcome' } })).toBe(200);
+  await expect.poll(async () => (await page.control()).clock.paused).toBe(true);
+  const { seq } = await page.read<{ seq: number }>('/api/v1/meta');
+  // Each was shown all of it, and the run ends as it does alone.
+  for (const watching of all) await watching.reaches(seq);
+  expect(await page.ask({ do: 'resume' })).toBe(200);
+  expect((await begun.ended).code).toBe(0);
+  expect(result(begun.stdout()).digest).toBe(alone);
 });
 
 test('sim --watch: a run that was stopped by hand waits at its end', async () => {
