@@ -1,4 +1,4 @@
-/** Signatures that the page checks, in Chromium: its verdicts are those of the published vectors. */
+/** Signatures as the page checks them in Chromium: verdicts are those of the published vectors. */
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser } from 'playwright-core';
