@@ -1,0 +1,32 @@
+/** What a run in one file has beside its spans, and says of itself. Safe in a browser. */
+import type { PictureOf } from './fold.js';
+import type { Overview } from './model.js';
+
+/** For what a page asks of a server. */
+export interface Kept {
+  network: PictureOf;
+  /** Entries that led to no row, and when they were. */
+  quiet: { entries: number[]; at: number[] };
+  overview: Overview;
+  /** By number, lists of one length. */
+  agents: { description: string[]; reason: string[]; scores: Scores[] };
+  /** By number: what was proposed, without signatures; null where it was left out. */
+  proposals: (Readonly<Record<string, unknown>> | null)[];
+  /** By number, as text or in base64; what is not there was left out. */
+  memes: Record<number, { text: string } | { base64: string }>;
+}
+
+/** Of 100, to a tenth: overall, memes, decisions, peers, alliances; as of the last entry. */
+export type Scores = [number, number, number, number, number];
+
+/** What is read before anything is unpacked. */
+export interface About {
+  /** The name of the folder that it was made of. */
+  folder: string;
+  network_id: string;
+  entries: number;
+  events: number;
+  /** How much of the log was recomputed when the file was made, and to what. */
+  proven: { entries: number; digest: string };
+  version: string;
+}
