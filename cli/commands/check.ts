@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { Command } from 'commander';
 import type { ReplayResult } from '../../engine/internal.js';
+import { damageText } from '../output/damage.js';
 import { exitCodes } from '../output/exit.js';
 import { print, printJson, say } from '../output/output.js';
 
@@ -89,8 +90,5 @@ function replayApart(folder: string): Partial<Checked> {
   const result = JSON.parse(stdout) as ReplayResult;
   const { match, entries, digest, first_divergence: divergence } = result;
   if (match) return { whole: true, entries, digest };
-  const { seq, what, which } = divergence!;
-  const where = `${what}${which === undefined ? '' : ` (${which})`} of entry ${seq}`;
-  const advice = 'folkmoot replay shows more; restore the folder from a copy';
-  return { entries, digest, problem: `${folder}: damaged: ${where} is not what it was; ${advice}` };
+  return { entries, digest, problem: damageText(folder, divergence!) };
 }

@@ -7,7 +7,9 @@ import { known, offences, sources } from './sources.js';
 const floors: Record<string, string> = {
   '': 'engine api report ui sim testing bench cli test',
   engine: 'protocol crypto store core admit node replay certificate history index.ts',
-  api: 'view contract documents checks limits transport socket http client server.ts index.ts',
+  api:
+    'view contract documents exported checks limits transport socket http client server.ts ' +
+    'index.ts',
   bench: 'raw load fixtures servers clients cases',
   'bench/load':
     'server send prepare record agents chain workloads run figures saturate report files index.ts',
@@ -16,7 +18,7 @@ const floors: Record<string, string> = {
     'compare conformance report sweep fork swarm why validation index.ts',
   'sim/agents': 'keys.ts port actions strategies script deciders create.ts behaviour.ts',
   'sim/world': 'messages.ts observer.ts links gateway society virtual live.ts',
-  ui: 'look home data route parts player clock views shell main.tsx',
+  ui: 'look home data route parts player clock views shell main.tsx exported',
   cli: 'output options commands main.ts',
 };
 

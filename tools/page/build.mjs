@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
+import { buildExported } from './exported.mjs';
 import { writeList } from './pack.mjs';
 
 /** A worker is a file with this name; it is called by its folder. */
@@ -58,7 +59,7 @@ export async function buildPage(root) {
     .replace('{style}', named(/^page-\w+\.css$/));
   writeFileSync(join(out, 'index.html'), html);
   writeList(out, ['index.html', ...files]);
-  return [workers, page];
+  return [workers, page, await buildExported(root, common)];
 }
 
 const outputsOf = ({ metafile }) => Object.keys(metafile.outputs).map((path) => basename(path));

@@ -103,7 +103,7 @@ export type LinkState =
   | { is: 'following'; by: 'watch' | 'poll' }
   | { is: 'finished' }
   | { is: 'lost'; why: string; since: number; againAt: number }
-  | { is: 'refused'; why: string };
+  | { is: 'damaged'; why: string };
 
 /** What may be asked of the clock of what is shown. */
 export type WorldCommand =

@@ -1,28 +1,19 @@
 /** The page at a server: paths below /ui/, and whatever it asks is asked over HTTP. */
 import type { Home, Place } from './home.js';
+import { trusted } from './trusted.js';
 
 /** File names by worker, put in by the build. */
 declare const WORKERS: Readonly<Record<string, string>>;
 
-interface TrustedPolicy {
-  createScriptURL(url: string): string;
-}
-interface TrustedTypes {
-  createPolicy(name: string, rules: { createScriptURL(url: string): string }): TrustedPolicy;
-}
-
 const ROOT = '/ui/';
 
-// Under the page's policy a script may come only from where the build put it.
-const trusted = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
-const rules = {
+const policy = trusted('folkmoot', {
   createScriptURL(name: string): string {
     const file = WORKERS[name];
     if (file === undefined) throw new TypeError(`there is no worker ${name}`);
     return `${ROOT}assets/${file}`;
   },
-};
-const policy = trusted?.createPolicy('folkmoot', rules) ?? rules;
+});
 
 export const served: Home = {
   placeIn({ origin, pathname, search }): Place | null {

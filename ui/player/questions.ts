@@ -10,7 +10,7 @@ export interface Known {
   source: Source;
 }
 
-type Answer = (known: Known, parameters: never) => unknown;
+export type Answer = (known: Known, parameters: never) => unknown;
 
 /** Ballots of a block that is shown: number of the agent * 2, plus 1 for reject. */
 const ballots: Answer = ({ picture }, block: number) =>
@@ -24,10 +24,4 @@ const alike: Answer = ({ picture }) => (picture ? agreements(picture) : []);
 const around: Answer = ({ source }, { from, to }: { from: number; to: number }) =>
   happenings(source, from, to);
 
-const answers: Record<string, Answer> = { ballots, opinion, votes, alike, around };
-
-export async function answerTo(name: string, parameters: unknown, known: Known): Promise<unknown> {
-  const answer = answers[name];
-  if (!answer) throw new Error(`there is no question ${name}`);
-  return answer(known, parameters as never);
-}
+export const answers: Readonly<Record<string, Answer>> = { ballots, opinion, votes, alike, around };

@@ -21,6 +21,11 @@ export class Refused extends Error {
   }
 }
 
+/** What it was made of is damaged: it will never answer. */
+export class Damaged extends Error {
+  override name = 'Damaged';
+}
+
 /** Its functions throw {@link Refused}, or an error of their own where nobody answers. */
 export interface Source {
   /** Of the server whose socket tells what comes next; '' where nothing will. */

@@ -2,9 +2,9 @@
 import type { Command, FromWorker, LinkState, Question, ToWorker } from '../data/messages.js';
 import { Closings } from './past/closings.js';
 import { Player } from './player.js';
-import { answerTo } from './questions.js';
+import { type Answer, answers } from './questions.js';
 import { Follower } from './server/follow.js';
-import { Refused, type Source } from './source.js';
+import { Damaged, Refused, type Source } from './source.js';
 
 const PATCH_MS = 33;
 /** Where little is to move. */
@@ -25,6 +25,7 @@ const tell = (message: FromWorker) => port.postMessage(message);
 /** What a source is made of, as the page tells it. */
 export type SourceOf = (of: string | ArrayBuffer) => Source;
 
+let answering: Readonly<Record<string, Answer>>;
 let source: Source;
 let player: Player;
 let follower: Follower;
@@ -106,6 +107,9 @@ async function begin(at: number | null): Promise<void> {
       setTimeout(() => void begin(at), MAKING_MS);
       return;
     }
+    if (error instanceof Damaged) {
+      return tell({ is: 'link', link: { is: 'damaged', why: error.message } });
+    }
     const since = Date.now();
     tell({ is: 'link', link: { is: 'lost', why: why(error), since, againAt: since + AGAIN_MS } });
     setTimeout(() => void begin(at), AGAIN_MS);
@@ -142,8 +146,10 @@ async function look(): Promise<void> {
 
 async function ask(id: number, { name, parameters }: Question): Promise<void> {
   try {
-    const answer = await answerTo(name, parameters, { picture: player.picture, source });
-    tell({ is: 'answer', id, answer });
+    const answer = answering[name];
+    if (!answer) throw new Error(`there is no question ${name}`);
+    const known = { picture: player.picture, source };
+    tell({ is: 'answer', id, answer: await answer(known, parameters as never) });
   } catch (error) {
     tell({ is: 'failed', id, why: why(error) });
   }
@@ -152,8 +158,9 @@ async function ask(id: number, { name, parameters }: Question): Promise<void> {
 /** What a reader asked for before there was anything to show: it is done once there is. */
 let early: Command[] | null = [];
 
-/** Begins to listen to the page. */
-export function work(sourceOf: SourceOf): void {
+/** Begins to listen to the page, and answers `more` than every page is answered. */
+export function work(sourceOf: SourceOf, more: Readonly<Record<string, Answer>> = {}): void {
+  answering = { ...answers, ...more };
   port.onmessage = ({ data }) => {
     if (data.do === 'start') start(sourceOf(data.source), data.at);
     else if (data.do === 'ask') void ask(data.id, data.question);

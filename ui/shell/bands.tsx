@@ -32,10 +32,10 @@ const close = () => {
 function LinkBand() {
   const state = link.value;
   if (state.is === 'lost') return <Lost {...state} />;
-  if (state.is !== 'refused') return null;
+  if (state.is !== 'damaged') return null;
   return (
     <div class="band bad" role="alert">
-      <p>The server refuses to show this network: {state.why}</p>
+      <p>This network cannot be shown: {state.why}.</p>
     </div>
   );
 }

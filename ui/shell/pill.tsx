@@ -12,7 +12,7 @@ function standing(): { text: string; tone: string } {
   if (is === 'starting') return { text: 'connecting', tone: 'calm' };
   if (is === 'making') return { text: 'reading the log', tone: 'calm' };
   if (is === 'lost') return { text: 'out of touch', tone: 'bad' };
-  if (is === 'refused') return { text: 'refused', tone: 'bad' };
+  if (is === 'damaged') return { text: 'damaged', tone: 'bad' };
   const { mode, head, follows } = clock.value;
   const behind = head.entry - (position.value?.entry ?? head.entry);
   if (mode === 'live') return follows ? { text: 'live', tone: 'good' } : finished;

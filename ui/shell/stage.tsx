@@ -57,6 +57,7 @@ function Loaded({ entry, item }: { entry: ViewEntry; item: string | null }) {
 /** Before there is anything to show: what is being waited for, and how much of it is done. */
 function Waiting() {
   const state = link.value;
+  if (state.is === 'damaged') return <h1 class="empty">Nothing can be shown</h1>;
   if (state.is !== 'making' || state.to === 0) return <p class="empty">Fetching the network …</p>;
   const text = `entry ${shown(state.entry)} of ${shown(state.to)}`;
   return (

@@ -9,6 +9,7 @@ import { openBrowser } from './browser.js';
 import { FolderControl } from './control.js';
 
 interface Flags extends DoorFlags {
+  export?: true | string;
   open?: 'yes' | 'no';
   verify?: boolean;
   json?: boolean;
@@ -27,7 +28,14 @@ export function exploreCommand(): Command {
       ]),
     )
     .option('--verify', 'the page recomputes the log in the browser as soon as it is opened')
-    .option('--json', 'print {event, url, page, folder, network_id, entries} when it listens')
+    .addOption(
+      new Option(
+        '--export [file]',
+        'write the page and all that it shows as one new .html file, which needs no server; ' +
+          'default: run.html in the folder of a kept run',
+      ).conflicts(['port', 'host', 'open', 'verify']),
+    )
+    .option('--json', 'print {event, …} when it listens, or when the file is there')
     .addHelpText(
       'after',
       `
@@ -36,13 +44,25 @@ which may be deleted; whatever would write is refused (READ_ONLY). What another 
 folder appears as it is committed; when the folder is deleted meanwhile, what was read is still
 shown. A damaged folder is refused, with exit code 13 and the reason. SIGTERM and SIGINT end it.
 
+With --export the log is recomputed first, and a folder that differs is refused. The file opens in a
+browser without a network, at any entry: run.html?at=1200. It has what the page shows, memes up to
+256 KiB and proposals up to 1 MB; what only the log has, signatures and the requests themselves, is
+not in it. A run of 100,000 events takes about half a megabyte; 2,000,000 are the most. Beside the
+report of a run as run.html, the report leads into it.
+
 Examples:
   $ folkmoot sim healthy-town --out runs/town && folkmoot explore runs/town
   $ folkmoot explore folkmoot-data --port 8081 --open no      beside the server that writes it
   $ folkmoot explore runs/town --verify                       its log, recomputed in the browser
+  $ folkmoot explore runs/town --export                       runs/town/run.html, to pass on
+  $ folkmoot explore folkmoot-data --export today.html
   $ folkmoot explore runs/town --json                         for a program that starts it`,
     )
-    .action((folder: string, flags: Flags) => run(folder, flags, new Stopping()));
+    .action(async (folder: string, flags: Flags) => {
+      if (flags.export === undefined) return run(folder, flags, new Stopping());
+      const { writeExport } = await import('./export.js');
+      await writeExport(folder, flags.export === true ? null : flags.export, flags);
+    });
 }
 
 async function run(folder: string, flags: Flags, stopping: Stopping): Promise<void> {

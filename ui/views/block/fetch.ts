@@ -35,6 +35,8 @@ export interface Vote {
 export interface Whole {
   block: BlockData;
   electorate: Elector[];
+  /** How many there are, also where not all of them are named. */
+  electors: number;
   votes: Vote[];
   /** Votes that are not here: there are very many. */
   more: boolean;
@@ -42,6 +44,7 @@ export interface Whole {
 
 interface VotesPage {
   electorate: Elector[];
+  electors?: number;
   votes: Vote[];
   next_cursor: string | null;
 }
@@ -52,12 +55,14 @@ export async function wholeBlock(hash: string): Promise<Whole> {
   const path = `/api/v1/blocks/${encodeURIComponent(hash)}`;
   const block = await data<BlockData>(path);
   let electorate: Elector[] = [];
+  let electors = 0;
   const votes: Vote[] = [];
   const { more } = await pages<VotesPage>(`${path}/votes?limit=1000`, PAGES, (page) => {
     if (page.electorate.length > 0) electorate = page.electorate;
+    electors = page.electors ?? electorate.length;
     votes.push(...page.votes);
   });
-  return { block, electorate, votes, more };
+  return { block, electorate, electors, votes, more };
 }
 
 /** @throws {Error} when the worker cannot be started */

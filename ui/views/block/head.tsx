@@ -16,7 +16,7 @@ interface HeadProps {
   now: string;
 }
 
-export function Head({ whole: { block, electorate }, now }: HeadProps) {
+export function Head({ whole: { block, electors }, now }: HeadProps) {
   const { height, status, block_hash, tally, closed_at } = block;
   const proposed = Date.parse(block.timestamp);
   const known = blocks.value.find(({ hash }) => hash === block_hash);
@@ -51,7 +51,7 @@ export function Head({ whole: { block, electorate }, now }: HeadProps) {
         <Fact name="weight">
           {shown(tally.approve)} approve, {shown(tally.reject)} reject, of {shown(tally.electorate)}
         </Fact>
-        <Fact name="may vote">{shown(electorate.length)} agents</Fact>
+        <Fact name="may vote">{shown(electors)} agents</Fact>
         <Fact name="transactions">{shown(block.transactions)}</Fact>
         <Fact name="follows">
           <BlockLink hash={block.parent_hash} />

@@ -1,6 +1,7 @@
 /** What a block would make final: its transactions, its changes of state, and its meme. */
 import { useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
+import { home } from '../../home/home.js';
 import { Pages, pageOf } from '../../parts/lists/pages.js';
 import { Scroll } from '../../parts/lists/scroll.js';
 import { Mark } from '../../parts/mark.js';
@@ -19,7 +20,20 @@ interface Props {
 }
 
 export function Transactions({ proposal, check }: Props) {
+  if (home.lacks.log && !('transactions' in proposal)) {
+    return (
+      <section class="panel" aria-labelledby="transactions">
+        <h2 id="transactions">What it holds</h2>
+        <p class="faint">{home.lacks.log}</p>
+      </section>
+    );
+  }
+  return <Held proposal={proposal} check={check} />;
+}
+
+function Held({ proposal, check }: Props) {
   const [page, turn] = useState(0);
+  const signed = home.lacks.log === undefined;
   const all = listed(proposal.transactions).map((transaction, place) => ({ transaction, place }));
   const diff = (proposal.state_diff ?? {}) as Body;
   const changes = [
@@ -42,7 +56,7 @@ export function Transactions({ proposal, check }: Props) {
             <thead>
               <tr>
                 <th scope="col">data</th>
-                <th scope="col">signature</th>
+                {signed && <th scope="col">signature</th>}
                 <th scope="col">hash</th>
               </tr>
             </thead>
@@ -52,9 +66,11 @@ export function Transactions({ proposal, check }: Props) {
                   <th scope="row" class="wide">
                     <bdi>{plain(String(transaction.data), 160)}</bdi>
                   </th>
-                  <td>
-                    <Mark of={check?.transactions[place] ?? 'unchecked'} word />
-                  </td>
+                  {signed && (
+                    <td>
+                      <Mark of={check?.transactions[place] ?? 'unchecked'} word />
+                    </td>
+                  )}
                   <td>
                     <code>{plain(String(transaction.hash), 17)}</code>
                   </td>

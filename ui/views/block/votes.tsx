@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
 import { agents } from '../../data/store.js';
+import { home } from '../../home/home.js';
 import { Pages, pageOf } from '../../parts/lists/pages.js';
 import { Mark } from '../../parts/mark.js';
 import { plain } from '../../parts/text.js';
@@ -22,7 +23,7 @@ interface Line {
 export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | null }) {
   const [show, choose] = useState<Show>('all');
   const [page, turn] = useState(0);
-  const { electorate, votes } = whole;
+  const { electorate, electors, votes } = whole;
   const byKey = new Map(electorate.map((elector) => [elector.public_key, elector]));
   const lines = votes.map((vote, place): Line => {
     const elector = byKey.get(vote.public_key);
@@ -43,6 +44,8 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
     )
     // What fails is not to be looked for.
     .sort((one, other) => Number(other.verdict === 'failed') - Number(one.verdict === 'failed'));
+  // Without the log there is nothing to check, and nothing that fails.
+  const signed = home.lacks.log === undefined;
   const weighted = electorate.some(({ weight }) => weight !== electorate[0]?.weight);
   return (
     <section class="panel" aria-labelledby="votes">
@@ -50,23 +53,25 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
         <h2 id="votes">
           {shown(votes.length)} {votes.length === 1 ? 'vote' : 'votes'}
         </h2>
-        <p>{shown(Math.max(0, electorate.length - votes.length))} electors have not voted</p>
+        <p>{shown(Math.max(0, electors - votes.length))} electors have not voted</p>
         <fieldset class="segments push">
           <legend class="unseen">Votes that are shown</legend>
-          {shows.map((one) => (
-            <button
-              key={one}
-              type="button"
-              class="button"
-              aria-pressed={one === show}
-              onClick={() => {
-                choose(one);
-                turn(0);
-              }}
-            >
-              {one}
-            </button>
-          ))}
+          {shows
+            .filter((one) => signed || one !== 'failed')
+            .map((one) => (
+              <button
+                key={one}
+                type="button"
+                class="button"
+                aria-pressed={one === show}
+                onClick={() => {
+                  choose(one);
+                  turn(0);
+                }}
+              >
+                {one}
+              </button>
+            ))}
         </fieldset>
       </header>
       {wanted.length === 0 ? (
@@ -84,13 +89,13 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
                     weight
                   </th>
                 )}
-                <th scope="col">signature</th>
-                <th scope="col">reason, and memes it names</th>
+                {signed && <th scope="col">signature</th>}
+                <th scope="col">{signed ? 'reason, and memes it names' : 'reason'}</th>
               </tr>
             </thead>
             <tbody>
               {pageOf(wanted, page).map((line) => (
-                <Row key={line.vote.public_key} line={line} weighted={weighted} />
+                <Row key={line.vote.public_key} line={line} weighted={weighted} signed={signed} />
               ))}
             </tbody>
           </table>
@@ -101,7 +106,13 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
   );
 }
 
-function Row({ line, weighted }: { line: Line; weighted: boolean }) {
+interface RowProps {
+  line: Line;
+  weighted: boolean;
+  signed: boolean;
+}
+
+function Row({ line, weighted, signed }: RowProps) {
   const { vote, id, weight, verdict } = line;
   const { decision, reason, meme_references: memes } = vote.vote;
   const swatch = decision === 'reject' ? 'reject' : 'approve';
@@ -115,10 +126,12 @@ function Row({ line, weighted }: { line: Line; weighted: boolean }) {
         <span class={`swatch ${swatch}`} aria-hidden="true" /> {plain(String(decision), 16)}
       </td>
       {weighted && <td class="number">{weight === null ? 'none' : shown(weight)}</td>}
-      <td>
-        <Mark of={verdict} word />
-        {weight === null && <span>, not an elector</span>}
-      </td>
+      {signed && (
+        <td>
+          <Mark of={verdict} word />
+          {weight === null && <span>, not an elector</span>}
+        </td>
+      )}
       <td class="wide">
         {typeof reason === 'string' && reason !== '' && (
           <q>

@@ -1,0 +1,147 @@
+/** `folkmoot explore --export`: what it writes and refuses, and that nothing is left half. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { changed, changeJson } from '../../engine/replay/folders.js';
+import { begin } from '../../support/begun.js';
+import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { suiteFolder } from '../../support/runs.js';
+import { World } from '../../support/service/world.js';
+
+const run = join(suiteFolder(), 'run');
+let entries = 0;
+let events = 0;
+beforeAll(async () => {
+  const size = ['--agents', '100', '--blocks', '30', '--seed', '7'];
+  const { json } = await simJson('healthy-town', ...size, '--out', run);
+  ({ entries, events } = json);
+});
+
+function copyOf(folder: string): string {
+  const copy = join(temporaryFolder(), 'run');
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
+/** How many bytes of the file are the run: the rest is the page, and the same for all. */
+const runBytes = (text: string) => /id="run">([^<]*)</.exec(text)![1]!.length;
+
+test('export: of a kept run, beside its report, which then leads into it', async () => {
+  const copy = copyOf(run);
+  expect(readFileSync(join(copy, 'report.html'), 'utf8')).not.toContain('run.html');
+  const { code, stdout } = await folkmoot(['explore', copy, '--export', '--json']);
+  expect(code).toBe(0);
+  const file = join(copy, 'run.html');
+  const text = readFileSync(file, 'utf8');
+  expect(JSON.parse(stdout)).toEqual({
+    ...{ event: 'exported', file, folder: copy, entries, events },
+    bytes: text.length,
+  });
+  // A hundred thousand events take about half a megabyte: here agents and blocks weigh more.
+  expect(runBytes(text) / events).toBeLessThan(12);
+  expect(text.length - runBytes(text)).toBeLessThan(120_000);
+  expect(readFileSync(join(copy, 'report.html'), 'utf8')).toContain(`run.html?at=${entries - 1}`);
+  // Where it is already, it is not written again.
+  const again = await folkmoot(['explore', copy, '--export']);
+  expectOneLine(again);
+  expect([again.code, readFileSync(file, 'utf8') === text]).toEqual([2, true]);
+});
+
+test('export: the same log gives the same bytes, in words', async () => {
+  const folder = temporaryFolder();
+  const texts = [];
+  for (const name of ['one.html', 'two.HTML']) {
+    const path = join(folder, name);
+    const ended = await folkmoot(['explore', run, '--export', path]);
+    expect(ended.stdout).toMatch(new RegExp(`${name}: ${events} events in \\d+ kB; open it`));
+    texts.push(readFileSync(path, 'utf8'));
+  }
+  expect(texts[0] === texts[1]).toBe(true);
+  expect(readdirSync(folder).sort()).toEqual(['one.html', 'two.HTML']);
+});
+
+test('export: says how far it is, where there is much to do', async () => {
+  const path = join(temporaryFolder(), 'run.html');
+  const { stderr } = await folkmoot(['explore', run, '--export', path]);
+  expect(stderr).toMatch(new RegExp(`^0/${entries} entries recomputed\n`));
+  expect(stderr).toContain(`${entries}/${entries} entries recomputed\n`);
+});
+
+test('export: of a folder that a server writes, up to where it stood', async () => {
+  const folder = temporaryFolder();
+  const data = join(folder, 'live');
+  const server = begin(['serve', '--port', '0', '--data', data, '--limits', 'bench']);
+  const [line] = await server.printed(/^\{.*\}\n/);
+  const { url, ws_url: wsUrl } = JSON.parse(line!) as { url: string; ws_url: string };
+  await new World({ url, wsUrl }).joinAll('Ada', 'Bob', 'Cy');
+  const without = await folkmoot(['explore', data, '--export']);
+  expectOneLine(without);
+  expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('is no kept run')]);
+  const path = join(folder, 'live.html');
+  const { code, stdout } = await folkmoot(['explore', data, '--export', path, '--json']);
+  expect([code, JSON.parse(stdout).entries]).toEqual([0, 4]);
+});
+
+test('export: a folder that does not follow from its log is refused, and says where', async () => {
+  const copy = await changed(run, ({ events: stored }) => {
+    const keys = [...stored.getKeys()] as number[];
+    const key = keys.find((one) => stored.get(one)!.includes('"type":"block_status"'))!;
+    changeJson(stored, key, (event) => ({
+      ...event,
+      data: { ...(event.data as object), status: 'expired' },
+    }));
+  });
+  const before = readdirSync(copy);
+  const ended = await folkmoot(['explore', copy, '--export']);
+  expect([ended.code, ended.stdout]).toEqual([13, '']);
+  expect(ended.stderr).toMatch(/folkmoot: .*: damaged: event .* of entry \d+ is not what it was; /);
+  expect(readdirSync(copy)).toEqual(before);
+});
+
+test('export: data that is cut off, or gone, is refused', async () => {
+  for (const [damage, code] of [
+    [(data: string) => writeFileSync(data, readFileSync(data).subarray(0, 40_960)), 13],
+    [(data: string) => rmSync(data), 2],
+  ] as const) {
+    const copy = copyOf(run);
+    damage(join(copy, 'network', 'data.mdb'));
+    const ended = await folkmoot(['explore', copy, '--export']);
+    expectOneLine(ended);
+    expect([ended.code, readdirSync(copy).includes('run.html')]).toEqual([code, false]);
+  }
+});
+
+test('export: a signal ends it, and nothing is left behind', async () => {
+  const folder = temporaryFolder();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const begun = begin(['explore', run, '--export', join(folder, 'run.html')]);
+    await begun.printed(/entries recomputed/);
+    expect(await begun.stop(signal)).toEqual({ code: null, signal });
+    expect([begun.stdout(), readdirSync(folder)]).toEqual(['', []]);
+  }
+});
+
+test.each([
+  ['a name that is no page', ['--export', 'run.txt'], /expected the name of an \.html file/],
+  [
+    'a folder that is not there',
+    ['--export', 'nowhere/run.html'],
+    /nowhere is not there; expected a folder/,
+  ],
+  ['a port', ['--export', '--port', '0'], /cannot be used with option '--port/],
+  ['a browser', ['--export', '--open', 'yes'], /cannot be used with option '--open/],
+  ['a recomputation', ['--export', '--verify'], /cannot be used with option '--verify'/],
+])('export: %s is refused', async (_, args, text) => {
+  const { code, stdout, stderr } = await folkmoot(['explore', run, ...args]);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(text);
+});
+
+test('export: a folder of that name is not overwritten', async () => {
+  const folder = join(temporaryFolder(), 'run.html');
+  mkdirSync(folder);
+  const ended = await folkmoot(['explore', run, '--export', folder]);
+  expectOneLine(ended);
+  expect([ended.code, readdirSync(folder)]).toEqual([2, []]);
+});
