@@ -25,6 +25,8 @@ export interface Chart {
   /** What one sees, in words: under the chart, and instead of it for those who cannot see. */
   caption: string;
   legend?: readonly LegendEntry[];
+  /** The way to what one sees in it, closer. */
+  links?: readonly { text: string; href: string }[];
   draw(width: number, narrow: boolean): PlotOptions;
 }
 
@@ -34,7 +36,15 @@ export function figure(chart: Chart): Html {
 ${chart.legend ? legend(chart.legend) : null}${drawn(chart, 'wide')}
 ${drawn(chart, 'narrow')}
 <figcaption>${chart.caption}</figcaption>
-${downloads}</figure>
+${chart.links?.length ? closer(chart.links) : null}${downloads}</figure>
+`;
+}
+
+function closer(links: NonNullable<Chart['links']>): Html {
+  const items = links.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>\n`);
+  return html`<p>Closer:</p>
+<ul>
+${items}</ul>
 `;
 }
 

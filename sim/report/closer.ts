@@ -2,9 +2,10 @@
 import { type Html, html } from '../../report/html.js';
 import { listing, section } from '../../report/page.js';
 import { has } from '../../report/read.js';
-import { shown } from '../../report/shared/numbers.js';
+import { shown, time } from '../../report/shared/numbers.js';
 import { commandLine } from '../../report/shell.js';
 import type { SimResult } from '../run/result.js';
+import type { ClosedBlock } from './charts/blocks.js';
 
 /** A whole run in one file, where somebody exported it into the run's folder. */
 const EXPORTED = 'run.html';
@@ -14,6 +15,33 @@ export const isExported = (folder: string): boolean => has(folder, EXPORTED);
 /** @param place the folder as the report has to name it, '' for its own; ends with a slash. */
 export const exportedAt = (place: string, entry: number): string =>
   `${place}${EXPORTED}?at=${entry}`;
+
+/** To the blocks that one looks for first: the slowest, and the first of each other end. */
+export function blockLinks(blocks: readonly ClosedBlock[]): { text: string; href: string }[] {
+  const [slowest] = blocks
+    .filter(({ finalityMs }) => finalityMs !== null)
+    .toSorted((a, b) => b.finalityMs! - a.finalityMs!);
+  const ends = (['rejected', 'expired', 'orphaned'] as const).flatMap((status) => {
+    const first = blocks
+      .filter((block) => block.status === status)
+      .toSorted((a, b) => a.closedMs - b.closedMs)[0];
+    return first
+      ? [{ block: first, text: `the first that was ${status}, block ${first.height}` }]
+      : [];
+  });
+  const found = slowest
+    ? [
+        {
+          block: slowest,
+          text: `the slowest, block ${slowest.height}, ${time(slowest.finalityMs)}`,
+        },
+      ]
+    : [];
+  return [...found, ...ends].map(({ block, text }) => ({
+    text,
+    href: `${EXPORTED}?view=block&item=${block.hash}`,
+  }));
+}
 
 const MOST_LINKS = 20;
 

@@ -16,7 +16,7 @@ import { Latencies } from './charts/latency.js';
 import { outcomesChart } from './charts/outcomes.js';
 import { reputationChart } from './charts/reputation.js';
 import { shadesOf } from './charts/shades.js';
-import { closerSection } from './closer.js';
+import { blockLinks, closerSection, isExported } from './closer.js';
 import { configuration } from './configuration.js';
 import { SeriesData } from './series-data.js';
 import { verdictBox } from './verdict.js';
@@ -58,8 +58,10 @@ async function chartsOf(folder: string, result: SimResult, groups: TableRow[]): 
   const series = await SeriesData.read(folder);
   const shades = shadesOf(result);
   const names = groups.map(({ group }) => group!);
+  const finality = finalityChart(blocks, result.measures, shades, result.virtual_ms);
+  const links = isExported(folder) ? blockLinks(blocks) : [];
   const charts = [
-    finalityChart(blocks, result.measures, shades, result.virtual_ms),
+    finality && { ...finality, links },
     outcomesChart(blocks, shades, result.virtual_ms),
     reputationChart(series, names, shades),
     groupsChart(groups),

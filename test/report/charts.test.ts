@@ -27,13 +27,15 @@ const drawn = (chart: Chart | null) => {
 const acrossOf = (path: Element): number[] =>
   [...path.getAttribute('d')!.matchAll(/[MLHC]?(-?[\d.]+)[,HV]/g)].map(([, x]) => Number(x));
 
+const named = { height: 1, hash: '' };
 const final = (closedMs: number): ClosedBlock => ({
+  ...named,
   status: 'finalized',
   closedMs,
   finalityMs: 2_000,
 });
 const other = (status: ClosedBlock['status'], closedMs: number): ClosedBlock => {
-  return { status, closedMs, finalityMs: null };
+  return { ...named, status, closedMs, finalityMs: null };
 };
 
 /** A block every four seconds; between 60 and 150 seconds they expire instead. */

@@ -93,6 +93,10 @@ test('run: leads into the page where the log is kept, to moments if it was expor
   const { entries } = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8'));
   const links = [...reportIn(folder).matchAll(/<a href="([^"]*)">([^<]*)</g)];
   expect(links.map(([, href, text]) => [href, text])).toEqual([
+    [
+      expect.stringMatching(/^run\.html\?view=block&amp;item=[0-9a-f]{64}$/),
+      expect.stringMatching(/^the slowest, block \d+, [\d.]+ s$/),
+    ],
     ['run.html?at=0', 'its beginning'],
     ['run.html?at=41', 'silence &lt;b&gt;, after entry 41'],
     [`run.html?at=${entries - 1}`, expect.stringContaining('its end, entry')],

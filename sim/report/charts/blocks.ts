@@ -3,6 +3,8 @@ import { numberOf, type TableRow } from '../../../report/read.js';
 import { type OutcomeName, outcomeNames } from '../../../report/shared/outcomes.js';
 
 export interface ClosedBlock {
+  height: number;
+  hash: string;
   status: OutcomeName;
   closedMs: number;
   /** Null unless finalized. */
@@ -10,11 +12,13 @@ export interface ClosedBlock {
 }
 
 /** Null of a block that was still open at the end. */
-export function closedBlock({ status, closed_ms, finality_ms }: TableRow): ClosedBlock | null {
+export function closedBlock(row: TableRow): ClosedBlock | null {
+  const { status, closed_ms, finality_ms } = row;
   const name = outcomeNames.find((one) => one === status);
   const closedMs = numberOf(closed_ms);
   if (!name || closedMs === null) return null;
-  return { status: name, closedMs, finalityMs: numberOf(finality_ms) };
+  const [height, hash] = [numberOf(row.height) ?? 0, row.block_hash ?? ''];
+  return { height, hash, status: name, closedMs, finalityMs: numberOf(finality_ms) };
 }
 
 /** A time in which nothing became final, far longer than what is usual in this run. */
