@@ -13,6 +13,7 @@
  * - figures/    what can be read out of a result: figures by name, tables, comparisons, conditions
  * - saturate/   runs until the highest rate that holds is known
  * - report/     a result as one page
+ * - shown/      a run as it is watched, and a result, for the page that a browser opens
  * - files/      what a run leaves in its folder
  */
 export { LoadError } from './error.js';

@@ -81,6 +81,9 @@ export const Second = Type.Object(
     failed: count('arrivals refused, timed out, broken or lies'),
     finalized_transactions: count('transactions seen finalized'),
     response_p50: orNull(milliseconds('median response time of what was answered in it')),
+    response_p95: Type.Optional(
+      orNull(milliseconds('95th percentile of it; older results are without')),
+    ),
     response_p99: orNull(milliseconds('99th percentile of it')),
     lag_max: orNull(milliseconds("the generator's own longest lag")),
   },

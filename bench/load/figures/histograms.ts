@@ -20,7 +20,7 @@ export function timesOf({ operations, finality, delivery, generator }: LoadResul
     { operation: null, time: 'delivery', percentiles: delivery.latency },
     { operation: null, time: 'lag', percentiles: generator.lag },
   ];
-  return all.filter(({ percentiles }) => percentiles.histogram !== null);
+  return all.filter(({ percentiles }) => percentiles.count > 0);
 }
 
 export interface Rung {

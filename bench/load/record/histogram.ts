@@ -22,14 +22,26 @@ export function percentile(histogram: Histogram, percent: number): number | null
   return toMs(histogram.getValueAtPercentile(percent));
 }
 
-export function percentiles(histogram: Histogram): Percentiles {
+/** What is said of a histogram: all, or what costs little. */
+export type Summary = (histogram: Histogram) => Percentiles;
+
+export const percentiles: Summary = (histogram) => {
+  const empty = histogram.totalCount === 0;
+  return {
+    ...glance(histogram),
+    mean: empty ? null : toMs(Math.round(histogram.mean)),
+    histogram: empty ? null : encodeIntoCompressedBase64(histogram),
+  };
+};
+
+/** Without the mean, which goes through all of it, and the histogram itself: 10 ms less. */
+export const glance: Summary = (histogram) => {
   const count = histogram.totalCount;
-  const empty = count === 0;
   const at = (percent: number) => percentile(histogram, percent);
   return {
     count,
     min: at(0),
-    mean: empty ? null : toMs(Math.round(histogram.mean)),
+    mean: null,
     p50: at(50),
     p90: at(90),
     p95: at(95),
@@ -37,8 +49,8 @@ export function percentiles(histogram: Histogram): Percentiles {
     // Of fewer samples it would be the longest, under a name that promises more.
     p999: count < LEAST_P999 ? null : at(99.9),
     max: at(100),
-    histogram: empty ? null : encodeIntoCompressedBase64(histogram),
+    histogram: null,
   };
-}
+};
 
 const toMs = (microseconds: number) => microseconds / 1000;

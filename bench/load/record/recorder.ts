@@ -6,7 +6,15 @@
 import type { LoadResult, Percentiles, Second } from '../result.js';
 import type { Exchange } from '../send/connection.js';
 import type { CallOutcome, RunContext } from '../workload.js';
-import { type Histogram, newHistogram, percentile, percentiles, record } from './histogram.js';
+import {
+  glance,
+  type Histogram,
+  newHistogram,
+  percentile,
+  percentiles,
+  record,
+  type Summary,
+} from './histogram.js';
 import { Seconds } from './seconds.js';
 import { Tally } from './tally.js';
 import { Transactions } from './transactions.js';
@@ -37,6 +45,8 @@ export class Recorder {
   readonly #latency = newHistogram();
   #intended = 0;
   #sent = 0;
+  /** Of the arrivals that were sent, those that are answered or given up. */
+  #ended = 0;
 
   constructor(window: Window, finalityTimeoutMs: number) {
     this.#window = window;
@@ -78,6 +88,7 @@ export class Recorder {
     if (outcome.kind === 'accepted') tally.accepted(responseMs, atMs - sentMs);
     else tally.failed(outcome);
     if (!scheduled) return;
+    this.#ended += 1;
     if (outcome.kind === 'accepted') {
       record(this.#halves[this.#half(intendedMs)], responseMs);
       this.#seconds.count('accepted', atMs);
@@ -124,21 +135,35 @@ export class Recorder {
 
   /** What was seen until `stoppedMs`, with rates a second of the measured time. */
   result(measuredS: number, stoppedMs: number): Recorded {
+    return this.#recorded(measuredS, stoppedMs, percentiles, this.#seconds.result());
+  }
+
+  /** The same as it stands while the run goes on, of the seconds that are over; costs little. */
+  soFar(measuredS: number, nowMs: number): Recorded {
+    return this.#recorded(measuredS, nowMs, glance, this.#seconds.over);
+  }
+
+  /** Arrivals of which it is not known yet what becomes of them. */
+  get open(): { underWay: number; inLine: number } {
+    return { underWay: this.#sent - this.#ended, inLine: this.#intended - this.#sent };
+  }
+
+  #recorded(measuredS: number, untilMs: number, summary: Summary, seconds: Second[]): Recorded {
     const perS = (count: number) => (measuredS > 0 ? count / measuredS : 0);
     const halves = this.#halves.map((half) => half.totalCount);
     const accepted = halves[0]! + halves[1]!;
     return {
       arrivals: { intended: this.#intended, accepted, accepted_per_s: perS(accepted) },
-      ...this.#transactions.result(measuredS, stoppedMs),
+      ...this.#transactions.result(measuredS, untilMs, summary),
       delivery: {
         ...this.#delivery,
         deliveries_per_s: perS(this.#delivery.delivered),
-        latency: percentiles(this.#latency),
+        latency: summary(this.#latency),
       },
-      operations: [...this.#tallies.values()].map((tally) => tally.result()),
-      seconds: this.#seconds.result(),
+      operations: [...this.#tallies.values()].map((tally) => tally.result(summary)),
+      seconds,
       sentPerS: perS(this.#sent),
-      lag: percentiles(this.#lag),
+      lag: summary(this.#lag),
     };
   }
 

@@ -33,6 +33,11 @@ export class Seconds {
     return this.#rows.at(-2) ?? null;
   }
 
+  /** The rows that are over. */
+  get over(): Second[] {
+    return this.#rows.slice(0, -1);
+  }
+
   result(): Second[] {
     this.#finish();
     return this.#rows;
@@ -52,6 +57,7 @@ export class Seconds {
     const row = this.#rows.at(-1);
     if (!row) return;
     row.response_p50 = percentile(this.#response, 50);
+    row.response_p95 = percentile(this.#response, 95);
     row.response_p99 = percentile(this.#response, 99);
     this.#response.reset();
   }
@@ -68,6 +74,7 @@ function emptyRow(second: number): Second {
     failed: 0,
     finalized_transactions: 0,
     response_p50: null,
+    response_p95: null,
     response_p99: null,
     lag_max: null,
   };

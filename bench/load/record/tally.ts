@@ -1,7 +1,7 @@
 /** What became of the requests of one kind. */
 import type { Operation } from '../result.js';
 import type { CallOutcome } from '../workload.js';
-import { newHistogram, percentiles, record } from './histogram.js';
+import { newHistogram, record, type Summary } from './histogram.js';
 
 /** Codes and reasons are the server's words: it may have no end of them. */
 const KINDS_OF_REFUSAL = 200;
@@ -40,14 +40,14 @@ export class Tally {
     else this.#counts[countedAs[outcome.kind]] += 1;
   }
 
-  result(): Operation {
+  result(summary: Summary): Operation {
     return {
       operation: this.#operation,
       sent: this.#sent,
       ...this.#counts,
       refused: [...this.#refused.values()].sort(byCount),
-      response: percentiles(this.#response),
-      service: percentiles(this.#service),
+      response: summary(this.#response),
+      service: summary(this.#service),
     };
   }
 

@@ -1,7 +1,6 @@
 /** The ledger of transactions: each that was proposed ends final, late or unfinished. */
 import type { LoadResult } from '../result.js';
-import type { Histogram } from './histogram.js';
-import { newHistogram, percentiles, record } from './histogram.js';
+import { type Histogram, newHistogram, record, type Summary } from './histogram.js';
 
 export class Transactions {
   readonly #timeoutMs: number;
@@ -41,7 +40,11 @@ export class Transactions {
     return known;
   }
 
-  result(measuredS: number, stoppedMs: number): Pick<LoadResult, 'transactions' | 'finality'> {
+  result(
+    measuredS: number,
+    stoppedMs: number,
+    summary: Summary,
+  ): Pick<LoadResult, 'transactions' | 'finality'> {
     const open = [...this.#open];
     const late = open.filter(([intendedMs]) => stoppedMs - intendedMs >= this.#timeoutMs);
     const sum = (groups: [number, number][]) => groups.reduce((all, [, count]) => all + count, 0);
@@ -54,7 +57,7 @@ export class Transactions {
         unfinished: sum(open) - sum(late),
         tps: measuredS > 0 ? this.#finalized / measuredS : 0,
       },
-      finality: percentiles(this.#finality),
+      finality: summary(this.#finality),
     };
   }
 }

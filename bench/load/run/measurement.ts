@@ -21,7 +21,8 @@ export class Measurement {
   #underWay = 0;
   #loopAtStart: ReturnType<typeof performance.eventLoopUtilization> | null = null;
   #startedAt = new Date();
-  #utilization = 0;
+  /** Null until it is over. */
+  #utilization: number | null = null;
 
   constructor(options: LoadOptions, gone: (forMs: number) => void) {
     this.#options = options;
@@ -50,15 +51,17 @@ export class Measurement {
     return this.#startedAt;
   }
 
-  /** Of the event loop, in the measured time. */
+  /** Of the event loop, in the measured time so far. */
   get utilization(): number {
-    return this.#utilization;
+    if (this.#utilization !== null) return this.#utilization;
+    const start = this.#loopAtStart;
+    return start ? performance.eventLoopUtilization(start).utilization : 0;
   }
 
-  /** What was measured of the time that was meant to be. */
-  get measuredMs(): number {
+  /** What was measured by then of the time that was meant to be. */
+  measuredMs(nowMs: number): number {
     const { startMs, endMs } = this.#window;
-    return Number.isFinite(startMs) ? Math.max(0, endMs - startMs) : 0;
+    return Number.isFinite(startMs) ? Math.max(0, Math.min(nowMs, endMs) - startMs) : 0;
   }
 
   context(fail: (reason: string) => void): RunContext {
@@ -91,9 +94,7 @@ export class Measurement {
     }, warmupMs);
     await this.#schedule.run();
     clearTimeout(warmedUp);
-    if (this.#loopAtStart) {
-      this.#utilization = performance.eventLoopUtilization(this.#loopAtStart).utilization;
-    }
+    this.#utilization = this.utilization;
   }
 
   /** Ends the measured time now. */

@@ -1,7 +1,7 @@
-/** Puts together what a run found. */
+/** Puts together what a run found, or would find if it ended now. */
 import { cpus } from 'node:os';
 import { arrivalsPerS, type LoadOptions } from '../options.js';
-import type { Recorder } from '../record/recorder.js';
+import type { Recorded, Recorder } from '../record/recorder.js';
 import type { LoadResult } from '../result.js';
 import type { Target } from '../server/target.js';
 import { verdictOf } from './verdict.js';
@@ -24,19 +24,47 @@ export interface Findings {
 }
 
 export function resultOf(findings: Findings): LoadResult {
+  const { recorder, measuredMs, stoppedMs, ended } = findings;
+  const halves = ended === 'complete' ? recorder.halves : null;
+  const open = { sent: 0, accepted: 0 };
+  return found(findings, recorder.result(measuredMs / 1000, stoppedMs), { halves, open });
+}
+
+/** Arrivals that wait in line for no longer may all be sent yet. */
+const IN_LINE_S = 1;
+
+/**
+ * What would be found if nothing more came and what is open ended well; `sends`: whether what is in
+ * line may still be sent. Without the halves, of which the second is not over.
+ */
+export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
+  const { recorder, options, measuredMs, stoppedMs } = findings;
+  const { underWay, inLine } = recorder.open;
+  const most = IN_LINE_S * (arrivalsPerS(options) ?? 0);
+  const unsent = sends ? Math.min(inLine, most) : 0;
+  const open = { sent: unsent, accepted: underWay + unsent };
+  const recorded = recorder.soFar(measuredMs / 1000, stoppedMs);
+  return found(findings, recorded, { halves: null, open });
+}
+
+interface Standing {
+  halves: LoadHalves | null;
+  /** How many more may still be sent, and accepted. */
+  open: { sent: number; accepted: number };
+}
+type LoadHalves = Recorder['halves'];
+
+function found(findings: Findings, all: Recorded, { halves, open }: Standing): LoadResult {
   const { options, target, recorder, signed } = findings;
   const measuredS = findings.measuredMs / 1000;
-  const { arrivals, delivery, lag, sentPerS, ...recorded } = recorder.result(
-    measuredS,
-    findings.stoppedMs,
-  );
+  const { arrivals, delivery, lag, sentPerS, ...recorded } = all;
   const targetPerS = arrivalsPerS(options);
-  const halves = findings.ended === 'complete' ? recorder.halves : null;
+  const more = (count: number) => (measuredS > 0 ? count / measuredS : 0);
   const { verdict, reasons } = verdictOf({
     ended: findings.ended,
     targetPerS,
-    sentPerS,
-    acceptedPerS: arrivals.accepted_per_s,
+    sentPerS: sentPerS + more(open.sent),
+    acceptedPerS: arrivals.accepted_per_s + more(open.accepted),
     lagP90: lag.p90,
     lagP99: lag.p99,
     responseP99: recorder.responseAt(99),
@@ -78,7 +106,8 @@ export function resultOf(findings: Findings): LoadResult {
   };
 }
 
-function askedOf(options: LoadOptions): LoadResult['asked'] {
+/** What was asked, as the result says it. */
+export function askedOf(options: LoadOptions): LoadResult['asked'] {
   return {
     workload: options.workload,
     loop: options.rate === null ? 'closed' : 'open',

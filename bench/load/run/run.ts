@@ -10,7 +10,7 @@ import { lookAt, type Target } from '../server/target.js';
 import type { Prepared, Workload } from '../workload.js';
 import { createWorkload } from '../workloads/index.js';
 import { Measurement } from './measurement.js';
-import { resultOf } from './outcome.js';
+import { type Findings, resultOf, resultSoFar } from './outcome.js';
 import { checkQuotas } from './quotas.js';
 
 export interface LoadProgress {
@@ -19,6 +19,11 @@ export interface LoadProgress {
   elapsedMs: number;
   /** The last second of the measured time that is over. */
   second: Second | null;
+  /**
+   * What the run would find if nothing more came and what is under way ended well, made when it is
+   * asked for: without means, histograms and halves, which cost more than a look may.
+   */
+  soFar(): LoadResult;
 }
 
 export interface LoadHooks {
@@ -47,13 +52,13 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   const target = await lookAt(options.url);
   hooks.onTarget?.(target.server);
   checkQuotas(target, options);
-  const run = new Run(options, hooks, await createWorkload(options));
+  const run = new Run(options, hooks, target, await createWorkload(options));
   try {
-    const prepared = await run.prepare();
+    await run.prepare();
     await run.measure();
     await run.drain();
-    await run.checkEpoch(target);
-    return run.result(target, prepared);
+    await run.checkEpoch();
+    return run.result();
   } finally {
     await run.close();
   }
@@ -62,16 +67,19 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
 class Run {
   readonly #options: LoadOptions;
   readonly #hooks: LoadHooks;
+  readonly #target: Target;
   readonly #workload: Workload;
   readonly #measurement: Measurement;
   /** Aborted when the run must end early. */
   readonly #end = new AbortController();
   #ended: LoadResult['ended'] = 'complete';
   #notes: string[] = [];
+  #prepared: Prepared = { subscribers: 0 };
 
-  constructor(options: LoadOptions, hooks: LoadHooks, workload: Workload) {
+  constructor(options: LoadOptions, hooks: LoadHooks, target: Target, workload: Workload) {
     this.#options = options;
     this.#hooks = hooks;
+    this.#target = target;
     this.#workload = workload;
     this.#measurement = new Measurement(options, (forMs) => {
       const seconds = (forMs / 1000).toFixed(1);
@@ -81,12 +89,14 @@ class Run {
     hooks.signal?.addEventListener('abort', this.#interrupt);
   }
 
-  async prepare(): Promise<Prepared> {
+  async prepare(): Promise<void> {
     const context = this.#measurement.context((reason) => this.#fail(reason));
     const preparing = this.#workload.prepare(context, (line) => this.#hooks.onPreparing?.(line));
     const prepared = await Promise.race([preparing, aborted(this.#end.signal)]);
-    if (prepared && !this.#end.signal.aborted) return prepared;
-    throw new LoadError(`nothing was measured: ${this.#notes.join('; ')}`);
+    if (!prepared || this.#end.signal.aborted) {
+      throw new LoadError(`nothing was measured: ${this.#notes.join('; ')}`);
+    }
+    this.#prepared = prepared;
   }
 
   async measure(): Promise<void> {
@@ -110,9 +120,9 @@ class Run {
   }
 
   /** A server that began anew in between has lost what was measured. */
-  async checkEpoch({ server }: Target): Promise<void> {
-    if (server.epoch === null || this.#ended !== 'complete') return;
-    const { url, epoch } = server;
+  async checkEpoch(): Promise<void> {
+    const { url, epoch } = this.#target.server;
+    if (epoch === null || this.#ended !== 'complete') return;
     const after = await lookAt(url).catch((error: Error) => error);
     if (after instanceof Error) this.#notes.push(`after the run, ${after.message}`);
     else if (after.server.epoch !== epoch) {
@@ -120,23 +130,28 @@ class Run {
     }
   }
 
-  result(target: Target, { subscribers }: Prepared): LoadResult {
-    const { recorder, startedAt, measuredMs, utilization } = this.#measurement;
-    return resultOf({
+  result(): LoadResult {
+    return resultOf(this.#findings());
+  }
+
+  #findings(): Findings {
+    const { recorder, startedAt, utilization } = this.#measurement;
+    const nowMs = performance.now();
+    return {
       options: this.#options,
-      target,
+      target: this.#target,
       recorder,
       startedAt,
-      measuredMs,
+      measuredMs: this.#measurement.measuredMs(nowMs),
       utilization,
-      stoppedMs: performance.now(),
+      stoppedMs: nowMs,
       ended: this.#ended,
       notes: this.#notes,
-      subscribers,
+      subscribers: this.#prepared.subscribers,
       signed: this.#workload.signed(),
       commit: this.#hooks.commit ?? 'unknown',
       r: this.#hooks.r ?? null,
-    });
+    };
   }
 
   async close(): Promise<void> {
@@ -168,7 +183,8 @@ class Run {
     const elapsedMs = performance.now() - this.#measurement.startMs;
     const { last: second } = this.#measurement.recorder;
     const shown = phase === 'measured' && elapsedMs < 0 ? 'warm-up' : phase;
-    this.#hooks.onSecond?.({ phase: shown, elapsedMs, second });
+    const soFar = () => resultSoFar(this.#findings(), phase === 'measured');
+    this.#hooks.onSecond?.({ phase: shown, elapsedMs, second, soFar });
   }
 }
 

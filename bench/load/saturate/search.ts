@@ -8,6 +8,8 @@ import { type LoadHooks, runLoad } from '../run/run.js';
 import { type Objective, probeOf } from './probe.js';
 
 export interface SaturateHooks extends LoadHooks {
+  /** A probe begins. */
+  onProbing?(rate: number, bracket: number): void;
   onProbe?(probe: Probe, bracket: number): void;
 }
 
@@ -54,6 +56,7 @@ export class Search {
     let failures = 0;
     for (let probes = 0; probes < MOST_PROBES && failures < FAILURES; probes += 1) {
       await this.#undisturbed();
+      this.#hooks.onProbing?.(rate, bracket);
       const probe = await this.#probe(rate);
       if (!probe) return null;
       this.#hooks.onProbe?.(probe, bracket);

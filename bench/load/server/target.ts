@@ -36,16 +36,35 @@ export async function lookAt(url: string): Promise<Target> {
   };
 }
 
-/** The data of its answer; anything that is none of ours has none. */
-async function metaOf(url: string): Promise<Record<string, unknown>> {
-  const asker = new Asker(url, 1);
-  const signal = AbortSignal.timeout(ANSWER_MS);
+/** Where a browser sees the network of a server; null where it serves no page, or says nothing. */
+export async function pageOf(url: string): Promise<string | null> {
   try {
-    return recordOf((await asker.ask({ method: 'GET', target: '/api/v1/meta' }, signal)).data);
+    const { page } = await dataOf(url, '/');
+    const found = typeof page === 'string' ? new URL(page, url) : null;
+    // A link that leads elsewhere would be the server's word against its own address.
+    return found?.origin === new URL(url).origin ? found.href : null;
+  } catch {
+    return null;
+  }
+}
+
+async function metaOf(url: string): Promise<Record<string, unknown>> {
+  try {
+    return await dataOf(url, '/api/v1/meta');
   } catch (cause) {
     const { message } = cause as Error;
     const advice = 'expected a server there, such as folkmoot serve --limits off';
     throw new LoadError(`${message}; ${advice}`, { cause });
+  }
+}
+
+/** The data of its answer; anything that is none of ours has none. */
+async function dataOf(url: string, target: string): Promise<Record<string, unknown>> {
+  const asker = new Asker(url, 1);
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  const headers = { Accept: 'application/json' };
+  try {
+    return recordOf((await asker.ask({ method: 'GET', target, headers }, signal)).data);
   } finally {
     await asker.close();
   }

@@ -161,6 +161,7 @@ function secondOf(second: number, shape: Shape, chance: () => number): Second {
     failed,
     finalized_transactions: Math.round(rate * (0.9 + 0.2 * chance())),
     response_p50: medianMs * (0.9 + 0.2 * chance()),
+    response_p95: stalled ? 900 : medianMs * (2 + chance()),
     response_p99: stalled ? 990 : medianMs * (3 + chance()),
     lag_max: 1 + 3 * chance(),
   };

@@ -3,9 +3,9 @@ import { gridY, line, ruleX, ruleY } from '@observablehq/plot';
 import type { Chart } from '../../../../report/figure.js';
 import { tick, time } from '../../../../report/shared/numbers.js';
 import { dashOf } from '../../../../report/shared/palette.js';
+import { LOGARITHMIC, timeScale } from '../../../../report/shared/time-scale.js';
 import { curve } from '../../figures/histograms.js';
 import type { Percentiles } from '../../result.js';
-import { LOGARITHMIC, timeScale } from './time-scale.js';
 
 export interface Curve {
   name: string;

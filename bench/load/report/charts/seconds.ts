@@ -2,15 +2,16 @@
 import { gridY, line, type Markish, ruleY } from '@observablehq/plot';
 import type { Chart } from '../../../../report/figure.js';
 import { shown, tick, time } from '../../../../report/shared/numbers.js';
+import { LOGARITHMIC, timeScale } from '../../../../report/shared/time-scale.js';
+import { extreme, mean, type Step, wholeSeconds, worst } from '../../figures/seconds.js';
 import type { LoadResult, Second } from '../../result.js';
-import { LOGARITHMIC, timeScale } from './time-scale.js';
 
 /** More could not be told apart in a picture. */
 const MOST_STEPS = 400;
 
 export function throughputChart(result: LoadResult): Chart | null {
   const { asked } = result;
-  const seconds = whole(result);
+  const seconds = wholeSeconds(result);
   const steps = stepsOf(seconds);
   if (steps.length === 0) return null;
   const open = asked.loop === 'open';
@@ -38,7 +39,7 @@ export function throughputChart(result: LoadResult): Chart | null {
 
 export function finalizedChart(result: LoadResult): Chart | null {
   const { transactions } = result;
-  const seconds = whole(result);
+  const seconds = wholeSeconds(result);
   const steps = stepsOf(seconds);
   if (steps.length === 0 || transactions.proposed === 0) return null;
   const name = 'finalized_transactions';
@@ -58,7 +59,7 @@ export function finalizedChart(result: LoadResult): Chart | null {
 }
 
 export function timesChart(result: LoadResult): Chart | null {
-  const seconds = whole(result);
+  const seconds = wholeSeconds(result);
   const steps = stepsOf(seconds);
   const longest = extreme(seconds, 'response_p99', Math.max);
   if (steps.length === 0 || longest === null) return null;
@@ -92,15 +93,6 @@ export function timesChart(result: LoadResult): Chart | null {
 
 const keyOf = ({ name, color, dash = '' }: Curve) => ({ color, dash, text: name });
 
-/** Without the part of a second at the end, whose counts would look like a collapse. */
-function whole({ seconds, measured_s }: LoadResult): readonly Second[] {
-  const full = seconds.slice(0, Math.floor(measured_s + 0.001));
-  return full.length > 0 ? full : seconds;
-}
-
-/** Some seconds that are drawn as one point. */
-type Step = readonly Second[];
-
 interface Curve {
   name: string;
   color: string;
@@ -119,24 +111,6 @@ function stepsOf(seconds: readonly Second[]): Step[] {
 
 const grouped = (steps: readonly Step[], what = 'the mean'): string =>
   steps[0]!.length > 1 ? ` Each point is ${what} of ${steps[0]!.length} seconds.` : '';
-
-const mean =
-  (name: 'intended' | 'accepted' | 'failed' | 'finalized_transactions') =>
-  (step: Step): number =>
-    step.reduce((sum, second) => sum + second[name], 0) / step.length;
-
-const worst = (step: Step, name: keyof Second): number | null => extreme(step, name, Math.max);
-
-function extreme(
-  seconds: readonly Second[],
-  name: keyof Second,
-  of: (a: number, b: number) => number,
-): number | null {
-  return seconds.reduce<number | null>((found, second) => {
-    const value = second[name];
-    return value === null ? found : found === null ? value : of(found, value);
-  }, null);
-}
 
 /** In the middle of its seconds. */
 const middle = (step: Step): number => step[0]!.second + step.length / 2;

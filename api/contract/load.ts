@@ -1,0 +1,130 @@
+/** Shape of what is shown of a load run, for readers of the documents: the type is the view's. */
+import { Count, nullable, Type } from '../../engine/internal.js';
+
+const Text = Type.String();
+const Rate = Type.Number({ minimum: 0 });
+const Time = nullable(Type.Number({ minimum: 0, description: 'milliseconds' }));
+const Share = nullable(Type.Number());
+const Counts = Type.Array(Type.Number({ minimum: 0 }));
+const Times = Type.Array(Time);
+const Verdict = Type.Enum(['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'INVALID']);
+
+const Asked = Type.Object({
+  workload: Text,
+  loop: Type.Enum(['open', 'closed']),
+  rate: nullable(Rate),
+  concurrency: nullable(Count),
+  agents: Count,
+  batch: Count,
+  duration_s: Type.Number(),
+  warmup_s: Type.Number(),
+  timeout_ms: Count,
+  finality_timeout_ms: Count,
+  connections: Count,
+});
+
+const Target = Type.Object({
+  url: Text,
+  version: nullable(Text),
+  limits_profile: nullable(Text),
+  durable: nullable(Type.Boolean()),
+  network_id: nullable(Text),
+  page: nullable(Type.String({ description: 'where a browser sees its network' })),
+});
+
+const Figures = Type.Object({
+  measured_s: Type.Number(),
+  arrivals: Type.Object({
+    intended: Count,
+    accepted: Count,
+    accepted_per_s: Rate,
+    of_target: Share,
+  }),
+  errors: Share,
+  response: Type.Object({ p50: Time, p95: Time, p99: Time }),
+  transactions: nullable(
+    Type.Object({
+      ...{ proposed: Count, finalized: Count, timed_out: Count, unfinished: Count },
+      tps: Rate,
+    }),
+  ),
+  delivery: nullable(
+    Type.Object({
+      ...{ subscribers: Count, expected: Count, delivered: Count, holes: Count },
+      disconnects: Count,
+      deliveries_per_s: Rate,
+    }),
+  ),
+  times: Type.Array(
+    Type.Object({
+      operation: nullable(Text),
+      time: Type.Enum(['response', 'service', 'finality', 'delivery', 'lag']),
+      ...{ count: Count, p50: Time, p95: Time, p99: Time, max: Time },
+    }),
+  ),
+  operations: Type.Array(
+    Type.Object({ operation: Text, sent: Count, accepted: Count, failed: Count }),
+  ),
+  failures: Type.Array(
+    Type.Object({
+      operation: Text,
+      what: Type.Enum(['refused', 'lie', 'timed_out', 'broken', 'unfinished']),
+      status: nullable(Count),
+      code: nullable(Text),
+      reason: nullable(Text),
+      count: Count,
+      share: Type.Number(),
+    }),
+  ),
+  failures_omitted: Count,
+  generator: Type.Object({ lag_p99: Time, utilization: Type.Number() }),
+  seconds: Type.Object({
+    width: Type.Integer({ minimum: 1, description: 'seconds that a place holds' }),
+    ...{ intended: Counts, accepted: Counts, failed: Counts, finalized_transactions: Counts },
+    ...{ response_p50: Times, response_p95: Times, response_p99: Times, lag_max: Times },
+  }),
+});
+
+const Search = Type.Object({
+  slo: Type.Array(Text),
+  repeat: Count,
+  rate: nullable(Rate),
+  brackets: Type.Array(Type.Object({ holds: Rate, fails: nullable(Rate) })),
+  probes: Type.Array(
+    Type.Object({
+      bracket: Count,
+      rate: Rate,
+      accepted_per_s: Rate,
+      p99: Time,
+      holds: Type.Boolean(),
+      verdict: Verdict,
+      reason: Text,
+      r_before: nullable(Rate),
+    }),
+  ),
+  probes_omitted: Count,
+});
+
+export const LoadView = Type.Object({
+  version: Type.Integer({ minimum: 1, description: 'goes up whenever something is new' }),
+  load: Type.Object({
+    phase: Type.Enum([
+      ...['waiting', 'preparing', 'warm-up', 'measured', 'draining', 'over', 'failed'],
+    ]),
+    said: Type.String({ description: 'what is prepared, or why it failed' }),
+    passed_ms: nullable(Type.Number({ description: 'of the phase, so far' })),
+    of_ms: nullable(Type.Number({ description: 'of the phase, in all' })),
+    asked: Asked,
+    server: Target,
+    r: nullable(Rate),
+    verdict: nullable(
+      Type.Object({
+        verdict: Verdict,
+        reasons: Type.Array(Text),
+        ended: nullable(Type.Enum(['complete', 'interrupted', 'failed'])),
+      }),
+    ),
+    figures: nullable(Figures),
+    search: nullable(Search),
+  }),
+});
