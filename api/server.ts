@@ -1,5 +1,4 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
-import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import {
   formatInstant,
@@ -13,10 +12,11 @@ import type { ProofShown } from './contract/proof.js';
 import type { ScenarioShown } from './contract/shown.js';
 import { frontsTransport } from './fronts/fronts.js';
 import { type App, createApplication } from './http/application.js';
+import { newToken } from './http/control.js';
 import type { Exchange } from './http/observe.js';
+import { type Chosen, chooseTransport, urlOf } from './transport/choose.js';
 import type { ExchangeLimits } from './transport/exchange-limits.js';
-import { nodeTransport } from './transport/node.js';
-import type { FrontsFigures, Listening, Transport } from './transport/transport.js';
+import type { FrontsFigures, Listening } from './transport/transport.js';
 import { uwsTransport } from './transport/uws.js';
 
 /** What a server serves, where, and with which limits. */
@@ -128,9 +128,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     hosts = [],
     exchange = {},
   } = options;
-  const { transport, fallback, fronts } = await chooseTransport(options);
+  const { transport, fallback, fronts } = await carrierOf(options);
   const control = options.control ?? uncontrolled(options.now ?? Date.now);
-  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const token = newToken();
   const app: App = createApplication({
     network,
     profile,
@@ -155,8 +155,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });
   const listening: Listening = await transport.listen(app, { host, port });
-  const shown = host.includes(':') ? `[${host}]` : host;
-  const url = `http://${shown}:${listening.port}`;
+  const url = urlOf(host, listening.port);
   return {
     url,
     page: ui ? `${url}/ui/${control.can.length > 0 ? `#token=${token}` : ''}` : null,
@@ -171,8 +170,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   };
 }
-
-const TOKEN_BYTES = 24;
 
 /** A live network whose time is that of the wall. */
 const uncontrolled = (now: () => number): Control => ({
@@ -189,21 +186,14 @@ const uncontrolled = (now: () => number): Control => ({
   onChange: () => () => {},
 });
 
-interface Chosen {
-  transport: Transport;
-  fallback?: string;
-  /** What is known of the processes that carry it, where there are some. */
+/** What carries it, and what is known of the processes that do, where there are some. */
+interface Carrier extends Chosen {
   fronts?: () => FrontsFigures;
 }
 
-async function chooseTransport(options: ServerOptions): Promise<Chosen> {
+async function carrierOf(options: ServerOptions): Promise<Carrier> {
   const { transport: wanted, threads = 0, onThreadEnded = () => {} } = options;
-  if (threads > 0) return chooseFronts(wanted, threads, onThreadEnded);
-  if (wanted === 'node') return { transport: nodeTransport };
-  const uws = await uwsTransport();
-  if (!('missing' in uws)) return { transport: uws };
-  if (wanted === 'uws') throw new Error(uws.missing);
-  return { transport: nodeTransport, fallback: uws.missing };
+  return threads > 0 ? chooseFronts(wanted, threads, onThreadEnded) : chooseTransport(wanted);
 }
 
 /** Only Linux divides the connections of a port among those who listen there. */
@@ -211,7 +201,7 @@ async function chooseFronts(
   wanted: 'uws' | 'node' | undefined,
   count: number,
   onEnded: (error: Error) => void,
-): Promise<Chosen> {
+): Promise<Carrier> {
   const uws = await uwsTransport();
   const missing =
     (wanted === 'node' ? 'they do not go with the transport node' : null) ??

@@ -4,4 +4,8 @@ import { served } from './home/served.js';
 import { begin } from './shell/begin.js';
 
 liveAt(served);
-begin();
+if (document.documentElement.dataset.shows === 'load') {
+  void import('./shell/load.js').then(({ beginLoad }) => beginLoad());
+} else {
+  begin();
+}

@@ -41,6 +41,8 @@ export const controlCommands = {
   /** As little as the world can go on by. */
   step: Type.Object({ do: Type.Literal('step') }),
   until: Type.Object({ do: Type.Literal('until'), until: Until }),
+  /** It ends, with what it did so far. */
+  stop: Type.Object({ do: Type.Literal('stop') }),
   /** Null: as fast as it can. */
   speed: Type.Object({ do: Type.Literal('speed'), speed: nullable(Type.Number(speeds)) }),
 } as const;

@@ -2,7 +2,7 @@
  * /api/v1/control: the clock of the world that is shown, for everybody; what is asked of it, for
  * who has the token that the command printed. Host and Origin were checked before.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { parseJson, type Refusal, refuse, validator } from '../../engine/internal.js';
 import {
   type ControlCommand,
@@ -10,17 +10,23 @@ import {
   controlCommands,
   controlShown,
 } from '../contract/control.js';
-import type { Call, Handler } from './handler.js';
-import { success } from './response/envelope.js';
+import type { Call, Services } from './handler.js';
+import { type Answer, success } from './response/envelope.js';
+
+/** What both need of a request: who serves no network asks no more of it either. */
+export interface ControlCall extends Pick<Call, 'head' | 'body'> {
+  readonly services: Pick<Services, 'control' | 'token'>;
+}
 
 const problemOf = Object.fromEntries(
   Object.entries(controlCommands).map(([name, schema]) => [name, validator(schema)]),
 ) as Record<ControlName, ReturnType<typeof validator>>;
 
-export const readControl: Handler = ({ services: { control } }) =>
+export const readControl = ({ services: { control } }: ControlCall): Answer =>
   success(200, controlShown(control));
 
-export const writeControl: Handler = async ({ services: { control, token }, head, body }) => {
+export async function writeControl({ services, head, body }: ControlCall): Promise<Answer> {
+  const { control, token } = services;
   const sent = /^Bearer +(\S+) *$/i.exec(head.headers.get('authorization') ?? '')?.[1];
   if (sent === undefined || !same(sent, token)) {
     const refusal = sent === undefined ? noToken : wrongToken;
@@ -31,7 +37,11 @@ export const writeControl: Handler = async ({ services: { control, token }, head
   const { can } = control;
   const refusal = can.includes(command.do) ? await control.do(command) : cannot(command.do, can);
   return refusal ? { refusal } : success(200, controlShown(control));
-};
+}
+
+/** Drawn anew for each server: it belongs to whoever started it. */
+export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
+const TOKEN_BYTES = 24;
 
 /** In a time that does not tell how much of it is right. */
 const same = (sent: string, token: string) => timingSafeEqual(digest(sent), digest(token));

@@ -17,6 +17,7 @@ import { counted } from './reads/counted.js';
 import { debugSocket } from './reads/debug-socket.js';
 import { debugVerify } from './reads/debug-verify.js';
 import { document, page, pageAsset } from './reads/documents.js';
+import { load } from './reads/load.js';
 import { memeContent } from './reads/meme-content.js';
 import { meta } from './reads/meta.js';
 import { proof } from './reads/proof.js';
@@ -88,6 +89,7 @@ const specials: Record<Exclude<SpecialName, DocumentName | PageName>, Handler> =
   control: counted(readControl),
   control_write: counted(writeControl),
   proof: counted(proof),
+  load: counted(load),
   live,
   ready,
   metrics,

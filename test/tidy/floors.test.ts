@@ -8,11 +8,12 @@ const floors: Record<string, string> = {
   '': 'engine api report ui sim testing bench cli test',
   engine: 'protocol crypto store core admit node replay certificate history index.ts',
   api:
-    'view contract documents exported checks limits transport socket http client server.ts ' +
+    'view contract documents exported checks limits transport socket http load client server.ts ' +
     'index.ts',
   bench: 'raw load fixtures servers clients cases',
   'bench/load':
-    'server send prepare record agents chain workloads run figures saturate report files index.ts',
+    'server send prepare record agents chain workloads run figures saturate ' +
+    'report shown files index.ts',
   sim:
     'rng.ts scenario agents world audit measure run ' +
     'compare conformance report sweep fork swarm why validation index.ts',

@@ -58,7 +58,12 @@ export async function buildPage(root) {
     .replace('{script}', named(/^page-\w+\.js$/))
     .replace('{style}', named(/^page-\w+\.css$/));
   writeFileSync(join(out, 'index.html'), html);
-  writeList(out, ['index.html', ...files]);
+  // The same page, which knows from its first line that it shows a load run.
+  const load = html
+    .replace('<html ', '<html data-shows="load" ')
+    .replaceAll('/api/v1/network/state', '/api/v1/load');
+  writeFileSync(join(out, 'load.html'), load);
+  writeList(out, ['index.html', 'load.html', ...files]);
   return [workers, page, await buildExported(root, common)];
 }
 

@@ -12,12 +12,17 @@ const paths: Record<Verdict, string> = {
   unchecked: 'M3.5 8H12.5',
 };
 
+/** The shape alone, where words follow that say it. */
+export const MarkShape = ({ of }: { of: Verdict }) => (
+  <svg class="glyph" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+    <path d={paths[of]} />
+  </svg>
+);
+
 export function Mark({ of, word = false }: { of: Verdict; word?: boolean }) {
   return (
     <span class={`verdict ${of}`}>
-      <svg class="glyph" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-        <path d={paths[of]} />
-      </svg>
+      <MarkShape of={of} />
       <span class={word ? '' : 'unseen'}>{words[of]}</span>{' '}
     </span>
   );

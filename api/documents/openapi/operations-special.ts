@@ -3,6 +3,7 @@ import { MemeId, Type } from '../../../engine/internal.js';
 import { ConnectionView, Health, Meta, Verification } from '../../contract/answers.js';
 import { socketLimits } from '../../contract/channels.js';
 import { ControlView } from '../../contract/control.js';
+import { LoadView } from '../../contract/load.js';
 import { ProofView } from '../../contract/proof.js';
 import type { SpecialName } from '../../contract/routes.js';
 import type { Operation } from './operation.js';
@@ -71,7 +72,7 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
   control_write: {
     id: 'controlWorld',
     tag: 'control',
-    summary: 'Pause the world, let it go on, step',
+    summary: 'Pause the world, let it go on, step, end it',
     text: 'For who has the token that the command printed. Nothing of it is in the log.',
     extension: true,
     answer: ControlView,
@@ -86,6 +87,23 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     extension: true,
     answer: ProofView,
     reasons: ['UNKNOWN_ROUTE', 'QUOTA_USED'],
+  },
+  load: {
+    id: 'getLoad',
+    tag: 'network',
+    summary: 'A load run, while it goes on and once it is over',
+    text: `Of \`folkmoot load --watch\`, and of \`folkmoot explore\` on what a load run left;
+elsewhere it is 404. Members have the meanings that \`result.json\` has.`,
+    extension: true,
+    query: [
+      {
+        name: 'after',
+        text: 'the `version` that is known: a later one is waited for, 20 seconds at the most',
+        schema: Type.Integer({ minimum: 0 }),
+      },
+    ],
+    answer: LoadView,
+    reasons: ['SCHEMA', 'UNKNOWN_ROUTE', 'QUEUE_FULL', 'QUOTA_USED'],
   },
   metrics: {
     id: 'getMetrics',

@@ -15,6 +15,7 @@ import {
 } from '../../contract/answers.js';
 import { clientMessages } from '../../contract/channels.js';
 import { ClockView, ControlView, controlCommands } from '../../contract/control.js';
+import { LoadView } from '../../contract/load.js';
 import { ProofView } from '../../contract/proof.js';
 
 /** A part of a document: JSON. */
@@ -86,6 +87,7 @@ const named: Record<string, object> = {
   ConnectionView,
   Verification,
   ProofView,
+  LoadView,
   Error: ErrorBody,
   ErrorDetails,
 };

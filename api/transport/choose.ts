@@ -1,0 +1,23 @@
+/** Which transport serves, and the address that it then has. */
+import { nodeTransport } from './node.js';
+import type { Transport } from './transport.js';
+import { uwsTransport } from './uws.js';
+
+export interface Chosen {
+  transport: Transport;
+  /** Why the faster one does not serve, where nobody chose. */
+  fallback?: string;
+}
+
+/** @throws {Error} when the one that was asked for is missing. */
+export async function chooseTransport(wanted: 'uws' | 'node' | undefined): Promise<Chosen> {
+  if (wanted === 'node') return { transport: nodeTransport };
+  const uws = await uwsTransport();
+  if (!('missing' in uws)) return { transport: uws };
+  if (wanted === 'uws') throw new Error(uws.missing);
+  return { transport: nodeTransport, fallback: uws.missing };
+}
+
+/** As in `http://127.0.0.1:8080`. */
+export const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,0 +1,72 @@
+/** The board of a load run: who reads it is known, and nobody else costs anything. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Board } from '../../../dist/api/load/board.js';
+import { resultShown } from '../../../dist/bench/load/shown/shown.js';
+import { loadResult } from '../../bench/load/fixture.js';
+
+const shown = resultShown(loadResult());
+const here = new AbortController().signal;
+const versionIn = (text: string | null) => JSON.parse(text!).data.version as number;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('board: who stays away for five seconds reads no more, until they come back', () => {
+  const told: boolean[] = [];
+  const board = new Board(shown, (watched) => told.push(watched));
+  for (let second = 0; second < 60; second += 1) {
+    vi.advanceTimersByTime(1_000);
+    board.post(shown);
+  }
+  expect(told).toEqual([]);
+  board.read(null, here);
+  for (let second = 0; second < 60; second += 1) {
+    vi.advanceTimersByTime(1_000);
+    board.post(shown);
+  }
+  expect(told).toEqual([true, false]);
+  board.read(null, here);
+  expect(told).toEqual([true, false, true]);
+});
+
+test('board: who waits goes on reading, however rare news are', async () => {
+  const told: boolean[] = [];
+  const board = new Board(shown, (watched) => told.push(watched));
+  let version = versionIn((await board.read(null, here)) as string);
+  for (let turn = 0; turn < 10; turn += 1) {
+    const next = board.read(version, here);
+    vi.advanceTimersByTime(15_000);
+    board.post(shown);
+    version = versionIn(await next);
+  }
+  expect([version, told]).toEqual([11, [true]]);
+});
+
+test('board: without news the same is told again after twenty seconds', async () => {
+  const board = new Board(shown);
+  const next = board.read(1, here) as Promise<string>;
+  vi.advanceTimersByTime(20_000);
+  expect(versionIn(await next)).toBe(1);
+});
+
+test('board: the last of it is waited for no longer than who reads may take', async () => {
+  vi.useRealTimers();
+  const nobody = new Board(shown);
+  nobody.post(shown, true);
+  await nobody.seen();
+  const board = new Board(shown);
+  expect(versionIn((await board.read(null, here)) as string)).toBe(1);
+  board.post(shown, true);
+  const seen = board.seen();
+  // It comes back for what came meanwhile, which is the last.
+  expect(versionIn((await board.read(1, here)) as string)).toBe(2);
+  await seen;
+  const gone = new Board(shown);
+  gone.read(null, here);
+  gone.post(shown, true);
+  await gone.seen();
+});
