@@ -1,6 +1,12 @@
 /** Opens an address in the user's browser, as far as there is one. */
 import { spawn } from 'node:child_process';
 import { say } from '../../output/output.js';
+import type { ExploreFlags } from './flags.js';
+
+/** Opens it where that was asked for, or nobody said anything at a terminal. */
+export function openIfWanted(url: string, { open }: ExploreFlags): void {
+  if (open === 'yes' || (open === undefined && process.stdout.isTTY)) openBrowser(url);
+}
 
 const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   darwin: ['open'],
@@ -8,7 +14,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
 };
 
 /** Waits for nothing: whoever has no browser here reads the address that was printed. */
-export function openBrowser(url: string): void {
+function openBrowser(url: string): void {
   const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program!, [...args, url], { stdio: 'ignore', detached: true });
   child.on('error', () => say('folkmoot: no browser was found to open the page with'));

@@ -3,22 +3,17 @@ import { Command, Option } from 'commander';
 import type { Server, ServerOptions } from '../../../api/index.js';
 import type { KeptNetwork } from '../../../engine/internal.js';
 import { print, printJson, say } from '../../output/output.js';
-import { type DoorFlags, doorOptions, openDoor } from '../page/door.js';
+import { doorOptions, openDoor } from '../page/door.js';
 import { Stopping } from '../serve/stopping.js';
-import { openBrowser } from './browser.js';
+import { openIfWanted } from './browser.js';
 import { FolderControl } from './control.js';
-
-interface Flags extends DoorFlags {
-  export?: true | string;
-  open?: 'yes' | 'no';
-  verify?: boolean;
-  json?: boolean;
-}
+import type { ExploreFlags } from './flags.js';
+import { exploreLoad, isLoadRun } from './load-run.js';
 
 export function exploreCommand(): Command {
   const command = new Command('explore')
     .description('show a kept run or a data folder on a page, also while it is written')
-    .argument('<dir>', 'a folder that sim --out or serve --data wrote');
+    .argument('<dir>', 'a folder that sim --out, serve --data or load --out wrote');
   for (const option of doorOptions()) command.addOption(option);
   return command
     .addOption(
@@ -50,22 +45,27 @@ browser without a network, at any entry: run.html?at=1200. It has what the page 
 not in it. A run of 100,000 events takes about half a megabyte; 2,000,000 are the most. Beside the
 report of a run as run.html, the report leads into it.
 
+Of a load run that load --out kept, its result is shown: verdict, rates and times over time, errors.
+
 Examples:
   $ folkmoot sim healthy-town --out runs/town && folkmoot explore runs/town
   $ folkmoot explore folkmoot-data --port 8081 --open no      beside the server that writes it
   $ folkmoot explore runs/town --verify                       its log, recomputed in the browser
   $ folkmoot explore runs/town --export                       runs/town/run.html, to pass on
   $ folkmoot explore folkmoot-data --export today.html
-  $ folkmoot explore runs/town --json                         for a program that starts it`,
+  $ folkmoot explore runs/town --json                         for a program that starts it
+  $ folkmoot explore runs/votes                               what a load run measured`,
     )
-    .action(async (folder: string, flags: Flags) => {
-      if (flags.export === undefined) return run(folder, flags, new Stopping());
+    .action(async (folder: string, flags: ExploreFlags) => {
+      if (flags.export === undefined || isLoadRun(folder)) {
+        return run(folder, flags, new Stopping());
+      }
       const { writeExport } = await import('./export.js');
       await writeExport(folder, flags.export === true ? null : flags.export, flags);
     });
 }
 
-async function run(folder: string, flags: Flags, stopping: Stopping): Promise<void> {
+async function run(folder: string, flags: ExploreFlags, stopping: Stopping): Promise<void> {
   try {
     await start(folder, flags, stopping);
     await stopping.asked;
@@ -76,7 +76,8 @@ async function run(folder: string, flags: Flags, stopping: Stopping): Promise<vo
 }
 
 /** Opens one thing after the other; nothing more once it is asked to stop. */
-async function start(folder: string, flags: Flags, stopping: Stopping): Promise<void> {
+async function start(folder: string, flags: ExploreFlags, stopping: Stopping): Promise<void> {
+  if (isLoadRun(folder)) return exploreLoad(folder, flags, stopping);
   const { KeptNetwork } = await import('../../../engine/internal.js');
   const { storeFolder } = await import('../../options/folder.js');
   const path = storeFolder(folder);
@@ -114,7 +115,7 @@ async function keptScenario(folder: string): Promise<Pick<ServerOptions, 'scenar
   }
 }
 
-function announce(folder: string, flags: Flags, network: KeptNetwork, server: Server): void {
+function announce(folder: string, flags: ExploreFlags, network: KeptNetwork, server: Server): void {
   const { seq } = network.read.position;
   const { network_id } = network.genesis;
   const { url } = server;
@@ -124,9 +125,7 @@ function announce(folder: string, flags: Flags, network: KeptNetwork, server: Se
   } else {
     print(`${page} shows ${folder}: ${network_id}, entries 0 to ${seq}; Ctrl+C to stop`);
   }
-  if (flags.open === 'yes' || (flags.open === undefined && process.stdout.isTTY)) {
-    openBrowser(page);
-  }
+  openIfWanted(page, flags);
 }
 
 /** The view that recomputes, told to begin. */

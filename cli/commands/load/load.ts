@@ -13,7 +13,8 @@ import { interruption } from '../../output/signals.js';
 import { commitHash } from '../../output/version.js';
 import { loadCompareCommand } from './compare.js';
 import { addLoadOptions, type LoadFlags, loadOptions } from './options.js';
-import { showLoad, showProbe } from './progress.js';
+import { showLoad, showProbe, tellAll } from './progress.js';
+import type { LoadWatch } from './watch/watch.js';
 
 const what: Record<WorkloadName, string> = {
   votes: 'signed votes that decide block after block',
@@ -33,6 +34,11 @@ CLIENT_BOUND, the generator was too slow; INVALID, the server failed, or took le
 rate. Of the workload transactions, --rate counts transactions. Durations have a unit: 500ms, 10s,
 2m.
 
+With --watch a page shows the run, at the address that is printed: the verdict as it stands, rates
+and times second by second, what was not accepted and why. Who has that address, with its token, may
+end the run, and lets one begin that waits for it (--watch=paused). Watching changes no figure, and
+the command ends with the run, whoever looks on. Of what --out kept, folkmoot explore DIR shows it.
+
 Exit codes: 0 done; 1 the server is not there, or its limits forbid the run; 2 usage; 14 INVALID or
 CLIENT_BOUND; 15 a condition of --fail-on is met.
 
@@ -42,7 +48,9 @@ Examples:
   $ folkmoot load --agents 1000 --rate 3000 --duration 30s --out runs/votes
   $ folkmoot load --workload reads --concurrency 32 --json
   $ folkmoot load --saturate --slo p99=200ms --agents 1000
-  $ folkmoot load --workload transactions --rate 2000 --fail-on 'finality.p99>2s,errors>1%'`;
+  $ folkmoot load --workload transactions --rate 2000 --fail-on 'finality.p99>2s,errors>1%'
+  $ folkmoot load --workload reads --rate 500 --duration 5m --watch
+  $ folkmoot load --agents 1000 --saturate --watch=paused --out runs/limit`;
 
 function workloads(): string {
   const count = (value: number) => value.toLocaleString('en-US');
@@ -63,36 +71,67 @@ export function loadCommand(): Command {
     .action(run);
 }
 
+/** Brackets that are sought where nobody says how many. */
+const REPEAT = 3;
+
 async function run(flags: LoadFlags): Promise<void> {
   const options = await loadOptions(flags);
   const { met, parseConditions } = await import('../../../bench/load/figures/conditions.js');
   const conditions = parseConditions(flags.failOn ?? [], { relative: false });
   const files = await import('../../../bench/load/files/index.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
-  const interrupt = interruption();
+  const { signal } = interruption();
+  const watch = flags.watch ? await watching(options, flags, signal) : null;
   const hooks = {
     // Of a search, only its probes are shown.
-    ...(flags.saturate ? { onProbe: showProbe } : showLoad(options)),
-    signal: interrupt.signal,
+    ...tellAll([flags.saturate ? { onProbe: showProbe } : showLoad(options), watch?.hooks ?? {}]),
+    signal: watch ? AbortSignal.any([signal, watch.stop]) : signal,
     commit: commitHash() ?? 'unknown',
   };
-  const result = await resultOf(options, flags, hooks);
-  if (flags.out !== undefined) await files.writeLoad(result, flags.out);
-  if (flags.json) printJson(result);
-  else print(...(await import('./summary.js')).loadSummary(result));
+  const result = await resultOf(options, flags, hooks, watch).catch(async (error) => {
+    await watch?.end(error as Error);
+    throw error;
+  });
+  const seen = watch?.end(result);
+  try {
+    if (flags.out !== undefined) await files.writeLoad(result, flags.out);
+    if (flags.json) printJson(result);
+    else print(...(await import('./summary.js')).loadSummary(result));
+  } finally {
+    await seen;
+  }
   const failed = conditions.flatMap((condition) => met(condition, result) ?? []);
   for (const sentence of failed) say(`folkmoot: ${sentence}`);
   process.exitCode = exitCodeOf(result, failed);
 }
 
+async function watching(
+  load: LoadOptions,
+  flags: LoadFlags,
+  signal: AbortSignal,
+): Promise<LoadWatch> {
+  const { watchLoad } = await import('./watch/watch.js');
+  const { slo } = await import('../../../bench/load/figures/conditions.js');
+  const search = {
+    slo: slo(flags.slo ?? []).map(({ text }) => text),
+    repeat: flags.repeat ?? REPEAT,
+  };
+  return watchLoad({ load, flags, signal, search: flags.saturate ? search : null });
+}
+
 async function resultOf(
   options: LoadOptions,
-  { saturate: wanted, slo: texts = [], repeat = 3 }: LoadFlags,
+  { saturate: wanted, slo: texts = [], repeat = REPEAT }: LoadFlags,
   hooks: SaturateHooks,
+  watch: LoadWatch | null,
 ): Promise<LoadResult> {
   const { runLoad, saturate } = await import('../../../bench/load/index.js');
   const { rawSpeed } = await import('../../../bench/raw/raw.js');
-  if (!wanted) return runLoad(options, { ...hooks, r: rawSpeed() });
+  if (!wanted) {
+    const r = rawSpeed();
+    watch?.measured(r);
+    return runLoad(options, { ...hooks, r });
+  }
   const { met, slo } = await import('../../../bench/load/figures/conditions.js');
   const objectives = slo(texts).map((condition) => ({
     text: condition.text,

@@ -5,8 +5,9 @@ import type { LoadOptions, WorkloadName } from '../../../bench/load/index.js';
 import { repeated, type UrlFlags, withUrl } from '../../options/client.js';
 import { duration, integer, positive } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
+import { assertDoor, doorOptions, type WatchFlags, watchOption } from '../page/door.js';
 
-export interface LoadFlags extends UrlFlags {
+export interface LoadFlags extends UrlFlags, WatchFlags {
   workload: WorkloadName;
   agents?: number;
   rate?: number;
@@ -33,7 +34,7 @@ const span = (leastMs: number, mostMs: number) => duration({ leastMs, mostMs });
 const HOUR_MS = 3_600_000;
 
 export function addLoadOptions(command: Command): Command {
-  return withUrl(command)
+  withUrl(command)
     .addOption(
       new Option('--workload <name>', 'what is asked of it, as below')
         .choices(names)
@@ -82,13 +83,16 @@ export function addLoadOptions(command: Command): Command {
     )
     .option('--fail-on <condition>', 'exit 15 when it is met, such as p99>200ms', repeated)
     .option('--out <dir>', 'a new folder for result.json, tables, histograms, report.html')
-    .option('--json', 'print the result as one JSON object on standard output');
+    .addOption(watchOption('the run'));
+  for (const option of doorOptions()) command.addOption(option);
+  return command.option('--json', 'print the result as one JSON object on standard output');
 }
 
 /** @throws {UsageError} for options that do nothing together. */
 export async function loadOptions(flags: LoadFlags): Promise<LoadOptions> {
   const { loadDefaults, workloadDefaults } = await import('../../../bench/load/index.js');
   const { url, workload, saturate } = flags;
+  assertDoor(flags);
   if (!saturate && (flags.slo || flags.repeat !== undefined)) {
     throw new UsageError(
       '--slo and --repeat say nothing without --saturate; expected all of them or none',

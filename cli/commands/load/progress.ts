@@ -1,5 +1,5 @@
 /** How far a load run is, on standard error: one line a second. */
-import type { LoadHooks, LoadOptions, Probe } from '../../../bench/load/index.js';
+import type { LoadHooks, LoadOptions, Probe, SaturateHooks } from '../../../bench/load/index.js';
 import { say } from '../../output/output.js';
 
 export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 'onSecond'>>;
@@ -37,6 +37,15 @@ export function showProbe(
     r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
   say(`bracket ${bracket + 1}: ${rounded(rate)} a second ${outcome}${speed}`);
 }
+
+/** Tells all of them, one after the other. */
+export const tellAll = (all: readonly SaturateHooks[]): SaturateHooks => ({
+  onTarget: (server) => all.forEach((one) => void one.onTarget?.(server)),
+  onPreparing: (line) => all.forEach((one) => void one.onPreparing?.(line)),
+  onSecond: (progress) => all.forEach((one) => void one.onSecond?.(progress)),
+  onProbing: (rate, bracket) => all.forEach((one) => void one.onProbing?.(rate, bracket)),
+  onProbe: (probe, bracket) => all.forEach((one) => void one.onProbe?.(probe, bracket)),
+});
 
 const rounded = (value: number) => Math.round(value).toLocaleString('en-US');
 

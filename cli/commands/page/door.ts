@@ -44,15 +44,21 @@ export function assertDoor(flags: WatchFlags): void {
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
+/** Where the page is served, said where that is beyond this machine. */
+export function addressOf({ port = 0, host = '127.0.0.1' }: DoorFlags) {
+  const isHere = loopback.has(host);
+  if (!isHere) say('folkmoot: the page is served beyond this machine: TLS belongs in front');
+  return { port, host, isHere };
+}
+
 /** Serves a network to be looked at, now and at any entry. @throws {ListenError} */
 export async function openDoor(
   network: ServedNetwork,
-  { port = 0, host = '127.0.0.1' }: DoorFlags,
+  flags: DoorFlags,
   more: Partial<ServerOptions> = {},
 ): Promise<Server> {
   const { startServer } = await import('../../../api/index.js');
-  const isHere = loopback.has(host);
-  if (!isHere) say('folkmoot: the page is served beyond this machine: TLS belongs in front');
+  const { port, host, isHere } = addressOf(flags);
   const history = await historyOf(network);
   try {
     const server = await startServer({

@@ -1,0 +1,172 @@
+/** `folkmoot load --watch`: the page of a load run, what it is told, and how the command ends. */
+import { once } from 'node:events';
+import { truncateSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { LoadResult } from '../../../dist/bench/load/index.js';
+import { freePort, live } from '../../client/helpers.js';
+import { begin } from '../../support/begun.js';
+import { expectOneLine, folkmoot } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { watchLoad } from './watched-load.js';
+
+const reads = ['--workload', 'reads', '--rate', '50', '--warmup', '1s'];
+const resultIn = (stdout: string) => JSON.parse(stdout) as LoadResult;
+/** On a busy machine the figures may be the generator's own. */
+const codeOf = ({ verdict }: LoadResult) =>
+  verdict === 'INVALID' || verdict === 'CLIENT_BOUND' ? 14 : 0;
+
+test('load --watch: the run does not wait for anybody, and the command ends with it', async () => {
+  const { url } = await live();
+  const args = ['--url', url, ...reads, '--duration', '1s', '--json'];
+  const { ended, stdout, stderr } = await watchLoad([...args, '--watch']);
+  const { code, signal } = await ended;
+  const result = resultIn(stdout());
+  expect([code, signal]).toEqual([codeOf(result), null]);
+  expect(result).toMatchObject({ ended: 'complete', arrivals: { intended: 50 } });
+  expect(stderr()).toContain('the run does not wait for it');
+});
+
+test('load --watch=paused: begins when told; all of it is seen, the verdict last', async () => {
+  const { url } = await live();
+  const out = join(temporaryFolder(), 'run');
+  const args = ['--url', url, ...reads, '--duration', '4s', '--json', '--out', out];
+  const run = await watchLoad([...args, '--watch=paused']);
+  const control = async () => (await (await fetch(`${run.url}/api/v1/control`)).json()).data;
+  expect(await control()).toMatchObject({
+    ...{ kind: 'load', can: ['resume', 'stop'] },
+    clock: { holds: 'run', paused: true },
+  });
+  const first = await run.shown();
+  expect(first.load).toMatchObject({
+    ...{ phase: 'waiting', verdict: null, figures: null, search: null },
+    asked: { workload: 'reads', loop: 'open', rate: 50, duration_s: 4 },
+    server: { url, page: `${url}/ui/` },
+  });
+  // Somebody who never reads what is sent, and a connection that stays.
+  const idle = connect(Number(new URL(run.url).port), '127.0.0.1');
+  await once(idle, 'connect');
+  const following = run.follow();
+  expect(await run.ask('resume')).toBe(200);
+  expect(await control()).toMatchObject({ can: ['stop'], clock: { paused: false } });
+  const all = await following;
+  const { code } = await run.ended;
+  const result = resultIn(run.stdout());
+  expect(code).toBe(codeOf(result));
+  const story = ['waiting', 'preparing', 'warm-up', 'measured', 'draining', 'over'];
+  const places = all.map(({ phase }) => story.indexOf(phase));
+  expect(places).toEqual([...places].sort((a, b) => a - b));
+  expect(new Set(all.map(({ phase }) => phase))).toContain('measured');
+  const last = all.at(-1)!;
+  expect(last.verdict).toEqual({
+    ...{ verdict: result.verdict, reasons: result.reasons, ended: 'complete' },
+  });
+  expect(last.figures!.arrivals).toEqual({
+    ...{ intended: 200, accepted: result.arrivals.accepted },
+    ...{ accepted_per_s: result.arrivals.accepted_per_s, of_target: result.arrivals.of_target },
+  });
+  expect(last.r).toBe(result.r);
+  // While it goes on no verdict is final, and nothing that was counted is taken back.
+  const counted = all.map(({ figures }) => figures?.arrivals.accepted ?? 0);
+  expect(counted).toEqual([...counted].sort((a, b) => a - b));
+  for (const { verdict } of all.slice(0, -1)) expect(verdict?.ended ?? null).toBeNull();
+  idle.destroy();
+
+  const explored = begin(['explore', out, '--json']);
+  const [line] = await explored.printed(/^\{.*\}\n/);
+  const shown = JSON.parse(line!) as { url: string };
+  expect(shown).toEqual({
+    ...{ event: 'listening', url: expect.any(String), page: `${shown.url}/ui/load` },
+    ...{ folder: out, verdict: result.verdict },
+  });
+  const { data } = await (await fetch(`${shown.url}/api/v1/load`)).json();
+  expect(data.load).toEqual({ ...last, server: { ...last.server, page: null } });
+  expect((await explored.stop()).code).toBe(0);
+  for (const [option, why] of [
+    ['--verify', 'which has none'],
+    ['--export', 'report.html'],
+  ] as const) {
+    const { code, stderr } = await folkmoot(['explore', out, option]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
+  }
+  truncateSync(join(out, 'result.json'), 500);
+  const damaged = await folkmoot(['explore', out, '--json']);
+  expect([damaged.code, damaged.stdout]).toEqual([2, '']);
+  expectOneLine(damaged);
+});
+
+test('load --watch: the page ends a run, with what was measured', async () => {
+  const { url } = await live();
+  const run = await watchLoad(['--url', url, ...reads, '--duration', '10m', '--json', '--watch']);
+  const following = run.follow();
+  await expect.poll(async () => (await run.shown()).load.figures?.arrivals.accepted).toBeTruthy();
+  expect(await run.ask('stop')).toBe(200);
+  const last = (await following).at(-1)!;
+  await run.ended;
+  const result = resultIn(run.stdout());
+  expect(result.ended).toBe('interrupted');
+  expect(last).toMatchObject({ phase: 'over', verdict: { ended: 'interrupted' } });
+});
+
+test('load --watch: a search shows what it tries, and what it knows of the brackets', async () => {
+  const { url } = await live();
+  const args = ['--url', url, '--workload', 'reads', '--rate', '20', '--saturate'];
+  const short = ['--duration', '300ms', '--warmup', '0s', '--slo', 'p99=30s', '--json'];
+  const run = await watchLoad([...args, ...short, '--watch']);
+  const following = run.follow();
+  await expect.poll(async () => (await run.shown()).load.search?.probes.length).toBeGreaterThan(1);
+  const { search } = (await run.shown()).load;
+  expect(search).toMatchObject({ slo: ['p99<=30s'], repeat: 3, probes_omitted: 0 });
+  expect(search!.brackets.length).toBeGreaterThan(0);
+  expect(search!.probes[0]).toMatchObject({ bracket: 1, rate: 20 });
+  expect(await run.ask('stop')).toBe(200);
+  const all = await following;
+  await run.ended;
+  const rates = all.flatMap((one) => one.search?.rate ?? []);
+  expect(rates).toContain(20);
+  const result = resultIn(run.stdout());
+  const last = all.at(-1)!.search!;
+  expect(last.brackets).toEqual(
+    result.saturation!.brackets.map(({ holds, fails }) => ({ holds, fails })),
+  );
+});
+
+test('load --watch: a target that is gone is told on the page, and to the shell', async () => {
+  const gone = `http://127.0.0.1:${await freePort()}`;
+  const run = await watchLoad(['--url', gone, ...reads, '--watch=paused']);
+  expect((await run.shown()).load.server.page).toBeNull();
+  const following = run.follow();
+  expect(await run.ask('resume')).toBe(200);
+  const last = (await following).at(-1)!;
+  expect(last).toMatchObject({ phase: 'failed', figures: null, verdict: null });
+  expect(last.said).toContain('does not answer');
+  expect((await run.ended).code).toBe(1);
+  expect(run.stderr()).toContain('does not answer');
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('load --watch: %s ends a run that waits', async (by) => {
+  const { url } = await live();
+  const run = await watchLoad(['--url', url, ...reads, '--watch=paused']);
+  const following = run.follow();
+  await run.shown();
+  expect((await run.stop(by)).code).toBe(1);
+  expect((await following).at(-1)!.said).toContain('it was interrupted');
+});
+
+test.each([
+  ['an address without a page', ['--port', '0'], /--port is for the page of --watch/],
+  ['a way to watch that is none', ['--watch=loudly'], /expected --watch, behind all else/],
+])('load: %s is refused', async (_, args, text) => {
+  const { code, stdout, stderr } = await folkmoot(['load', ...reads, ...args]);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(text);
+});
+
+test('load --watch: a port that is taken is told, before anything is sent', async () => {
+  const { url } = await live();
+  const taken = new URL(url).port;
+  const ended = await folkmoot(['load', '--url', url, ...reads, '--watch', '--port', taken]);
+  expect([ended.code, ended.stdout]).toEqual([1, '']);
+  expectOneLine(ended);
+});
