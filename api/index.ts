@@ -6,6 +6,7 @@ export type {
   ControlCommand,
   ControlName,
   ControlShown,
+  KnownPart,
   Until,
   WorldKind,
 } from './contract/control.js';
@@ -17,6 +18,7 @@ export {
   perMinute,
 } from './contract/limit-table.js';
 export type { DivergenceShown, ProofShown } from './contract/proof.js';
+export type { Decided, KnownDecisions, KnownGraph, KnownRun } from './contract/run.js';
 export type { Exchange } from './http/observe.js';
 export { browserOrigin } from './http/request/origins.js';
 export { servedName } from './http/request/served-names.js';

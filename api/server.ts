@@ -9,6 +9,7 @@ import {
 import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import type { ProofShown } from './contract/proof.js';
+import type { KnownRun } from './contract/run.js';
 import type { ScenarioShown } from './contract/shown.js';
 import { frontsTransport } from './fronts/fronts.js';
 import { type App, createApplication } from './http/application.js';
@@ -55,6 +56,8 @@ export interface ServerOptions {
   history?: History;
   /** What is known of the scenario of its agents: served at `/api/v1/scenario`. */
   scenario?: ScenarioShown;
+  /** The run whose network it is: who of it hears whom, and what votes rested on. */
+  run?: KnownRun;
   /** What `/api/v1/meta` and the documents say that this program is. */
   version: string;
   /** Whether the page that shows the network is served, at `/ui/`; default true. */
@@ -150,6 +153,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.responseKeys ? { responseKeys: options.responseKeys } : {}),
     ...(options.history ? { history: options.history } : {}),
     ...(options.scenario ? { scenario: options.scenario } : {}),
+    ...(options.run ? { run: options.run } : {}),
     ...(options.proof ? { proof: options.proof } : {}),
     ...(fronts ? { fronts } : {}),
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
@@ -164,6 +168,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     async close() {
       app.stopping();
       const closed = listening.close();
+      await app.lastFrames();
       app.closeConnections();
       await closed;
       await app.closeView();

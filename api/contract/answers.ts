@@ -21,7 +21,7 @@ import {
   Type,
   VoteBody,
 } from '../../engine/internal.js';
-import { ControlView } from './control.js';
+import { WorldView } from './control.js';
 
 const Text = Type.String();
 /** What the next page is asked for with; null on the last. */
@@ -177,8 +177,8 @@ export const tellings = {
     shape: Type.Object({ type: Type.Literal('skipped'), from: Entry, to: Entry }),
   },
   clock: {
-    text: 'The clock of the world that is shown was paused, or goes on.',
-    shape: Type.Object({ type: Type.Literal('clock'), ...ControlView.properties }),
+    text: 'The clock of the world that is shown was paused, goes on, or is over; or it is lost.',
+    shape: Type.Object({ type: Type.Literal('clock'), ...WorldView.properties }),
   },
 } as const;
 

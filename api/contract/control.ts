@@ -72,6 +72,7 @@ export const ClockView = Type.Object({
   speed: nullable(Type.Number({ description: 'times as fast as the wall; null: as it can' })),
   until: nullable(Until),
   at: Timestamp,
+  over: Type.Optional(Type.Boolean({ description: 'true: nothing more will come' })),
 });
 /**
  * A world's clock, as it is shown.
@@ -80,11 +81,28 @@ export const ClockView = Type.Object({
  */
 export type ClockShown = Static<typeof ClockView>;
 
-export const ControlView = Type.Object({
+/** What is told of a world whenever its clock changed. */
+export const WorldView = Type.Object({
   kind: Type.Enum([...worldKinds]),
   clock: ClockView,
   can: Type.Array(Type.Enum(controlNames)),
   lost: Type.Optional(Type.String({ description: 'why nothing new can be shown any more' })),
+});
+
+const knownParts = ['history', 'scenario', 'neighbours', 'decisions'] as const;
+/**
+ * What a server may know beside the network that it shows: reads of earlier entries, the scenario,
+ * who hears whom, and what votes rested on.
+ *
+ * @useDeclaredType
+ */
+export type KnownPart = (typeof knownParts)[number];
+
+export const ControlView = Type.Object({
+  ...WorldView.properties,
+  knows: Type.Array(Type.Enum([...knownParts]), {
+    description: 'what can be asked here beside what every server is asked',
+  }),
 });
 /**
  * What is shown of a world: what it is, its clock, and what can be asked of that.
@@ -104,11 +122,11 @@ export interface Control {
   clock(): ClockShown;
   /** Does what is in `can`, and resolves once it holds; a refusal where that is not possible. */
   do(command: ControlCommand): Promise<Refusal | null>;
-  /** Calls back whenever the clock was paused or went on, or it was lost; returns how to stop. */
+  /** Calls back when the clock was paused, goes on or is over, or it is lost; returns how to stop. */
   onChange(listener: () => void): () => void;
 }
 
-export const controlShown = (control: Control): ControlShown => ({
+export const worldShown = (control: Control): Static<typeof WorldView> => ({
   kind: control.kind,
   clock: control.clock(),
   can: [...control.can],

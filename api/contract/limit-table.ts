@@ -116,6 +116,10 @@ export const serverBounds = {
     memeRows: 2_000,
     /** Blocks that one page of an agent's votes goes through. */
     voteBlocks: 1_000,
+    /** Links of the graph that a scenario is shown with. */
+    graphEdges: 10_000,
+    /** Links among the neighbours of one page. */
+    neighbourLinks: 5_000,
   },
   /** One page of a list read. */
   pageBytes: MIB,

@@ -41,6 +41,8 @@ export type ShownName =
   | 'roster'
   | 'agent_votes'
   | 'agent_memes'
+  | 'agent_decisions'
+  | 'agent_neighbours'
   | 'memes'
   | 'log'
   | 'entry'
@@ -109,6 +111,8 @@ export const routes: readonly Route[] = [
   get('/api/v1/agents', 'roster'),
   get('/api/v1/agents/{id}/votes', 'agent_votes'),
   get('/api/v1/agents/{id}/memes', 'agent_memes'),
+  get('/api/v1/agents/{id}/decisions', 'agent_decisions'),
+  get('/api/v1/agents/{id}/neighbours', 'agent_neighbours'),
   get('/api/v1/memes', 'memes'),
   get('/api/v1/log', 'log'),
   get('/api/v1/entries/{entry}', 'entry'),

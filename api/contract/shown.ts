@@ -230,12 +230,10 @@ export const Memes = Type.Object({
 });
 
 /** What a scenario is, as far as it is known of a network. */
-export const Scenario = Type.Object({
+const ScenarioKnown = Type.Object({
   title: Text,
   question: Type.Optional(Text),
   groups: Type.Array(Type.Object({ name: Text, agents: Type.Array(AgentId) })),
-  /** Who hears whom. */
-  graph: nullable(Type.Array(Type.Object({ from: AgentId, to: AgentId }))),
   faults: Type.Array(
     Type.Object({
       kind: Text,
@@ -251,4 +249,19 @@ export const Scenario = Type.Object({
  *
  * @interface
  */
-export type ScenarioShown = Static<typeof Scenario>;
+export type ScenarioShown = Static<typeof ScenarioKnown>;
+
+export const Scenario = Type.Object({
+  ...ScenarioKnown.properties,
+  graph: nullable(
+    Type.Object({
+      topology: Text,
+      links: Count,
+      edges: nullable(
+        Type.Array(Type.Array(Count, { minItems: 2, maxItems: 2 }), {
+          description: 'places of agents in `groups`, counted through all of them; null of many',
+        }),
+      ),
+    }),
+  ),
+});

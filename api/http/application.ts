@@ -1,10 +1,12 @@
 /** The application: what a transport asks of a server, and what its requests share. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { History, KeyPair, ServedNetwork } from '../../engine/internal.js';
 import { firstOfEach } from '../checks/damaged-archive.js';
 import { socketPath, watchLimits } from '../contract/channels.js';
 import type { Control } from '../contract/control.js';
 import { type Figures, figuresOf, type Profile } from '../contract/limit-table.js';
 import type { ProofShown } from '../contract/proof.js';
+import type { KnownRun } from '../contract/run.js';
 import type { ScenarioShown } from '../contract/shown.js';
 import { blockShareOf } from '../limits/block-share.js';
 import { ChargedSignatures } from '../limits/charged-signatures.js';
@@ -58,6 +60,8 @@ export interface ApplicationOptions {
   scenario?: ScenarioShown;
   /** Of the processes that have the connections, where there are some. */
   fronts?: () => FrontsFigures;
+  /** The run whose network it is. */
+  run?: KnownRun;
   /** Wall time, which may be set: only freshness, and what is shown, follow it. */
   now: () => number;
   /** Milliseconds that pass whatever becomes of the wall clock: limits count by it. */
@@ -71,11 +75,16 @@ export interface ApplicationOptions {
 export interface App extends Application {
   /** Requests are answered as before, but /readyz answers 503. */
   stopping(): void;
+  /** Resolves once whoever watches was sent all that is committed, or after a while. */
+  lastFrames(): Promise<void>;
   /** Ends all WebSocket connections. */
   closeConnections(): void;
   /** Ends what is being made for a page: before the network is closed. */
   closeView(): Promise<void>;
 }
+
+/** How long a server that closes lets those who watch wait for the end. */
+const LAST_FRAMES_MS = 1_000;
 
 export function createApplication(options: ApplicationOptions): App {
   const state = { ready: true };
@@ -106,6 +115,10 @@ export function createApplication(options: ApplicationOptions): App {
     stopping() {
       state.ready = false;
       services.early.close();
+    },
+    async lastFrames() {
+      const late = sleep(LAST_FRAMES_MS, undefined, { ref: false });
+      await Promise.race([connections.watchers?.catchUp(), late]);
     },
     closeConnections: () => connections.close(),
     closeView() {
@@ -138,6 +151,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     control,
     token,
     scenario: options.scenario ?? null,
+    run: options.run ?? null,
     proof: options.proof ?? null,
     now,
     ready: () => state.ready,

@@ -7,23 +7,28 @@ import { parseJson, type Refusal, refuse, validator } from '../../engine/interna
 import {
   type ControlCommand,
   type ControlName,
+  type ControlShown,
   controlCommands,
-  controlShown,
+  type KnownPart,
+  worldShown,
 } from '../contract/control.js';
 import type { Call, Services } from './handler.js';
 import { type Answer, success } from './response/envelope.js';
 
 /** What both need of a request: who serves no network asks no more of it either. */
 export interface ControlCall extends Pick<Call, 'head' | 'body'> {
-  readonly services: Pick<Services, 'control' | 'token'>;
+  readonly services: Pick<Services, 'control' | 'token'> & Partial<Knowing>;
 }
+
+/** What a server may know beyond its network. */
+type Knowing = Pick<Services, 'past' | 'scenario' | 'run'>;
 
 const problemOf = Object.fromEntries(
   Object.entries(controlCommands).map(([name, schema]) => [name, validator(schema)]),
 ) as Record<ControlName, ReturnType<typeof validator>>;
 
-export const readControl = ({ services: { control } }: ControlCall): Answer =>
-  success(200, controlShown(control));
+export const readControl = ({ services }: ControlCall): Answer =>
+  success(200, controlShown(services));
 
 export async function writeControl({ services, head, body }: ControlCall): Promise<Answer> {
   const { control, token } = services;
@@ -36,12 +41,27 @@ export async function writeControl({ services, head, body }: ControlCall): Promi
   if ('refusal' in command) return command;
   const { can } = control;
   const refusal = can.includes(command.do) ? await control.do(command) : cannot(command.do, can);
-  return refusal ? { refusal } : success(200, controlShown(control));
+  return refusal ? { refusal } : success(200, controlShown(services));
 }
 
 /** Drawn anew for each server: it belongs to whoever started it. */
 export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 const TOKEN_BYTES = 24;
+
+const controlShown = (services: ControlCall['services']): ControlShown => ({
+  ...worldShown(services.control),
+  knows: knownTo(services),
+});
+
+function knownTo({ past, scenario, run }: Partial<Knowing>): KnownPart[] {
+  const known: Readonly<Record<KnownPart, boolean>> = {
+    history: Boolean(past),
+    scenario: Boolean(scenario),
+    neighbours: Boolean(run),
+    decisions: Boolean(run) && typeof run?.decisions !== 'string',
+  };
+  return (Object.keys(known) as KnownPart[]).filter((part) => known[part]);
+}
 
 /** In a time that does not tell how much of it is right. */
 const same = (sent: string, token: string) => timingSafeEqual(digest(sent), digest(token));

@@ -3,6 +3,7 @@ import type { ServedNetwork } from '../../engine/internal.js';
 import type { Control } from '../contract/control.js';
 import type { ProofShown } from '../contract/proof.js';
 import type { Route } from '../contract/routes.js';
+import type { KnownRun } from '../contract/run.js';
 import type { ScenarioShown } from '../contract/shown.js';
 import type { BlockShare } from '../limits/block-share.js';
 import type { ChargedSignatures } from '../limits/charged-signatures.js';
@@ -44,6 +45,8 @@ export interface Services {
   readonly past: Past | null;
   /** Of the network's agents, where it is known. */
   readonly scenario: ScenarioShown | null;
+  /** The run whose network it is, where it is known. */
+  readonly run: KnownRun | null;
   /** Of a log that is recomputed while it is shown; null where none is. */
   readonly proof: (() => ProofShown) | null;
   /** The edge's clock: freshness is checked here, never in the engine. */

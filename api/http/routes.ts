@@ -25,9 +25,10 @@ import * as reads from './reads/reads.js';
 import { root } from './reads/root.js';
 import { agentMemes, agentVotes, memes, roster } from './shown/agents.js';
 import { dated } from './shown/dated.js';
+import { agentDecisions } from './shown/decisions.js';
 import { entry, log } from './shown/entries.js';
 import { columns, overview, picture, progress } from './shown/pictures.js';
-import { scenario } from './shown/scenario.js';
+import { agentNeighbours, scenario } from './shown/scenario.js';
 import { shown } from './shown/shown.js';
 import { write } from './writes/write.js';
 
@@ -57,6 +58,8 @@ const showing: Record<ShownName, Handler> = {
   roster: shown(roster),
   agent_votes: shown(agentVotes),
   agent_memes: shown(agentMemes),
+  agent_decisions: shown(agentDecisions),
+  agent_neighbours: shown(agentNeighbours),
   memes: shown(memes),
   log: shown(log),
   entry: shown(entry),

@@ -2,6 +2,7 @@
  * The assembly of a run, the same in virtual time and on a live network: agents, their graph, links
  * and faults, whoever measures it, and a world of all of them with its first events.
  */
+import type { KnownGraph } from '../../api/contract/run.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import { behaviour } from '../agents/behaviour.js';
 import { createAgents } from '../agents/create.js';
@@ -15,7 +16,7 @@ import { loadData } from '../scenario/files/data.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { joinedByMs, leftByMs } from '../scenario/staying.js';
 import { Faults } from '../world/links/faults.js';
-import { graphOf } from '../world/links/graph/graph.js';
+import { drawnGraph } from '../world/links/graph/graph.js';
 import type { Neighbours } from '../world/links/graph/linked.js';
 import { Links } from '../world/links/links.js';
 import { uplinksOf } from '../world/links/uplinks.js';
@@ -52,6 +53,8 @@ export interface Assembly<W extends World, O extends Observer> {
   scripts: Scripts | null;
   /** The social graph. */
   neighbours: Neighbours;
+  /** The same, and whether what is said gets through. */
+  graph: KnownGraph;
   /** sha256 of each data file, by its path in the scenario. */
   files: Record<string, string>;
   /** What is made to be otherwise; null where nothing is. */
@@ -82,9 +85,8 @@ function put<W extends World, O extends Observer>(
   const { scenario, seed, networkId } = options;
   const data = loadData(scenario, options.folder);
   const startMs = options.startMs();
-  const streams = new Streams(seed);
-  const neighbours = graphOf(scenario, streams.of('world', 'graph'), data.edges);
-  const seedNumber = mix(streams.of('world', 'latency').int(2 ** 31));
+  const neighbours = drawnGraph(scenario, seed, data.edges);
+  const seedNumber = mix(new Streams(seed).of('world', 'latency').int(2 ** 31));
   const faults = new Faults(scenario, seed, startMs);
   const links = new Links(scenario, data, faults);
   const observer = options.observerOf(measured(agents), startMs);
@@ -114,10 +116,21 @@ function put<W extends World, O extends Observer>(
     observer,
     settledAt: settledAt(scenario, faults, startMs),
     neighbours,
+    graph: knownGraph(scenario, neighbours, links),
     files: data.files,
     interventions,
   };
 }
+
+export const knownGraph = (
+  { topology }: Scenario,
+  neighbours: Neighbours,
+  links: Links,
+): KnownGraph => ({
+  topology: topology.kind,
+  neighbours,
+  passes: (from, to, at) => !links.severs(from, to, at),
+});
 
 /**
  * On a network that was begun before, agents draw by the place in the log where they come in:

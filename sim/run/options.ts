@@ -1,4 +1,5 @@
 /** How a run in virtual time is made, and who looks on. */
+import type { KnownGraph } from '../../api/contract/run.js';
 import type { Network, SignedRequest, VerifierKind } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
 import type { DeciderOptions } from '../agents/deciders/index.js';
@@ -47,6 +48,8 @@ export interface SimHooks {
    * and waited for, before the network closes. Whoever looks must not write.
    */
   onNetwork?: (network: Network) => Promise<() => Promise<void>>;
+  /** Called once with who hears whom, before anything happens. */
+  onGraph?: (graph: KnownGraph) => void;
   /**
    * Waited for before each window of virtual time, which begins at `now` or later (milliseconds
    * since 1970): how long that takes changes no entry.

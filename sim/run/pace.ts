@@ -61,7 +61,8 @@ export class Pace implements Control {
 
   clock(): ClockShown {
     const at = formatInstant(this.#now);
-    return { holds: 'run', paused: this.#paused, speed: this.#speed, until: this.#until, at };
+    const [paused, speed, until, over] = [this.#paused, this.#speed, this.#until, this.#over];
+    return { holds: 'run', paused, speed, until, at, over };
   }
 
   onChange(listener: () => void): () => void {
@@ -94,6 +95,7 @@ export class Pace implements Control {
   over = async (): Promise<void> => {
     this.#over = true;
     if (this.#until !== null) this.#pause();
+    else this.#tell();
     while (this.#paused && !this.#signal?.aborted) {
       this.#steps = 0;
       await this.#stand();

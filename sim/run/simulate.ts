@@ -167,6 +167,7 @@ async function runAssembled(
     scripts,
     files,
     neighbours,
+    graph,
     interventions,
   }: Assembly<LocalWorld, Collector>,
   keeper: Keeper,
@@ -175,6 +176,7 @@ async function runAssembled(
   const { watch } = running.options;
   if (watch !== undefined) collector.watched = { hash: watch, status: null };
   const ending = new Ending(scenario, collector, settledAt, START_MS);
+  hooks.onGraph?.(graph);
   interventions?.begin(world, collector, () => network.applied);
   const ended_by = await runToEnd(network, hooks, { world, ending, interventions });
   await network.durable;

@@ -2,6 +2,7 @@
 import { AgentId, limits, type Reason, Type } from '../../../engine/internal.js';
 import { serverBounds } from '../../contract/limit-table.js';
 import type { ShownName } from '../../contract/routes.js';
+import { AgentDecisions, AgentNeighbours } from '../../contract/run.js';
 import {
   AgentVotes,
   EntryShown,
@@ -114,6 +115,27 @@ have a next one.`,
     answer: Memes,
     reasons: [...made, 'UNKNOWN_AGENT'],
   },
+  agent_decisions: {
+    id: 'listAgentDecisions',
+    tag: 'agents',
+    summary: "What an agent's votes rested on, newest first",
+    text: 'Of a kept run with `measure.decisions: true`: docs/attribution.md says how to read it.',
+    path: [agentPath],
+    query: [entryNumber('at', 'votes up to this entry; default: all'), ...paged],
+    answer: AgentDecisions,
+    reasons: ['SCHEMA', 'UNKNOWN_AGENT', 'NO_DECISIONS', 'LOG_DAMAGED', 'BEING_MADE'],
+  },
+  agent_neighbours: {
+    id: 'listAgentNeighbours',
+    tag: 'agents',
+    summary: 'Whom an agent hears, and who hears it',
+    text: `Of an agent of a scenario, in the order of the scenario. Partitions, and links and agents
+that interventions cut off, are as they were at the time of the entry.`,
+    path: [agentPath],
+    query: [entryNumber('at', 'the entry; default: the last'), ...paged],
+    answer: AgentNeighbours,
+    reasons: ['SCHEMA', 'UNKNOWN_AGENT', 'UNKNOWN_ENTRY', 'UNKNOWN_SCENARIO', 'BEING_MADE'],
+  },
   memes: {
     id: 'listMemes',
     tag: 'social',
@@ -149,6 +171,8 @@ it has ${view.logBytes} bytes; one line there is always.`,
     id: 'getScenario',
     tag: 'network',
     summary: 'The scenario of its agents, where it is known',
+    text: `\`graph\` is null where nobody knows who hears whom; its \`edges\` are where it has more
+than ${view.graphEdges} links: \`/api/v1/agents/{id}/neighbours\` tells them agent by agent.`,
     answer: Scenario,
     reasons: ['UNKNOWN_SCENARIO'],
   },

@@ -4,7 +4,7 @@
  */
 import type { ServedNetwork } from '../../../engine/internal.js';
 import { watchLimits } from '../../contract/channels.js';
-import { type Control, controlShown } from '../../contract/control.js';
+import { type Control, worldShown } from '../../contract/control.js';
 import type { Socket } from '../../transport/transport.js';
 import type { ViewLog } from '../../view/log/index.js';
 import { Frames } from './frames.js';
@@ -39,7 +39,7 @@ export class Watchers {
   readonly #byAddress = new Map<string, number>();
   readonly #stopTelling: () => void;
   #ticks: NodeJS.Timeout | null = null;
-  #making = false;
+  #making: Promise<void> | null = null;
   /** How often a watcher was told that something was left out. */
   skipped = 0;
 
@@ -49,7 +49,7 @@ export class Watchers {
     this.#perAddress = perAddress;
     this.#onFault = onFault;
     this.#stopTelling = control.onChange(() => {
-      this.#tell({ type: 'clock', ...controlShown(control) });
+      this.#tell({ type: 'clock', ...worldShown(control) });
     });
   }
 
@@ -89,6 +89,14 @@ export class Watchers {
     if (this.#watchers.size === 0) this.#stop();
   }
 
+  /** All that is committed by now is sent to whoever watches, however late it would be due. */
+  async catchUp(): Promise<void> {
+    if (this.size === 0) return;
+    await this.#making;
+    for (const watcher of this.#watchers) watcher.dueAt = 0;
+    await this.#tick();
+  }
+
   close(): void {
     this.#stopTelling();
     this.#stop();
@@ -108,9 +116,14 @@ export class Watchers {
   }
 
   /** One frame, or those that a busy network has made room for; then each gets what it lacks. */
-  async #tick(): Promise<void> {
-    if (this.#making) return;
-    this.#making = true;
+  #tick(): Promise<void> {
+    this.#making ??= this.#make().finally(() => {
+      this.#making = null;
+    });
+    return this.#making;
+  }
+
+  async #make(): Promise<void> {
     try {
       while (await this.#frames.next()) this.#sendAll();
       this.#sendAll();
@@ -118,8 +131,6 @@ export class Watchers {
       if (this.#ticks === null) return;
       this.#onFault(error);
       for (const watcher of [...this.#watchers]) watcher.onEnd();
-    } finally {
-      this.#making = false;
     }
   }
 

@@ -88,27 +88,30 @@ async function start(folder: string, flags: ExploreFlags, stopping: Stopping): P
       control.changed();
     },
   });
-  const control = new FolderControl(network);
   stopping.opened(() => network.close());
+  const control = new FolderControl(network, folder);
+  stopping.opened(async () => control.close());
   if (await stopping.isAsked()) return;
-  const server = await openDoor(network, flags, {
-    control,
-    ...(await keptScenario(folder)),
-  });
+  const more = await keptScenario(folder, network);
+  const server = await openDoor(network, flags, { control, ...more });
   stopping.opened(() => server.close());
   if (await stopping.isAsked()) return;
   announce(folder, flags, network, server);
 }
 
 /** Of a run that `sim --out` kept; what is said of it beside its log may be missing, or damaged. */
-async function keptScenario(folder: string): Promise<Pick<ServerOptions, 'scenario'>> {
-  const { scenarioShown } = await import('../page/scenario.js');
+async function keptScenario(
+  folder: string,
+  network: KeptNetwork,
+): Promise<Pick<ServerOptions, 'scenario' | 'run'>> {
+  const { keptRun, scenarioShown } = await import('../../../sim/shown/index.js');
   const { keptResult } = await import('../../../sim/fork/kept.js');
   const { START_MS } = await import('../../../sim/run/options.js');
   try {
     const result = keptResult(folder);
-    const scenario = result && scenarioShown(result.scenario, result.seed, START_MS);
-    return scenario ? { scenario } : {};
+    if (!result) return {};
+    const scenario = scenarioShown(result.scenario, result.seed, START_MS);
+    return { ...(scenario ? { scenario } : {}), run: keptRun(folder, result, network) };
   } catch (error) {
     say(`folkmoot: its scenario is not shown: ${(error as Error).message}`);
     return {};

@@ -57,7 +57,8 @@ export class WatchedReplay implements Control {
 
   clock(): ClockShown {
     const at = formatInstant(this.#last?.entry.at ?? 0);
-    return { holds: 'run', paused: this.#paused, speed: null, until: null, at };
+    const over = this.#proof.state !== 'running';
+    return { holds: 'run', paused: this.#paused, speed: null, until: null, at, over };
   }
 
   async do({ do: what }: ControlCommand): Promise<null> {
@@ -111,10 +112,12 @@ export class WatchedReplay implements Control {
       divergence: found && shownDivergence(found, this.#read, line),
     };
     this.#lines.clear();
+    this.#tell();
   }
 
   failed(error: Error): void {
     this.#proof = { ...this.proof, state: 'failed', problem: error.message };
+    this.#tell();
   }
 
   async #turn(): Promise<void> {

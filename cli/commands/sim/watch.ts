@@ -13,15 +13,17 @@ export async function watching(
   flags: PacedFlags,
   signal: AbortSignal,
 ): Promise<SimHooks> {
-  const { scenarioShown } = await import('../page/scenario.js');
+  const { madeRun, scenarioShown } = await import('../../../sim/shown/index.js');
   const { Pace } = await import('../../../sim/run/pace.js');
   const paused = flags.watch === 'paused';
   const control = new Pace({ paused, speed: flags.speed ?? null, signal });
+  const run = madeRun(scenario);
   return {
+    onGraph: run.hears,
     async onNetwork(network) {
       control.begin(network);
       const shown = scenarioShown(scenario, scenario.seed, network.read.position.at);
-      const more = shown ? { control, scenario: shown } : { control };
+      const more = shown ? { control, run, scenario: shown } : { control, run };
       const server = await openDoor(network, flags, more);
       const how = paused ? 'it waits until it is told to go on' : 'the run does not wait for it';
       say(`folkmoot: ${server.page} shows the run; ${how}`);

@@ -42,6 +42,7 @@ export const reasons = {
   UNKNOWN_ENTRY: row('INVALID_REQUEST', 404, 'the log has no such entry'),
   UNKNOWN_SCENARIO: row('INVALID_REQUEST', 404, 'no scenario is known of this network'),
   NO_HISTORY: row('INVALID_REQUEST', 404, 'only what is now can be read here'),
+  NO_DECISIONS: row('INVALID_REQUEST', 404, 'what votes rested on was not recorded'),
   NO_WATCH: row('INVALID_REQUEST', 403, 'nobody watches here without a key'),
   UNKNOWN_TOPIC: row('INVALID_REQUEST', 400, 'no topic has this name'),
   UNKNOWN_BLOCK: row('INVALID_REQUEST', 404, 'no block has this hash'),

@@ -63,6 +63,11 @@ export class Links {
     return this.#lost(name, to, 0, loss) || this.#faults.cuts(from, to, at);
   }
 
+  /** Whether nothing that is sent at `at` arrives, whatever its name. */
+  severs(from: number, to: number, at: number): boolean {
+    return this.#lossBetween(from, to, at) >= CERTAIN || this.#faults.cuts(from, to, at);
+  }
+
   /** When an event of the feed arrives, which is sent again until it does. */
   delivery(name: number, to: number, at: number): number {
     const losses = this.losses(name, to, at);

@@ -57,6 +57,7 @@ describe.each(transports)('control over %s', (transport) => {
       kind: 'live',
       can: [],
       clock: { holds: 'nothing', paused: false, speed: 1, until: null, at: expect.any(String) },
+      knows: [],
     });
     const answer = await there.send({ method: 'POST', path, headers: {}, body: '{"do":"pause"}' });
     expectError(answer, 401, 'INVALID_REQUEST', 'BAD_TOKEN');

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { begin } from '../../support/begun.js';
 import { folkmoot, simJson } from '../../support/cli.js';
-import { suiteFolder } from '../../support/runs.js';
+import { csvRows, suiteFolder } from '../../support/runs.js';
 import { Watching } from '../../support/service/watching.js';
 import { pageOf } from './page.js';
 
@@ -69,6 +69,35 @@ test('sim --watch: thirty who look on leave no trace', async () => {
   expect(await page.ask({ do: 'resume' })).toBe(200);
   expect((await begun.ended).code).toBe(0);
   expect(result(begun.stdout()).digest).toBe(alone);
+});
+
+test('sim --watch: neighbours are those that the run has, and its past is read', async () => {
+  const out = join(folder, 'neighbours');
+  const begun = begin(['sim', ...size, '--watch=paused', '--json', '--out', out]);
+  const page = await pageOf(begun);
+  await page.ask({ do: 'until', until: { what: 'outcome', status: 'orphaned' } });
+  await begun.printed(/the run is over, and waits/);
+  const { clock, knows } = await page.control();
+  expect([clock.over, knows]).toEqual([true, ['history', 'scenario', 'neighbours']]);
+  const { groups } = await page.read<{ groups: { agents: string[] }[] }>('/api/v1/scenario');
+  const ids = groups.flatMap(({ agents }) => agents);
+  const links = new Set<string>();
+  for (const [place, id] of ids.entries()) {
+    type Page = { neighbours: { agent_id: string; hears: boolean }[] };
+    const { neighbours } = await page.read<Page>(`/api/v1/agents/${id}/neighbours`);
+    for (const { agent_id, hears } of neighbours) {
+      expect(hears).toBe(true);
+      const other = ids.indexOf(agent_id);
+      links.add(`${Math.min(place, other)} ${Math.max(place, other)}`);
+    }
+  }
+  const early = await page.read<{ block_height: number }>('/api/v1/network/state?at=45');
+  expect(early.block_height).toBe(0);
+  await page.ask({ do: 'resume' });
+  expect((await begun.ended).code).toBe(0);
+  expect(result(begun.stdout()).digest).toBe(alone);
+  const edges = csvRows(join(out, 'edges.csv')).map(({ a, b }) => `${a} ${b}`);
+  expect([...links].sort()).toEqual(edges.sort());
 });
 
 test('sim --watch: a run that was stopped by hand waits at its end', async () => {

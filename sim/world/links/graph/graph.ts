@@ -1,6 +1,6 @@
 /** Who hears whom: the social graph of a scenario, drawn once from its own stream. */
 
-import { type Stream, shuffled } from '../../../rng.js';
+import { type Stream, Streams, shuffled } from '../../../rng.js';
 import { groupSizes } from '../../../scenario/population.js';
 import type { Scenario } from '../../../scenario/schema/scenario.js';
 import { joinByChance } from './by-chance.js';
@@ -8,15 +8,17 @@ import { inOrder, join, type Linked, type Neighbours, unlinked } from './linked.
 import { joinRing, rewire } from './ring.js';
 import { attach } from './scale-free.js';
 
+type Edges = readonly (readonly [number, number])[];
+
+/** The graph of a run, by its seed. @param edges of topology `edges`: what its file says. */
+export const drawnGraph = (scenario: Scenario, seed: string, edges: Edges): Neighbours =>
+  graphOf(scenario, new Streams(seed).of('world', 'graph'), edges);
+
 /**
  * Neighbours of each agent, ascending; links are mutual, and nobody is linked to himself.
  * @param edges of topology `edges`: what its file says.
  */
-export function graphOf(
-  scenario: Scenario,
-  stream: Stream,
-  edges: readonly (readonly [number, number])[] = [],
-): Neighbours {
+export function graphOf(scenario: Scenario, stream: Stream, edges: Edges = []): Neighbours {
   const { topology, population: size } = scenario;
   const { kind, degree, rewired } = topology;
   const everybody = Array.from({ length: size }, (_, agent) => agent);

@@ -192,11 +192,11 @@ describe.each(transports)('shown over %s', (transport) => {
     const scenario = {
       title: hostile,
       groups: [{ name: 'town', agents: [] }],
-      graph: null,
       faults: [{ kind: 'partition', from: 5, to: null, groups: ['town'] }],
     };
     const { there } = await begin({ scenario });
-    expect(await there.read('/api/v1/scenario')).toEqual(scenario);
+    expect(await there.read('/api/v1/scenario')).toEqual({ ...scenario, graph: null });
+    expect((await there.read('/api/v1/control')).knows).toEqual(['scenario']);
   });
 });
 

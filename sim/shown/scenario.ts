@@ -1,9 +1,8 @@
 /** What the page is told of a scenario: who is of which group, and when what goes wrong. */
-import type { ScenarioShown } from '../../../api/contract/shown.js';
-import { agentId } from '../../../engine/protocol/signing.js';
-import { signatoryOf, unsignedSignatoryOf } from '../../../sim/agents/keys.js';
-import type { Scenario } from '../../../sim/index.js';
-import { inhabitants } from '../../../sim/scenario/population.js';
+import type { ScenarioShown } from '../../api/contract/shown.js';
+import { inhabitants } from '../scenario/population.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import { Cast } from './cast.js';
 
 /** Agents beyond which groups are left out: each costs the derivation of a key. */
 const MOST_AGENTS = 20_000;
@@ -15,10 +14,10 @@ export function scenarioShown(
   startMs: number,
 ): ScenarioShown | undefined {
   if (scenario.population > MOST_AGENTS) return undefined;
-  const keyOf = scenario.signatures === 'none' ? unsignedSignatoryOf : signatoryOf;
+  const { idAt } = new Cast(scenario, seed);
   const groups = new Map<string, string[]>(scenario.agents.map(({ group }) => [group, []]));
   for (const { ordinal, group } of inhabitants(scenario)) {
-    groups.get(group.group)!.push(agentId(keyOf(seed, ordinal).publicKey));
+    groups.get(group.group)!.push(idAt(ordinal));
   }
   const faults = scenario.faults.map(({ kind, start_ms, length_ms, whom }) => ({
     kind,
@@ -28,7 +27,7 @@ export function scenarioShown(
   }));
   const { title, question } = scenario;
   return {
-    ...{ title, ...(question === undefined ? {} : { question }), graph: null, faults },
+    ...{ title, ...(question === undefined ? {} : { question }), faults },
     groups: [...groups].map(([name, agents]) => ({ name, agents })),
   };
 }
