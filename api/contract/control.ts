@@ -122,7 +122,7 @@ export interface Control {
   clock(): ClockShown;
   /** Does what is in `can`, and resolves once it holds; a refusal where that is not possible. */
   do(command: ControlCommand): Promise<Refusal | null>;
-  /** Calls back when the clock was paused, goes on or is over, or it is lost; returns how to stop. */
+  /** Calls back when it was paused, goes on, is over or lost; returns how to stop that. */
   onChange(listener: () => void): () => void;
 }
 

@@ -1,7 +1,7 @@
 /** The world's own clock, where the server has one to control: not the view's, of bar.tsx. */
 import { signal } from '@preact/signals';
 import type { World, WorldCommand } from '../data/messages.js';
-import { notice } from '../data/store.js';
+import { known, notice } from '../data/store.js';
 import { home } from '../home/home.js';
 import { tokenKept } from './token.js';
 
@@ -14,6 +14,8 @@ const PATH = '/api/v1/control';
 export const worldClock = signal<Heard | null>(null);
 
 export function hearWorld(world: World): void {
+  // What is told of its clock alone leaves that out.
+  known.value = world.knows ?? known.value ?? [];
   worldClock.value = { ...world, heard: performance.now() };
 }
 

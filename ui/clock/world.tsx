@@ -41,17 +41,30 @@ export function WorldClock() {
   }, [is]);
   const now = worldClock.value;
   if (!now || now.can.length === 0) return null;
-  const { paused, holds } = now.clock;
+  const { holds, over } = now.clock;
   return (
     <details class="world">
-      <summary class="button">{paused ? 'Network paused' : 'Network runs'}</summary>
+      <summary class="button">{standing(now)}</summary>
       <div class="panel">
         <h2>The network’s own clock</h2>
-        <p>{things[holds]}</p>
+        <p>{over ? endOf(now) : things[holds]}</p>
         {tokenKept() === null ? <Locked /> : <Buttons now={now} />}
       </div>
     </details>
   );
+}
+
+function standing({ kind, clock: { paused, over } }: World): string {
+  if (over) return kind === 'replay' ? 'Replay over' : 'Run over';
+  return paused ? 'Network paused' : 'Network runs';
+}
+
+/** A run that was stopped by hand waits at its end, too. */
+function endOf({ kind, clock: { paused } }: World): string {
+  if (kind === 'replay') return 'The replay is over: Explore says what it found.';
+  return paused
+    ? 'The run is over, and its command waits. Let it end: what is shown here stays.'
+    : 'The run is over, and its command ends. What is shown here stays.';
 }
 
 function Locked() {
@@ -64,6 +77,14 @@ function Locked() {
 
 function Buttons({ now: { can, clock } }: { now: World }) {
   const may = (command: WorldCommand['do']) => can.includes(command);
+  if (clock.over) {
+    if (!clock.paused) return null;
+    return (
+      <button type="button" class="button" onClick={() => controlWorld({ do: 'resume' })}>
+        Let it end
+      </button>
+    );
+  }
   return (
     <div class="controls">
       {may('pause') && may('resume') && (

@@ -121,11 +121,17 @@ export interface World {
     speed: number | null;
     /** The time that it showed, as it was told: ISO 8601. */
     at: string;
+    /** Nothing more will come. */
+    over?: boolean;
   };
   can: WorldCommand['do'][];
   /** Why nothing new can be shown any more. */
   lost?: string;
+  /** What its server can be asked beside what every one is asked. */
+  knows?: KnownPart[];
 }
+
+export type KnownPart = 'history' | 'scenario' | 'neighbours' | 'decisions';
 
 /** Something happened that a reader should know, and what was done about it. */
 export interface Notice {

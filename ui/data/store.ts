@@ -6,6 +6,7 @@ import { Agents } from './agents.js';
 import type {
   BlockShown,
   ClockState,
+  KnownPart,
   LinkState,
   Notice,
   Patch,
@@ -28,6 +29,8 @@ export const said = signal<readonly Said[]>([]);
 export const overview = signal<Overview | null>(null);
 export const link = signal<LinkState>({ is: 'starting' });
 export const notice = signal<Notice | null>(null);
+/** What the server can be asked beside what every one is; null until it has said so. */
+export const known = signal<readonly KnownPart[] | null>(null);
 /** What the server said last of its world's clock. */
 export const world = signal<World | null>(null);
 export const clock = signal<ClockState>({
@@ -60,3 +63,5 @@ export function apply(patch: Patch): void {
 /** The block that is looked at. */
 export const focused = (): BlockShown | undefined =>
   blocks.value.find(({ number }) => number === focus.value);
+
+export const knows = (part: KnownPart): boolean => known.value?.includes(part) ?? false;

@@ -1,5 +1,12 @@
 /** The worker's work: it alone has the network, decodes and folds; the page gets patches. */
-import type { Command, FromWorker, LinkState, Question, ToWorker } from '../data/messages.js';
+import type {
+  Command,
+  FromWorker,
+  LinkState,
+  Question,
+  ToWorker,
+  World,
+} from '../data/messages.js';
 import { Closings } from './past/closings.js';
 import { Player } from './player.js';
 import { type Answer, answers } from './questions.js';
@@ -36,6 +43,8 @@ let patchTimer = 0;
 let lastPatch = 0;
 let lookTimer = 0;
 let epoch = '';
+/** Whether the run that is shown is over. */
+let over = false;
 
 function flush(): void {
   patchTimer = 0;
@@ -66,6 +75,8 @@ function start(made: Source, at: number | null): void {
     span: (span) => {
       closings.note(span);
       player.take(span);
+      // The last of it may come after the word that it is over.
+      if (over) player.kept();
     },
     watching: (position) => {
       const same = epoch === '' || position.epoch === epoch;
@@ -74,8 +85,16 @@ function start(made: Source, at: number | null): void {
       return same;
     },
     skipped: ({ to }) => player.known(to),
-    world: (message) => tell({ is: 'world', message }),
-    link: (link) => tell({ is: 'link', link }),
+    world: (message) => {
+      tell({ is: 'world', message });
+      noteEnd(message);
+    },
+    link: (link) => {
+      // Of what is over nothing is missed: when its server goes, what there is stays shown.
+      const ends = over && link.is === 'lost';
+      if (ends) follower.stop();
+      tell({ is: 'link', link: ends ? { is: 'finished' } : link });
+    },
     since: () => player.since,
   });
   void begin(at);
@@ -118,10 +137,19 @@ async function begin(at: number | null): Promise<void> {
   for (const command of early?.splice(0) ?? []) act(command);
   early = null;
   void look();
-  const kind = await source.json<{ kind: string }>('/api/v1/control').catch(() => null);
-  if (kind?.kind === 'folder') player.kept();
+  over = false;
+  const told = await source.json<World>('/api/v1/control').catch(() => null);
+  if (told?.kind === 'folder') player.kept();
+  else if (told) noteEnd(told);
   if (source.origin === '') tell({ is: 'link', link: { is: 'finished' } });
   else follower.start();
+}
+
+/** A folder may be written again; a run that is over is so for good, as is its server. */
+function noteEnd({ kind, clock }: World): void {
+  if (kind === 'folder' || !clock.over) return;
+  over = true;
+  player.kept();
 }
 
 /** The server has another network now: nothing of the one before belongs to it. */

@@ -1,5 +1,6 @@
 /** In a word: live, paused, or out of touch. */
 import { shown } from '../../report/shared/numbers.js';
+import { worldClock } from '../clock/control.js';
 import { clock, link, position } from '../data/store.js';
 
 export function Pill() {
@@ -13,6 +14,7 @@ function standing(): { text: string; tone: string } {
   if (is === 'making') return { text: 'reading the log', tone: 'calm' };
   if (is === 'lost') return { text: 'out of touch', tone: 'bad' };
   if (is === 'damaged') return { text: 'damaged', tone: 'bad' };
+  if (worldClock.value?.lost) return { text: 'folder lost', tone: 'bad' };
   const { mode, head, follows } = clock.value;
   const behind = head.entry - (position.value?.entry ?? head.entry);
   if (mode === 'live') return follows ? { text: 'live', tone: 'good' } : finished;

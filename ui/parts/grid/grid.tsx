@@ -5,6 +5,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { agents } from '../../data/store.js';
 import { type Banding, bandsOf, kindsOf } from './bands.js';
+import { groups } from './groups.js';
 import { agentAt, type Layout, layOut, neighbour } from './layout.js';
 import { type Coloring, type Ink, inkOf, type Painter, paintCell } from './paint.js';
 import { sentenceOf } from './words.js';
@@ -32,7 +33,7 @@ export function Grid(props: GridProps) {
   const count = agents.count.value;
   const layout = useMemo(
     () => (width === 0 ? null : layOut(bandsOf(banding, count), count, width, room)),
-    [banding, count, width, room],
+    [banding, count, width, room, groups.value],
   );
   const painter = usePainting(canvas, { layout, ink, coloring, chosen });
   useEffect(() => painter?.paint(), [chosen, painter]);
@@ -160,12 +161,13 @@ function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Want
   const { layout, ink, coloring } = wanted;
   const chosen = useRef(wanted.chosen);
   chosen.current = wanted.chosen;
-  const painting = useMemo(() => ({ paint: () => {} }), [layout, ink, coloring]);
+  const known = groups.value;
+  const painting = useMemo(() => ({ paint: () => {} }), [layout, ink, coloring, known]);
   useLayoutEffect(() => {
     const element = canvas.current;
     if (!element || !layout || !ink) return;
     const context = sized(element, layout);
-    const kindOf = kindsOf();
+    const kindOf = kindsOf(coloring === 'group' ? 'group' : 'personality');
     const painter = (): Painter => ({
       context,
       layout,

@@ -24,10 +24,10 @@ export function DecisionLegend() {
 
 export function Legend({ coloring }: { coloring: Coloring }) {
   if (coloring === 'decision') return <DecisionLegend />;
-  if (coloring === 'personality') {
+  if (coloring === 'personality' || coloring === 'group') {
     return (
       <ul class="legend">
-        {kinds()
+        {kinds(coloring)
           .slice(0, 12)
           .map((name, index) => (
             <li key={name}>

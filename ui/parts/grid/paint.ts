@@ -2,9 +2,10 @@
 
 import { approves, DORMANT, rejects } from '../../data/messages.js';
 import { agents } from '../../data/store.js';
+import type { Kind } from './bands.js';
 import type { Layout } from './layout.js';
 
-export const colorings = ['decision', 'personality', 'reputation', 'status'] as const;
+export const colorings = ['decision', 'personality', 'group', 'reputation', 'status'] as const;
 export type Coloring = (typeof colorings)[number];
 
 /** Colours of the page's look, as the canvas takes them. */
@@ -43,8 +44,8 @@ export interface Painter {
   layout: Layout;
   ink: Ink;
   coloring: Coloring;
-  /** Number of a personality among those that there are. */
-  kindOf: (number: number) => number;
+  /** Personality or group of an agent. */
+  kindOf: (number: number) => Kind;
   chosen: number | null;
 }
 
@@ -58,7 +59,7 @@ export function paintCell(painter: Painter, number: number): void {
   context.fillRect(x - 1, y - 1, layout.pitch + 1, layout.pitch + 1);
   const cell = { x, y, size };
   if (coloring === 'decision') decision(painter, number, cell);
-  else if (coloring === 'personality') personality(painter, number, cell);
+  else if (coloring === 'personality' || coloring === 'group') kind(painter, number, cell);
   else if (coloring === 'reputation') reputation(painter, number, cell);
   else status(painter, number, cell);
   if (painter.chosen !== number) return;
@@ -85,16 +86,16 @@ function decision({ context, ink }: Painter, number: number, cell: Cell): void {
   else dot(context, ink.faint, cell);
 }
 
-function personality({ context, ink, kindOf }: Painter, number: number, cell: Cell): void {
-  const kind = kindOf(number);
-  full(context, ink.series[kind % ink.series.length]!, cell);
+function kind({ context, ink, kindOf }: Painter, number: number, cell: Cell): void {
+  const { place, letters } = kindOf(number);
+  full(context, ink.series[place % ink.series.length]!, cell);
   if (cell.size < 12) return;
   context.fillStyle = ink.paper;
-  context.font = `600 ${Math.round(cell.size * 0.6)}px system-ui, sans-serif`;
+  const high = cell.size * (letters.length > 1 ? 0.46 : 0.6);
+  context.font = `600 ${Math.round(high)}px system-ui, sans-serif`;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  const letter = agents.rows[number]?.personality.slice(0, 1).toUpperCase() ?? '';
-  context.fillText(letter, cell.x + cell.size / 2, cell.y + cell.size / 2 + 1);
+  context.fillText(letters, cell.x + cell.size / 2, cell.y + cell.size / 2 + 1);
 }
 
 /** As full as its reputation is high. */

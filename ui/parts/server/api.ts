@@ -6,13 +6,15 @@ import { home } from '../../home/home.js';
 export class Unanswered extends Error {
   override name = 'Unanswered';
   readonly status: number;
-  /** As the server names it; '' where it gives none. */
+  /** As the server names it, '' where it gives none; and in its own words. */
   readonly reason: string;
+  readonly said: string;
 
-  constructor(status: number, message: string, reason = '') {
+  constructor(status: number, message: string, { reason = '', said = message } = {}) {
     super(message);
     this.status = status;
     this.reason = reason;
+    this.said = said;
   }
 }
 
@@ -31,8 +33,8 @@ export async function asked(path: string, init?: RequestInit): Promise<Response>
   }
   if (answer.ok) return answer;
   const text = await answer.text().catch(() => '');
-  const { message, reason } = refusalIn(text);
-  throw new Unanswered(answer.status, `${message} (${answer.status})`, reason);
+  const { message: said, reason } = refusalIn(text);
+  throw new Unanswered(answer.status, `${said} (${answer.status})`, { reason, said });
 }
 
 function refusalIn(text: string): { message: string; reason: string } {

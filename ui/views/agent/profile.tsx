@@ -6,7 +6,7 @@ import { Fact } from '../../parts/lists/fact.js';
 import { moment } from '../../parts/moment.js';
 import { Failed } from '../../parts/server/states.js';
 import { plain } from '../../parts/text.js';
-import { type Scores, type Standing, useStanding } from './standing.js';
+import { type Scores, useStanding } from './standing.js';
 
 const scores: Readonly<Record<keyof Scores, string>> = {
   overall_score: 'overall',
@@ -18,7 +18,8 @@ const scores: Readonly<Record<keyof Scores, string>> = {
 
 export function Profile({ number }: { number: number }) {
   const { id, public_key, validator, producer } = agents.rows[number]!;
-  const { fetched, again, last: here } = useStanding(number, id);
+  const { fetched, again, last } = useStanding(number, id);
+  const here = last?.data ?? null;
   const can = [validator && 'vote', producer && 'propose blocks'].filter(Boolean);
   return (
     <div class="two">
@@ -52,7 +53,7 @@ export function Profile({ number }: { number: number }) {
       <section class="panel" aria-labelledby="scores">
         <header>
           <h2 id="scores">Reputation</h2>
-          <p>of 100{here?.scores && whenOf(here)}</p>
+          <p>of 100{last?.data.scores && whenOf(last.entry)}</p>
         </header>
         {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
         {fetched.is === 'coming' && fetched.why && <p role="status">{fetched.why}</p>}
@@ -80,8 +81,8 @@ export function Profile({ number }: { number: number }) {
 }
 
 /** Live, nothing: it is of now, as all that is shown. */
-function whenOf({ at }: Standing): string {
-  if (at !== null) return `, at entry ${shown(at)}`;
+function whenOf(entry: number | null): string {
+  if (entry !== null) return `, at entry ${shown(entry)}`;
   return clock.value.mode === 'live' ? '' : ', at the newest entry';
 }
 

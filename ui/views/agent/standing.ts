@@ -1,7 +1,7 @@
 /** What the server has of an agent at the entry that is shown, as far as it knows the past. */
-import { useRef } from 'preact/hooks';
-import { agents, clock, position, totals } from '../../data/store.js';
-import { data, Unanswered, useFetched } from '../../parts/server/api.js';
+import { agents, knows, totals } from '../../data/store.js';
+import { data } from '../../parts/server/api.js';
+import { pathAt, useAtEntry } from '../../parts/server/at-entry.js';
 
 interface AgentData {
   description: string;
@@ -17,48 +17,25 @@ export interface Scores {
 }
 
 export interface Standing {
-  /** The entry; null for the newest. */
-  at: number | null;
   /** Where there are no scores, of this only what never changes is of the entry. */
   agent: AgentData;
   /** Null where the server does not know those of the entry. */
   scores: Scores | null;
 }
 
-/**
- * Live, it is fetched anew when a block was decided or its status changed; else at each entry.
- * While it comes, the last that came is given with it: it says of which entry it is.
- */
+/** Live, it changes when a block is decided, or its status. */
 export function useStanding(number: number, id: string) {
-  const { mode } = clock.value;
-  const entry = position.value!.entry;
-  const wanted = useRef<number | null>(null);
-  const last = useRef<Standing | null>(null);
-  if (mode === 'live') wanted.current = null;
-  else if (mode === 'paused' || wanted.current === null) wanted.current = entry;
-  const at = wanted.current;
   const { finalized, rejected } = totals.value!;
-  const turn = `${finalized + rejected} ${agents.status[number]} ${agents.reputation[number]}`;
-  const [fetched, again] = useFetched(`${id} ${at ?? turn}`, () => standing(id, at));
-  if (fetched.is !== 'coming') last.current = fetched.is === 'here' ? fetched.data : null;
-  return { fetched, again, last: last.current };
+  const live = `${finalized + rejected} ${agents.status[number]} ${agents.reputation[number]}`;
+  return useAtEntry(`${id} ${knows('history')}`, live, (entry) => standing(id, entry));
 }
 
-/** Whether the server refused to say what was: it will again. */
-let knowsPast = true;
-
-async function standing(id: string, at: number | null): Promise<Standing> {
+async function standing(id: string, entry: number | null): Promise<Standing> {
   const part = encodeURIComponent(id);
-  const read = async (query: string) => ({
-    agent: await data<AgentData>(`/api/v1/agents/${part}${query}`),
-    scores: await data<Scores>(`/api/v1/social/reputation/${part}${query}`),
+  const read = async (of: number | null) => ({
+    agent: await data<AgentData>(pathAt(`/api/v1/agents/${part}`, of)),
+    scores: await data<Scores>(pathAt(`/api/v1/social/reputation/${part}`, of)),
   });
-  if (at === null) return { at, ...(await read('')) };
-  try {
-    if (knowsPast) return { at, ...(await read(`?at=${at}`)) };
-  } catch (error) {
-    if (!(error instanceof Unanswered) || error.reason !== 'NO_HISTORY') throw error;
-    knowsPast = false;
-  }
-  return { at, agent: (await read('')).agent, scores: null };
+  if (entry === null || knows('history')) return read(entry);
+  return { agent: (await read(null)).agent, scores: null };
 }

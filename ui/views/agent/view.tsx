@@ -1,15 +1,17 @@
 /** An agent: who it is, how it stands, what it voted, posted and joined. */
 import { shown } from '../../../report/shared/numbers.js';
-import { agents, alliances } from '../../data/store.js';
+import { agents, alliances, known } from '../../data/store.js';
 import { nameOf, statusOf } from '../../parts/grid/words.js';
 import { moment } from '../../parts/moment.js';
 import { Empty } from '../../parts/server/states.js';
 import { plain } from '../../parts/text.js';
 import { Who } from '../../parts/who.js';
 import { href } from '../../route/router.js';
+import { Ego } from './ego/view.js';
 import { Memes } from './memes.js';
 import { Profile } from './profile.js';
 import { Votes } from './votes.js';
+import { Why } from './why/view.js';
 
 export function View({ item }: { item: string | null }) {
   agents.version.value;
@@ -48,6 +50,8 @@ function Agent({ number }: { number: number }) {
       </header>
       <Profile number={number} />
       <Votes number={number} />
+      {known.value && <Why number={number} />}
+      {known.value && <Ego number={number} />}
       <Memes number={number} />
       <Joined number={number} />
     </article>

@@ -1,6 +1,7 @@
 /** The agent that was chosen, at a glance. */
 import { shown } from '../../../report/shared/numbers.js';
 import { agents } from '../../data/store.js';
+import { groupOf, groups } from '../../parts/grid/groups.js';
 import { decisionOf, nameOf, reputationOf, statusOf } from '../../parts/grid/words.js';
 import { plain } from '../../parts/text.js';
 
@@ -11,6 +12,7 @@ export function Card({ number, onClose }: { number: number; onClose: () => void 
   const can = [row.validator && 'votes', row.producer && 'proposes blocks'].filter(Boolean);
   const facts: [string, string][] = [
     ['personality', plain(row.personality, 32)],
+    ...(groups.value ? [['group', plain(groupOf(number), 32)] as [string, string]] : []),
     ['status', statusOf(number)],
     ['this block', decisionOf(number)],
     ['reputation', `${shown(reputationOf(number))} of 100`],

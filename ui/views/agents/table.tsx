@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
 import { agents } from '../../data/store.js';
+import { groupOf, groups } from '../../parts/grid/groups.js';
 import { decisionOf, nameOf, reputationOf, statusOf } from '../../parts/grid/words.js';
 import { plain } from '../../parts/text.js';
 
@@ -27,7 +28,8 @@ const count = (name: string, value: (number: number) => number): Column => ({
   show: (number) => shown(value(number)),
 });
 
-const columns: readonly Column[] = [
+const group = words('group', (number) => plain(groupOf(number), 32));
+const everywhere: readonly Column[] = [
   words('name', nameOf),
   words('personality', (number) => plain(agents.rows[number]!.personality, 32)),
   words('this block', decisionOf),
@@ -45,10 +47,11 @@ interface TableProps {
 
 export function AgentTable({ chosen, onChoose }: TableProps) {
   agents.version.value;
+  const columns = groups.value ? [...everywhere, group] : everywhere;
   const [sorting, sort] = useState<{ column: number; down: boolean } | null>(null);
   const [page, turn] = useState(0);
   const total = agents.count.value;
-  const order = ordered(total, sorting);
+  const order = ordered(total, sorting && columns[sorting.column], sorting?.down ?? false);
   const pages = Math.max(1, Math.ceil(total / ROWS));
   const first = Math.min(page, pages - 1) * ROWS;
   return (
@@ -138,12 +141,11 @@ function nextSorting(sorting: Sorting, column: number, numeric: boolean): Sortin
 const sortOf = (sorting: Sorting, column: number) =>
   sorting?.column !== column ? 'none' : sorting.down ? 'descending' : 'ascending';
 
-function ordered(total: number, sorting: Sorting): number[] {
+function ordered(total: number, column: Column | null | undefined, down: boolean): number[] {
   const all = Array.from({ length: total }, (_, number) => number);
-  if (!sorting) return all;
-  const { value } = columns[sorting.column]!;
-  const values = all.map(value);
-  const sign = sorting.down ? -1 : 1;
+  if (!column) return all;
+  const values = all.map(column.value);
+  const sign = down ? -1 : 1;
   return all.sort((one, other) => {
     const [a, b] = [values[one]!, values[other]!];
     return a === b ? one - other : a < b ? -sign : sign;

@@ -4,6 +4,7 @@ import { shown } from '../../../report/shared/numbers.js';
 import { agents, focused } from '../../data/store.js';
 import { type Banding, bandings } from '../../parts/grid/bands.js';
 import { Grid } from '../../parts/grid/grid.js';
+import { useGroups } from '../../parts/grid/groups.js';
 import { Legend } from '../../parts/grid/legend.js';
 import { type Coloring, colorings } from '../../parts/grid/paint.js';
 import { useNarrow } from '../../parts/narrow.js';
@@ -15,8 +16,10 @@ import { AgentTable } from './table.js';
 
 export function View() {
   const { query } = place.value;
-  const coloring = oneOf(colorings, query.get('color'));
-  const banding = oneOf(bandings, query.get('band'));
+  const grouped = useGroups() !== null;
+  const may = (one: string) => grouped || one !== 'group';
+  const coloring = oneOf(colorings.filter(may), query.get('color'));
+  const banding = oneOf(bandings.filter(may), query.get('band'));
   const asTable = query.get('as') === 'table';
   const count = agents.count.value;
   const id = query.get('sel');
@@ -39,13 +42,13 @@ export function View() {
         <Find onFind={choose} />
         <Choice
           name="Colour by"
-          all={colorings}
+          all={colorings.filter(may)}
           here={coloring}
           onChoose={(one: Coloring) => setQuery({ color: one === 'decision' ? null : one })}
         />
         <Choice
           name="Bands by"
-          all={bandings}
+          all={bandings.filter(may)}
           here={banding}
           onChoose={(one: Banding) => setQuery({ band: one === 'personality' ? null : one })}
         />

@@ -64,7 +64,7 @@ const inside = (value: number, most: number) => Math.max(6, Math.min(most - 6, v
 export function drawMap(
   canvas: HTMLCanvasElement,
   layout: Drawn,
-  kindOf: (number: number) => number,
+  kindOf: (number: number) => { place: number },
   alliances: readonly AllianceRow[],
 ): void {
   const { width, height, originX, originY, size } = layout;
@@ -96,7 +96,7 @@ export function drawMap(
   const paper = ink('--paper');
   context.lineWidth = 0.7;
   for (let place = 0; place < layout.numbers.length; place += 1) {
-    const { path, color } = paths[Math.min(COLORS, kindOf(layout.numbers[place]!))]!;
+    const { path, color } = paths[Math.min(COLORS, kindOf(layout.numbers[place]!).place)]!;
     context.save();
     context.translate(layout.x[place]!, layout.y[place]!);
     context.fillStyle = color;

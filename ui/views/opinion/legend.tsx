@@ -7,7 +7,7 @@ import { COLORS, shapeOf } from './shapes.js';
 
 export function KindLegend() {
   agents.count.value;
-  const all = kinds();
+  const all = kinds('personality');
   const named = all.slice(0, COLORS);
   return (
     <ul class="legend">

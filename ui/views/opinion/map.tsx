@@ -40,7 +40,8 @@ export function OpinionMap({ opinion, alliances, names }: MapProps) {
     };
   }, []);
   useEffect(() => {
-    if (layout && canvas.current) drawMap(canvas.current, layout, kindsOf(), alliances);
+    if (layout && canvas.current)
+      drawMap(canvas.current, layout, kindsOf('personality'), alliances);
   }, [layout, alliances, look]);
   const nearest = ({ clientX, clientY }: MouseEvent) => {
     const at = canvas.current!.getBoundingClientRect();

@@ -1,0 +1,91 @@
+/** Why an agent voted as it did: what its judgement weighed, of the vote that a reader chooses. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { agents } from '../../../data/store.js';
+import { Figure } from '../../../parts/lists/figure.js';
+import { useAtEntry } from '../../../parts/server/at-entry.js';
+import { Failed } from '../../../parts/server/states.js';
+import { plain } from '../../../parts/text.js';
+import { BlockLink } from '../../../parts/who.js';
+import { Bars } from './bars.js';
+import { judgementOf, type Reasoned, reasonsOf } from './fetch.js';
+import { WhyTable } from './table.js';
+import { wordsOf } from './words.js';
+
+export function Why({ number }: { number: number }) {
+  const { id } = agents.rows[number]!;
+  const [cursor, turn] = useState<string | null>(null);
+  const votes = `${agents.votes[number]}`;
+  const { fetched, again, last } = useAtEntry(`${id} ${cursor}`, votes, (entry) =>
+    reasonsOf(id, entry, cursor),
+  );
+  if (fetched.is === 'failed') return <Failed why={fetched.why} onAgain={again} />;
+  if (!last) return null;
+  if ('none' in last.data) return <Unrecorded why={last.data.none} />;
+  const { list, next } = last.data;
+  if (list.length === 0) return null;
+  return (
+    <Chosen list={list}>
+      {cursor !== null && (
+        <button type="button" class="button" onClick={() => turn(null)}>
+          Newest
+        </button>
+      )}
+      {next !== null && (
+        <button type="button" class="button" onClick={() => turn(next)}>
+          Older
+        </button>
+      )}
+    </Chosen>
+  );
+}
+
+function Unrecorded({ why }: { why: string }) {
+  return (
+    <section class="panel" aria-labelledby="why">
+      <header>
+        <h2 id="why">Why it votes so</h2>
+      </header>
+      <p class="faint">{plain(why, 300)}</p>
+    </section>
+  );
+}
+
+interface ChosenProps {
+  list: readonly Reasoned[];
+  children: ComponentChildren;
+}
+
+function Chosen({ list, children }: ChosenProps) {
+  const [wanted, choose] = useState('');
+  const one = list.find(({ block_hash }) => block_hash === wanted) ?? list[0]!;
+  const judgement = judgementOf(one);
+  return (
+    <Figure
+      title="Why it voted so"
+      caption={
+        <>
+          Its vote on <BlockLink hash={one.block_hash} />
+          {judgement ? `: ${wordsOf(one)}` : '.'}
+        </>
+      }
+      picture={() => (judgement ? <Bars of={judgement} /> : <p>{wordsOf(one)}</p>)}
+      table={() => <WhyTable list={list} one={one} />}
+    >
+      <label class="choice">
+        <span class="unseen">Which vote</span>
+        <select
+          value={one.block_hash}
+          onChange={({ currentTarget }) => choose(currentTarget.value)}
+        >
+          {list.map(({ block_hash, height, decision }) => (
+            <option key={block_hash} value={block_hash}>
+              Block {height}: {decision}
+            </option>
+          ))}
+        </select>
+      </label>
+      {children}
+    </Figure>
+  );
+}
