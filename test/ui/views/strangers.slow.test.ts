@@ -48,7 +48,7 @@ async function peopled() {
     agents.push(agent);
   }
   const [ada, bob, cy] = agents as [(typeof agents)[0], (typeof agents)[0], (typeof agents)[0]];
-  const files = [gif(30_000), gif(2), png(40_000), png(4), `See ${filled(markup, 1_000_000)}`];
+  const files = [gif(30_000), gif(1), png(40_000), png(4), `See ${filled(markup, 1_000_000)}`];
   for (const [place, file] of files.entries()) {
     await ada.postMeme({ file, caption: filled(texts[place % texts.length]!, 280), tags: ['b'] });
   }
@@ -91,3 +91,29 @@ test.skipIf(!hasBrowser)(`strangers: every view shows them as text ${needs}`, as
     }
   }
 });
+
+test.skipIf(!hasBrowser)(
+  `strangers: their files are opened still, or not at all ${needs}`,
+  async () => {
+    const { url } = await peopled();
+    const { tab, complaints } = await open(browser, `${url}/ui/talk`, modes.light);
+    const memes = tab.locator('.memes li');
+    await expect.poll(() => memes.count()).toBe(5);
+    // The newest first: a long text, a damaged image, a huge one, a small one, a huge one.
+    const words = [
+      /The rest is not shown/,
+      /The image is damaged/,
+      /40000 by 40000 pixels: so large an image is not opened/,
+      /It moves; this is its first picture/,
+      /30000 by 30000 pixels: so large an image is not opened/,
+    ];
+    for (const [place, said] of words.entries()) {
+      const meme = memes.nth(place);
+      await meme.getByRole('button').click();
+      await meme.getByText(said).waitFor();
+    }
+    expect(await memes.locator('canvas').count()).toBe(1);
+    expect(await struck(tab)).toEqual({ ran: 0, made: 0, turns: false, wide: 0 });
+    expect(complaints).toEqual([]);
+  },
+);
