@@ -7,9 +7,8 @@ import type { Control } from '../contract/control.js';
 import { createMatcher } from '../contract/match.js';
 import { type Route, type RouteName, routes } from '../contract/routes.js';
 import { readControl, writeControl } from '../http/control.js';
-import { queryOf } from '../http/reads/counted.js';
 import { builtFile, document } from '../http/reads/documents.js';
-import { badQuery, number } from '../http/reads/parameters.js';
+import { versionKnown } from '../http/reads/load.js';
 import { type Answer, jsonResponse, success } from '../http/response/envelope.js';
 import type { Body, RequestHead } from '../transport/transport.js';
 import type { Board } from './board.js';
@@ -40,14 +39,12 @@ const PAGE = 'load.html';
 const page: Handler = ({ head }) => builtFile(PAGE, head);
 
 const load: Handler = ({ services: { board }, head, gone }) => {
-  const query = queryOf(head.target);
-  const after = query.has('after') ? number(query, 'after', 0) : null;
-  if (query.has('after') && after === null) return badQuery('after', 'a whole number');
-  const text = board.read(after, gone);
+  const known = versionKnown(head);
+  if ('refusal' in known) return known;
+  const text = board.read(known.after, gone);
   if (text === null) return { refusal: refuse('QUEUE_FULL', 'too many wait for what comes next') };
-  return typeof text === 'string'
-    ? jsonResponse(200, text)
-    : text.then((t) => jsonResponse(200, t));
+  const answer = (json: string) => jsonResponse(200, json);
+  return typeof text === 'string' ? answer(text) : text.then(answer);
 };
 
 const root: Handler = () => ({ status: 302, headers: { Location: '/ui/load' }, body: '' });
