@@ -1,5 +1,6 @@
-// Writes docs/pictures: the page's views, taken in a browser from a run that is made for it.
-// Takes Chromium from the variable CHROMIUM, or where Debian has it.
+// Writes docs/pictures: the page's views, taken in a browser from runs that are made for it. Names
+// of pictures, as arguments, choose some. Takes Chromium from the variable CHROMIUM, or where
+// Debian has it.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,48 +12,81 @@ import { chromium } from 'playwright-core';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const folkmoot = join(root, 'dist/cli/main.js');
 const folder = mkdtempSync(join(tmpdir(), 'folkmoot-pictures-'));
-const run = join(folder, 'run');
 const desktop = { width: 1280, height: 860 };
 const telephone = { width: 390, height: 844 };
+const tall = { width: 1280, height: 1230 };
+
+/** What is shown: how it is made in a folder, and what stands there once it is drawn. */
+const runs = {
+  sim: {
+    async make(out) {
+      const size = ['--agents', '1000', '--blocks', '60', '--seed', '7'];
+      spawnSync(process.execPath, [folkmoot, 'sim', ...size, '--out', out], { stdio: 'inherit' });
+    },
+    drawn: 'entry 30,000',
+  },
+  load: {
+    async make(out) {
+      const address = ['--port', '0', '--limits', 'off', '--data', `${out}-data`];
+      await serving(['serve', ...address], async (url) => {
+        const asked = ['--workload', 'votes', '--agents', '200', '--rate', '300'];
+        const args = [...asked, '--duration', '30s', '--url', url, '--out', out];
+        const load = spawn(process.execPath, [folkmoot, 'load', ...args], { stdio: 'inherit' });
+        await new Promise((resolve) => load.on('close', resolve));
+      });
+    },
+    drawn: 'Measured for',
+  },
+};
 
 /** What is on each picture: a path of the page, and how it is looked at. */
 const pictures = [
-  { name: 'now', path: 'now?at=30000', size: desktop, colorScheme: 'light' },
-  { name: 'now-dark', path: 'now?at=30000', size: desktop, colorScheme: 'dark' },
-  { name: 'now-narrow', path: 'now?at=30000', size: telephone, colorScheme: 'light' },
-  { name: 'opinion', path: 'opinion?at=30000', size: desktop, colorScheme: 'light' },
-  { name: 'block', path: 'block?at=30000', size: desktop, colorScheme: 'light' },
-  { name: 'explore', path: 'explore?at=30000', size: desktop, colorScheme: 'light' },
+  { of: 'sim', name: 'now', path: 'now?at=30000', size: desktop, colorScheme: 'light' },
+  { of: 'sim', name: 'now-dark', path: 'now?at=30000', size: desktop, colorScheme: 'dark' },
+  { of: 'sim', name: 'now-narrow', path: 'now?at=30000', size: telephone, colorScheme: 'light' },
+  { of: 'sim', name: 'opinion', path: 'opinion?at=30000', size: desktop, colorScheme: 'light' },
+  { of: 'sim', name: 'block', path: 'block?at=30000', size: desktop, colorScheme: 'light' },
+  { of: 'sim', name: 'explore', path: 'explore?at=30000', size: desktop, colorScheme: 'light' },
+  { of: 'load', name: 'load', path: 'load', size: tall, colorScheme: 'light' },
 ];
+const names = process.argv.slice(2);
+const wanted = pictures.filter(({ name }) => names.length === 0 || names.includes(name));
 
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+});
 try {
-  const size = ['--agents', '1000', '--blocks', '60', '--seed', '7'];
-  spawnSync(process.execPath, [folkmoot, 'sim', ...size, '--out', run], { stdio: 'inherit' });
-  await withPage(async (url) => {
-    const browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-      args: ['--no-sandbox'],
+  for (const [of, { make, drawn }] of Object.entries(runs)) {
+    const taken = wanted.filter((picture) => picture.of === of);
+    if (taken.length === 0) continue;
+    const run = join(folder, of);
+    await make(run);
+    await serving(['explore', run, '--port', '0', '--json'], async (url) => {
+      for (const picture of taken) await take(url, picture, drawn);
     });
-    for (const { name, path, size: viewport, colorScheme } of pictures) {
-      const page = await browser.newPage({ viewport, colorScheme, reducedMotion: 'reduce' });
-      await page.goto(`${url}/ui/${path}`);
-      // Drawn once the position is there, and nothing has moved for a moment.
-      await page.getByText('entry 30,000').first().waitFor();
-      await page.waitForLoadState('networkidle');
-      await page.waitForTimeout(1_500);
-      await page.screenshot({ path: join(root, `docs/pictures/${name}.png`) });
-      await page.close();
-    }
-    await browser.close();
-  });
+  }
 } finally {
+  await browser.close();
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Serves the run while `use` looks at it. */
-async function withPage(use) {
-  const args = [folkmoot, 'explore', run, '--port', '0', '--json'];
-  const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+async function take(url, { name, path, size: viewport, colorScheme }, drawn) {
+  const page = await browser.newPage({ viewport, colorScheme, reducedMotion: 'reduce' });
+  await page.goto(`${url}/ui/${path}`);
+  // Drawn once the position is there, and nothing has moved for a moment.
+  await page.getByText(drawn).first().waitFor();
+  await page.waitForLoadState('networkidle');
+  await page.waitForTimeout(1_500);
+  await page.screenshot({ path: join(root, `docs/pictures/${name}.png`) });
+  await page.close();
+}
+
+/** Runs what serves while `use` asks it. */
+async function serving(args, use) {
+  const server = spawn(process.execPath, [folkmoot, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     for await (const line of createInterface({ input: server.stdout })) {
       const { event, url } = JSON.parse(line);
