@@ -167,8 +167,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(fallback === undefined ? {} : { fallback }),
     async close() {
       app.stopping();
-      const closed = listening.close();
+      // Before the transport: it ends what is open, and says nothing.
       await app.lastFrames();
+      const closed = listening.close();
       app.closeConnections();
       await closed;
       await app.closeView();

@@ -35,7 +35,8 @@ beforeAll(async () => {
   expect(ended.code, ended.stderr).toBe(0);
   last = (JSON.parse(ended.stdout) as { entries: number }).entries - 1;
   browser = await launch();
-  url = await explore(run, (stop) => afterAll(stop));
+  // The network alone: what is known of the scenario is not in the file.
+  url = await explore(join(run, 'network'), (stop) => afterAll(stop));
   const read = async <T>(path: string) =>
     ((await (await fetch(`${url}/api/v1/${path}`)).json()) as { data: T }).data;
   const { blocks } = await read<{ blocks: { block_hash: string; producer: { id: string } }[] }>(
