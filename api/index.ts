@@ -18,7 +18,7 @@ export {
   perMinute,
 } from './contract/limit-table.js';
 export type { DivergenceShown, ProofShown } from './contract/proof.js';
-export type { Decided, KnownDecisions, KnownGraph, KnownRun } from './contract/run.js';
+export type { Decided, Factor, KnownDecisions, KnownGraph, KnownRun } from './contract/run.js';
 export type { Exchange } from './http/observe.js';
 export { browserOrigin } from './http/request/origins.js';
 export { servedName } from './http/request/served-names.js';

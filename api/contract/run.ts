@@ -9,7 +9,6 @@ import {
   Hash,
   Milliseconds,
   nullable,
-  type Static,
   type TSchema,
   Type,
 } from '../../engine/internal.js';
@@ -107,7 +106,26 @@ export const AgentNeighbours = Type.Object({
 });
 
 /** What a vote rested on, and which it is: the decision, and the number of its block. */
-export type Decided = Static<typeof Reasons> & { block: number; decision: Static<typeof Decision> };
+export interface Decided {
+  block: number;
+  decision: 'approve' | 'reject';
+  basis: 'judgement' | 'content' | 'neighbours' | 'script' | 'unknown';
+  /** Of a script or decider. */
+  reason: string | null;
+  /** Of a judgement, as all that follows. */
+  score: number | null;
+  threshold: number | null;
+  opinions: Record<Factor, number> | null;
+  contributions: Record<Factor, number> | null;
+  without: Record<Factor, 'approve' | 'reject'> | null;
+  shapley_24ths: Record<Factor, number> | null;
+  /** Ids of the memes that it had received. */
+  memes: string[];
+  turned_by: string[] | null;
+}
+
+/** What a judgement weighs, in the words of docs/model.md. */
+export type Factor = 'content' | 'neighbours' | 'memes' | 'whim';
 
 /** What votes rested on, as it was recorded. */
 export interface KnownDecisions {
