@@ -1,5 +1,6 @@
 /** What is kept of a network beside its rows: within bounds, the first of each first. */
 import type { ServedNetwork } from '../../engine/internal.js';
+import type { ScenarioShown } from '../contract/shown.js';
 import type { Kept, Scores } from '../view/kept.js';
 import type { Overview, Span } from '../view/model.js';
 
@@ -7,10 +8,16 @@ import type { Overview, Span } from '../view/model.js';
 const PROPOSAL_CHARACTERS = 1_000_000;
 const MEME_BYTES = 256 * 1024;
 
+interface KeptOptions {
+  overview: Overview;
+  spans: readonly Span[];
+  /** Where the scenario is known. */
+  groups: ScenarioShown['groups'] | undefined;
+}
+
 export function keptOf(
   { read, genesis, epoch }: ServedNetwork,
-  overview: Overview,
-  spans: readonly Span[],
+  { overview, spans, groups }: KeptOptions,
 ): Kept {
   const introduced = spans.map((span) => span.introduced);
   const { network_id, policy, weights, participation_bps } = genesis;
@@ -22,6 +29,7 @@ export function keptOf(
       read,
       introduced.flatMap(({ agents }) => agents.map(({ id }) => id)),
     ),
+    groups: groups ? groupsOf(introduced, groups) : null,
     proposals: proposalsOf(
       read,
       introduced.flatMap(({ blocks }) => blocks.map(({ entry }) => entry)),
@@ -31,6 +39,15 @@ export function keptOf(
       introduced.flatMap(({ memes }) => memes.map(({ id }) => id)),
     ),
   };
+}
+
+function groupsOf(
+  introduced: readonly Span['introduced'][],
+  groups: ScenarioShown['groups'],
+): Kept['groups'] {
+  const places = new Map(groups.flatMap(({ agents }, place) => agents.map((id) => [id, place])));
+  const ids = introduced.flatMap(({ agents }) => agents.map(({ id }) => id));
+  return { names: groups.map(({ name }) => name), of: ids.map((id) => places.get(id) ?? -1) };
 }
 
 type Read = ServedNetwork['read'];

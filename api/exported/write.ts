@@ -1,6 +1,7 @@
 /** A kept run in one file: its rows, and what a page asks beside them. */
 import { constants, deflateRawSync, gzipSync, type ZlibOptions } from 'node:zlib';
 import type { ServedNetwork } from '../../engine/internal.js';
+import type { ScenarioShown } from '../contract/shown.js';
 import type { About } from '../view/kept.js';
 import { overviewOf, ViewLog, type ViewWork } from '../view/log/index.js';
 import { type Overview, rowKinds, type Span } from '../view/model.js';
@@ -14,7 +15,10 @@ export const MOST_EVENTS = 2_000_000;
 const BUCKETS = 600;
 
 /** What the file says of itself, beside what the network does. */
-export interface ExportOptions extends ViewWork, Pick<About, 'folder' | 'proven' | 'version'> {}
+export interface ExportOptions extends ViewWork, Pick<About, 'folder' | 'proven' | 'version'> {
+  /** Of the scenario of its agents, where it is known. */
+  groups?: ScenarioShown['groups'] | undefined;
+}
 
 /** A file as text, and how much it holds. */
 export interface ExportedFile {
@@ -24,7 +28,7 @@ export interface ExportedFile {
 }
 
 /**
- * The whole file. The same log gives the same file.
+ * The whole file. The same log, and groups, give the same file.
  *
  * @throws {RangeError} when the run has more than {@link MOST_EVENTS}.
  * @throws {StoreError} when something of it cannot be read, or does not fit together.
@@ -33,7 +37,7 @@ export async function exported(
   network: ServedNetwork,
   options: ExportOptions,
 ): Promise<ExportedFile> {
-  const { folder, proven, version, ...work } = options;
+  const { folder, proven, version, groups, ...work } = options;
   const { event_seq } = network.read.position;
   if (event_seq > MOST_EVENTS) {
     throw new RangeError(`${event_seq} events; one file holds ${MOST_EVENTS} at the most`);
@@ -44,9 +48,8 @@ export async function exported(
     const overview = overviewOf(network, view.index, BUCKETS);
     const { entry, event_seq: events } = overview;
     const spans = await spansOf(view, entry);
-    const run = smallest(
-      encodeReel({ spans: spans.map(coarse), kept: keptOf(network, overview, spans) }, packedSize),
-    );
+    const kept = keptOf(network, { overview, spans, groups });
+    const run = smallest(encodeReel({ spans: spans.map(coarse), kept }, packedSize));
     const { network_id } = network.genesis;
     const size = { entries: entry + 1, events };
     return { ...size, html: htmlOf({ folder, network_id, ...size, proven, version }, run) };

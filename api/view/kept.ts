@@ -10,6 +10,8 @@ export interface Kept {
   overview: Overview;
   /** By number, lists of one length. */
   agents: { description: string[]; reason: string[]; scores: Scores[] };
+  /** Of the scenario, where it is known; by number of the agent its group's place, -1 for none. */
+  groups: { names: string[]; of: number[] } | null;
   /** By number: what was proposed, without signatures; null where it was left out. */
   proposals: (Readonly<Record<string, unknown>> | null)[];
   /** By number, as text or in base64; what is not there was left out. */

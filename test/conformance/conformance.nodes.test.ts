@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll } from 'vitest';
-import { nodes } from '../support/nodes.js';
 import { main } from '../support/paths.js';
+import { nodes } from '../support/runner/nodes.js';
 import type { Service, Start } from '../support/service/world.js';
 import { conformance } from './suite.js';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import config from '../../vitest.config.js';
-import { nodes } from '../support/nodes.js';
+import { nodes } from '../support/runner/nodes.js';
 import { root, type Source, sources, under } from './sources.js';
 
 const tests = sources.filter(({ path }) => under(path, 'test'));

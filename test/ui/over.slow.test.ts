@@ -36,8 +36,10 @@ const losses: [what: string, lose: (folder: string) => void][] = [
   [
     'was replaced by another',
     (folder) => {
+      const other = join(temporaryFolder(), 'run');
+      cpSync(run, other, { recursive: true });
       renameSync(folder, `${folder}-before`);
-      cpSync(run, folder, { recursive: true });
+      renameSync(other, folder);
     },
   ],
 ];

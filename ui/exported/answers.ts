@@ -49,11 +49,22 @@ type Route = (
   query: URLSearchParams,
 ) => object | Uint8Array<ArrayBuffer> | undefined;
 
-const control: Route = () => ({
+const control: Route = ({ kept }) => ({
   kind: 'folder',
   clock: { holds: 'nothing', paused: false, speed: null },
   can: [],
+  knows: kept.groups ? ['scenario'] : [],
 });
+
+const scenario: Route = ({ kept: { groups }, agents }) =>
+  groups
+    ? {
+        groups: groups.names.map((name, place) => ({
+          name,
+          agents: agents.filter(({ number }) => groups.of[number] === place).map(({ id }) => id),
+        })),
+      }
+    : undefined;
 
 /** Of an agent, as of the last entry: of what was before, only the rows tell. */
 const standing =
@@ -85,6 +96,7 @@ const content: Route = (run, id) => {
 
 const routes: readonly (readonly [RegExp, Route])[] = [
   [/^\/api\/v1\/control$/, control],
+  [/^\/api\/v1\/scenario$/, scenario],
   [/^\/api\/v1\/agents\/([^/]+)$/, profile],
   [/^\/api\/v1\/social\/reputation\/([^/]+)$/, scores],
   [/^\/api\/v1\/blocks\/([^/]+)$/, blockData],

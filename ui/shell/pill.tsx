@@ -14,8 +14,9 @@ function standing(): { text: string; tone: string } {
   if (is === 'making') return { text: 'reading the log', tone: 'calm' };
   if (is === 'lost') return { text: 'out of touch', tone: 'bad' };
   if (is === 'damaged') return { text: 'damaged', tone: 'bad' };
-  if (worldClock.value?.lost) return { text: 'folder lost', tone: 'bad' };
   const { mode, head, follows } = clock.value;
+  // Who stands at an entry wants to know which: the band says what became of the folder.
+  if (mode === 'live' && worldClock.value?.lost) return { text: 'folder lost', tone: 'bad' };
   const behind = head.entry - (position.value?.entry ?? head.entry);
   if (mode === 'live') return follows ? { text: 'live', tone: 'good' } : finished;
   const how = mode === 'playing' ? 'replaying' : 'paused';

@@ -1,6 +1,6 @@
 /** `folkmoot explore`: shows a network that is kept in a folder, on a page, and changes nothing. */
 import { Command, Option } from 'commander';
-import type { Server, ServerOptions } from '../../../api/index.js';
+import type { Server } from '../../../api/index.js';
 import type { KeptNetwork } from '../../../engine/internal.js';
 import { print, printJson, say } from '../../output/output.js';
 import { doorOptions, openDoor } from '../page/door.js';
@@ -9,6 +9,7 @@ import { openIfWanted } from './browser.js';
 import { FolderControl } from './control.js';
 import type { ExploreFlags } from './flags.js';
 import { exploreLoad, isLoadRun } from './load-run.js';
+import { keptScenario } from './scenario.js';
 
 export function exploreCommand(): Command {
   const command = new Command('explore')
@@ -97,25 +98,6 @@ async function start(folder: string, flags: ExploreFlags, stopping: Stopping): P
   stopping.opened(() => server.close());
   if (await stopping.isAsked()) return;
   announce(folder, flags, network, server);
-}
-
-/** Of a run that `sim --out` kept; what is said of it beside its log may be missing, or damaged. */
-async function keptScenario(
-  folder: string,
-  network: KeptNetwork,
-): Promise<Pick<ServerOptions, 'scenario' | 'run'>> {
-  const { keptRun, scenarioShown } = await import('../../../sim/shown/index.js');
-  const { keptResult } = await import('../../../sim/fork/kept.js');
-  const { START_MS } = await import('../../../sim/run/options.js');
-  try {
-    const result = keptResult(folder);
-    if (!result) return {};
-    const scenario = scenarioShown(result.scenario, result.seed, START_MS);
-    return { ...(scenario ? { scenario } : {}), run: keptRun(folder, result, network) };
-  } catch (error) {
-    say(`folkmoot: its scenario is not shown: ${(error as Error).message}`);
-    return {};
-  }
 }
 
 function announce(folder: string, flags: ExploreFlags, network: KeptNetwork, server: Server): void {

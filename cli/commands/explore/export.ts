@@ -9,6 +9,7 @@ import { print, printJson } from '../../output/output.js';
 import { showCount } from '../../output/progress.js';
 import { interruption } from '../../output/signals.js';
 import { packageVersion } from '../../output/version.js';
+import { keptScenario } from './scenario.js';
 
 /** Beside the report of a run, which leads into it. */
 const BESIDE_REPORT = 'run.html';
@@ -61,8 +62,9 @@ async function made(folder: string, signal: AbortSignal) {
   const proven = await recomputed(folder, signal);
   const network = KeptNetwork.open({ path: storeFolder(folder), whole: false });
   try {
-    const name = basename(resolve(folder));
-    return await exported(network, { folder: name, proven, version: packageVersion(), signal });
+    const about = { folder: basename(resolve(folder)), proven, version: packageVersion() };
+    const { scenario } = await keptScenario(folder, network);
+    return await exported(network, { ...about, signal, groups: scenario?.groups });
   } finally {
     await network.close();
   }

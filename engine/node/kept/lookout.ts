@@ -8,6 +8,8 @@ export class Lookout {
   readonly #timer: NodeJS.Timeout;
   readonly #look: () => void;
   readonly #onLost: (why: string) => void;
+  /** What the last look found. A folder may be between two names: only what lasts is told. */
+  #found: string | null = null;
   /** Why it is looked at no more, or null. */
   lost: string | null = null;
 
@@ -27,7 +29,9 @@ export class Lookout {
 
   #watch(folder: string): void {
     const why = this.#problem();
-    if (why === null) return;
+    const lasts = why === this.#found;
+    this.#found = why;
+    if (why === null || !lasts) return;
     this.close();
     this.lost = `${folder} ${why}: what was read before is still shown, and nothing new`;
     this.#onLost(this.lost);

@@ -35,8 +35,7 @@ beforeAll(async () => {
   expect(ended.code, ended.stderr).toBe(0);
   last = (JSON.parse(ended.stdout) as { entries: number }).entries - 1;
   browser = await launch();
-  // The network alone: what is known of the scenario is not in the file.
-  url = await explore(join(run, 'network'), (stop) => afterAll(stop));
+  url = await explore(run, (stop) => afterAll(stop));
   const read = async <T>(path: string) =>
     ((await (await fetch(`${url}/api/v1/${path}`)).json()) as { data: T }).data;
   const { blocks } = await read<{ blocks: { block_hash: string; producer: { id: string } }[] }>(
@@ -79,6 +78,21 @@ test.skipIf(!hasBrowser).each(views)(
       await there.tab.close();
       await here.tab.close();
     }
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  `exported: agents stand together by group as in explore ${needs}`,
+  async () => {
+    const there = await offline(browser, file, { view: 'agents', band: 'group', color: 'group' });
+    const here = await open(browser, `${url}/ui/agents?band=group&color=group`);
+    await here.tab.getByRole('button', { name: 'group', pressed: true }).first().waitFor();
+    const [found, known] = await Promise.all([
+      settled(there.tab, ['main']),
+      settled(here.tab, ['main']),
+    ]);
+    expect(found).toEqual(known);
+    expect(there.complaints).toEqual([]);
   },
 );
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isTag, lowerCase, UNICODE_VERSION } from '../../../../dist/engine/internal.js';
-import { nodes } from '../../../support/nodes.js';
+import { nodes } from '../../../support/runner/nodes.js';
 
 const writer = fileURLToPath(new URL('../../../../tools/unicode-tables.mjs', import.meta.url));
 const written = new URL('../../../../engine/protocol/unicode/tables.ts', import.meta.url);
