@@ -30,7 +30,7 @@ export function offline(
   return open(browser, fileUrl(path, where), { ...mode, offline: true });
 }
 
-/** All words and figures of some parts, once they do not change any more. */
+/** All words and figures of some parts, once there is a network and they do not change any more. */
 export async function settled(tab: Page, parts: readonly string[] = ['main']): Promise<string[]> {
   const read = () =>
     tab.evaluate(
@@ -40,6 +40,7 @@ export async function settled(tab: Page, parts: readonly string[] = ['main']): P
         ),
       parts,
     );
+  await tab.locator('.pill', { hasNotText: /^(connecting|reading the log)$/ }).waitFor();
   let before = await read();
   for (;;) {
     await tab.waitForTimeout(1_000);
