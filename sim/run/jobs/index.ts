@@ -1,4 +1,4 @@
-/** Many runs at a time, on threads of their own. */
+/** Many runs at a time, in processes of their own. */
 export { brokenText, type Failure, type Job, type Outcome, usesDeciders } from './job.js';
 export { type JobOptions, jobDefaults, runJobs } from './run.js';
 export { type JobLimits, JobWorker } from './worker.js';

@@ -1,4 +1,4 @@
-/** One run as it is handed to a thread, and what comes back: plain values only. */
+/** One run as it is handed to a process, and what comes back: plain values only. */
 
 import type { DeciderOptions } from '../../agents/deciders/index.js';
 import { externalsIn } from '../../scenario/external.js';
@@ -39,7 +39,7 @@ export type Outcome = { result: SimResult } | { failure: Failure };
 export const brokenText = ({ rule, actor, expected, found }: RuleViolation): string =>
   `rule ${rule}: ${actor}: ${found}; expected ${expected}`.split('\n', 1)[0]!;
 
-/** A script's module may keep state between runs, or hold on to things: it gets a new thread. */
+/** A script's module may keep state between runs, or hold on to things: it gets a new process. */
 export function runsScripts({ scenario }: Job): boolean {
   return scriptModules(scenario).length > 0;
 }

@@ -1,10 +1,10 @@
 /**
- * A worker: one thread, by piscina, that works off one job after another. Whatever becomes of the
- * thread, each job gets an outcome, and the next job a thread that works.
+ * A worker: a process that works off one job after another. Whatever becomes of the process, each
+ * job gets an outcome, and the next job a process that works. A thread would be quicker to start,
+ * but one that takes all the memory it may often ends the whole program.
  */
-import { Piscina } from 'piscina';
-import { poolEnd } from '../../../engine/internal.js';
 import { type Failure, type Job, type Outcome, runsScripts } from './job.js';
+import { type Death, JobProcess } from './process.js';
 
 export interface JobLimits {
   /** A run that takes longer is ended. */
@@ -13,16 +13,9 @@ export interface JobLimits {
   memoryMb: number;
 }
 
-/**
- * Three times the 64 MiB of a half space that the command line gives its main thread: V8 counts
- * both halves and the space of large young objects.
- */
-const YOUNG_MB = 192;
-
 export class JobWorker {
   readonly #limits: JobLimits;
-  #thread: Piscina<Job, Outcome> | null = null;
-  #end: () => Promise<void> = async () => {};
+  #process: JobProcess | null = null;
 
   constructor(limits: JobLimits) {
     this.#limits = limits;
@@ -41,66 +34,39 @@ export class JobWorker {
       ...(deciders === undefined ? {} : { deciders }),
     };
     const fresh = runsScripts(job);
-    if (fresh) await this.close();
-    this.#thread ??= this.#start();
-    const run = new AbortController();
-    const end = () => run.abort();
+    if (fresh || !this.#process?.alive) await this.close();
+    this.#process ??= new JobProcess(this.#limits.memoryMb);
+    const process = this.#process;
+    const end = () => void process.end();
     let late = false;
     const timer = setTimeout(() => {
       late = true;
       end();
     }, this.#limits.wallMs);
     signal.addEventListener('abort', end);
-    try {
-      return await this.#thread.run(job, { signal: run.signal });
-    } catch (error) {
-      await this.close();
-      return { failure: this.#failureOf(error, late) };
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      if (fresh) await this.close();
-    }
+    if (signal.aborted) end();
+    const found = await process.run(job);
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+    const outcome = 'how' in found ? { failure: this.#failureOf(found, late) } : found;
+    // What has crashed once may be damaged.
+    const crashed = 'failure' in outcome && outcome.failure.kind === 'crash';
+    if (fresh || crashed) await this.close();
+    return outcome;
   }
 
   async close(): Promise<void> {
-    if (!this.#thread) return;
-    this.#thread = null;
-    await this.#end();
+    const process = this.#process;
+    this.#process = null;
+    await process?.end();
   }
 
-  #start(): Piscina<Job, Outcome> {
-    const thread = new Piscina<Job, Outcome>({
-      filename: new URL('./thread.js', import.meta.url).href,
-      name: 'runJob',
-      minThreads: 1,
-      maxThreads: 1,
-      // Saves microseconds a job by sleeping where no event gets through; a job takes far longer.
-      atomics: 'disabled',
-      resourceLimits: {
-        maxYoungGenerationSizeMb: YOUNG_MB,
-        maxOldGenerationSizeMb: this.#limits.memoryMb,
-      },
-    });
-    this.#end = poolEnd(thread);
-    // A thread that dies between two runs: piscina replaces it, and nothing was lost.
-    thread.on('error', () => {});
-    return thread;
-  }
-
-  #failureOf(error: unknown, late: boolean): Failure {
+  #failureOf({ how, outOfMemory }: Death, late: boolean): Failure {
     const { wallMs, memoryMb } = this.#limits;
     if (late) return crash(`the run took more than ${wallMs / 1000} s and was ended`);
-    const { message, stack, code } = error as Error & { code?: string };
-    if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    if (outOfMemory)
       return crash(`the run needed more than ${memoryMb} MiB of memory and was ended`);
-    }
-    const exit = /^worker exited with code: (\d+)$/.exec(message);
-    if (exit) {
-      return crash(`the thread of the run ended with code ${exit[1]}; a script may not exit`);
-    }
-    const line = `the thread of the run died: ${message.split('\n', 1)[0]}`;
-    return { ...crash(line), ...(stack === undefined ? {} : { stack }) };
+    return crash(`the process of the run ended (${how})`);
   }
 }
 

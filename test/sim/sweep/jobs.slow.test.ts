@@ -1,4 +1,4 @@
-/** Jobs: many runs on threads of their own, whatever becomes of a thread. */
+/** Jobs: many runs in processes of their own, whatever becomes of a process. */
 import { simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { type Job, type Outcome, runJobs } from '../../../dist/sim/run/jobs/index.js';
@@ -64,28 +64,48 @@ test('jobs: a task is taken only when a thread is free', async () => {
 
 describe('jobs: a run that dies is one failed run, and the others go on', () => {
   const filling = 'const all = []; for (;;) all.push(new Array(1e4).fill(1));';
+  // What V8 gives its program no chance to refuse: in a thread, it would end the whole process.
+  const growing = 'const all = []; for (;;) all.push(1);';
   const later = 'setTimeout(() => { throw new Error("late") }); return;';
   const deaths: [string, string, 'scenario' | 'crash', RegExp][] = [
     ['exits', 'process.exit(3)', 'scenario', /ended the process by process\.exit/],
     ['throws later', later, 'scenario', /set a timer by globalThis\.setTimeout/],
+    ['answers in its place', 'process.send({})', 'scenario', /spoke to another process/],
     ['takes all memory', filling, 'crash', /128 MiB/],
-    ['never ends', 'for (;;);', 'crash', /more than 20 s/],
+    ['takes all memory at once', growing, 'crash', /128 MiB/],
+    ['never ends', 'for (;;);', 'scenario', /more than 10 s/],
   ];
+  const limits = { memoryMb: 128 };
 
-  test.each(deaths)('jobs: a script that %s', async (_, body, kind, message) => {
-    const folder = temporaryFolder();
+  async function expectOthers(bad: Omit<Job, 'seed'>, more = {}): Promise<unknown> {
     const [first, ...rest] = numbered(4);
-    const bad = { ...first!, scenario: scripted(folder, body), folder };
-    // Only what never ends is ended by time, however busy the machine is.
-    const wallMs = body === 'for (;;);' ? 20_000 : 300_000;
-    const limits = { wallMs, memoryMb: 128 };
-    const outcomes = await outcomesOf([bad, ...rest], limits);
-    const failure = failureOf(outcomes.get(0));
-    expect(failure).toMatchObject({ kind, message: expect.stringMatching(message) });
+    const outcomes = await outcomesOf([{ ...first!, ...bad }, ...rest], { ...limits, ...more });
     expect([...outcomes.keys()].sort()).toEqual([0, 1, 2, 3]);
     for (const { number } of rest) {
       expect(digestOf(outcomes.get(number))).toMatch(/^[0-9a-f]{64}$/);
     }
+    return failureOf(outcomes.get(0));
+  }
+
+  test.each(deaths)('jobs: a script that %s', async (_, body, kind, message) => {
+    const folder = temporaryFolder();
+    const failure = await expectOthers({ scenario: scripted(folder, body), folder });
+    expect(failure).toMatchObject({ kind, message: expect.stringMatching(message) });
+  });
+
+  test('jobs: a run that takes too long', async () => {
+    const scenario = { ...small(), length: { ...small().length, blocks: 1_000_000 } };
+    // Only what never ends is ended by time, however busy the machine is.
+    const failure = await expectOthers({ scenario }, { wallMs: 20_000 });
+    expect(failure).toMatchObject({ kind: 'crash', message: expect.stringMatching(/than 20 s/) });
+  });
+
+  test('jobs: a process that is killed', async () => {
+    const folder = temporaryFolder();
+    const kill = "import { execSync } from 'node:child_process';";
+    const scenario = scripted(folder, "execSync('kill -9 ' + process.pid);", 'kill.mjs', kill);
+    const failure = await expectOthers({ scenario, folder });
+    expect(failure).toEqual({ kind: 'crash', message: 'the process of the run ended (SIGKILL)' });
   });
 
   test('jobs: a script that throws is a mistake of the scenario', async () => {

@@ -13,8 +13,8 @@ export const smallRaw = (agents = 6) => ({
 export const small = (agents?: number): Scenario => completeScenario(smallRaw(agents));
 
 /** A script for all agents of a scenario; `body` is what its vote does. */
-export function scripted(folder: string, body: string, name = 'script.mjs'): Scenario {
-  writeFileSync(join(folder, name), `export function vote(view, chance) { ${body} }\n`);
+export function scripted(folder: string, body: string, name = 'script.mjs', head = ''): Scenario {
+  writeFileSync(join(folder, name), `${head}\nexport function vote(view, chance) { ${body} }\n`);
   const strategy = { kind: 'script', module: name };
   const raw = smallRaw();
   return completeScenario({ ...raw, agents: [{ ...raw.agents[0], strategy }] }, folder);

@@ -1,4 +1,4 @@
-/** What a script must not use, as a table: chance, clocks, timers and the end of the process. */
+/** What a script must not use, as a table: chance, clocks, timers and other processes. */
 import crypto from 'node:crypto';
 import timers from 'node:timers';
 
@@ -22,6 +22,7 @@ const timer: Why = {
   advice: "it is not of the world's time; use { do: 'wake' }",
 };
 const exit: Why = { what: 'ended the process', advice: 'a script may not' };
+const talk: Why = { what: 'spoke to another process', advice: 'a script may not' };
 
 const nameOf = (of: string, key: string) => `${of}.${key}`;
 
@@ -48,6 +49,7 @@ export const forbidden: readonly Forbidden[] = [
   ...list(timers, 'timers', timer, 'setTimeout', 'setInterval', 'setImmediate'),
   ...list(globalThis, 'globalThis', timer, 'setTimeout', 'setInterval', 'setImmediate'),
   ...list(process, 'process', exit, 'exit', 'reallyExit', 'abort', 'kill'),
+  ...list(process, 'process', talk, 'send', 'disconnect'),
 ];
 
 /** A Date that reads the clock by way of `refuse` only: with a time given, it is any Date. */

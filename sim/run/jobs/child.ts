@@ -1,14 +1,22 @@
-/** A thread's side of the jobs: runs one scenario at a time and answers with plain values. */
-import { Console } from 'node:console';
+/** A process's side of the jobs: runs one scenario at a time and answers with plain values. */
 import { DeciderError } from '../../agents/deciders/index.js';
 import { ScenarioError } from '../../scenario/problem.js';
 import { simulate } from '../simulate.js';
 import type { Failure, Job, Outcome } from './job.js';
 
-// What a script prints must not get between the lines that the command prints.
-globalThis.console = new Console(process.stderr);
+// Whoever began the runs ends them: a signal from a terminal comes to all processes at once.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+process.on('disconnect', () => process.exit());
 
-export async function runJob(job: Job): Promise<Outcome> {
+/** Taken before a script could. */
+const send = process.send!.bind(process);
+
+process.on('message', async (job: Job) => send(await runJob(job)));
+process.on('uncaughtException', (error) => {
+  send({ failure: failureOf(error) }, () => process.exit(1));
+});
+
+async function runJob(job: Job): Promise<Outcome> {
   const { scenario, seed, folder, audit = true, watch, keep, deciders } = job;
   // The other core runs another job: a pool of verifiers would only be in its way.
   const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
