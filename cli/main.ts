@@ -1,34 +1,11 @@
 #!/usr/bin/env -S node --max-semi-space-size=128
 /**
- * The command line: lists the commands; the work of each is loaded when it is used. The flag gives
- * young objects more room: entries live from apply to commit, and with V8's default of 16 MiB they
- * are copied on their way, which costs an eighth of a vote. It can be set at the start only.
+ * The command line: lists the commands; each is loaded when it is named, its work when it is used.
+ * The flag gives young objects more room: entries live from apply to commit, and with V8's default
+ * of 16 MiB they are copied on their way, which costs an eighth of a vote. It can be set at the
+ * start only.
  */
 import { Command } from 'commander';
-import { agentCommand } from './commands/agent.js';
-import { archiveCommand } from './commands/archive.js';
-import { certifyCommand } from './commands/certificate/certify.js';
-import { checkCertificateCommand } from './commands/certificate/check.js';
-import { checkCommand } from './commands/check.js';
-import { conformanceCommand } from './commands/conformance.js';
-import { eventsCommand } from './commands/events/events.js';
-import { exploreCommand } from './commands/explore/explore.js';
-import { compareCommand } from './commands/fork/compare.js';
-import { forkCommand } from './commands/fork/fork.js';
-import { keygenCommand } from './commands/keygen.js';
-import { loadCommand } from './commands/load/load.js';
-import { logCommand } from './commands/log.js';
-import { mcpCommand } from './commands/mcp/mcp.js';
-import { networkCommand } from './commands/network.js';
-import { replayCommand } from './commands/replay/replay.js';
-import { scenarioCommand } from './commands/scenario.js';
-import { serveCommand } from './commands/serve/serve.js';
-import { simCommand } from './commands/sim/sim.js';
-import { swarmCommand } from './commands/swarm.js';
-import { mergeCommand } from './commands/sweep/merge.js';
-import { sweepCommand } from './commands/sweep/sweep.js';
-import { verifyCommand } from './commands/verify.js';
-import { whyCommand } from './commands/why/why.js';
 import { exitCodes, fail, OutputError } from './output/exit.js';
 import { escaped } from './output/output.js';
 import { packageVersion } from './output/version.js';
@@ -55,34 +32,34 @@ second run differs, or a certificate is refused, 13 crash, or data that is damag
 cannot be written, 14 a load run whose figures cannot be trusted, 15 what --fail-on names.`,
   );
 
-for (const command of [
-  serveCommand,
-  agentCommand,
-  networkCommand,
-  mcpCommand,
-  simCommand,
-  scenarioCommand,
-  forkCommand,
-  compareCommand,
-  sweepCommand,
-  mergeCommand,
-  swarmCommand,
-  replayCommand,
-  exploreCommand,
-  conformanceCommand,
-  loadCommand,
-  whyCommand,
-  logCommand,
-  eventsCommand,
-  archiveCommand,
-  checkCommand,
-  certifyCommand,
-  checkCertificateCommand,
-  verifyCommand,
-  keygenCommand,
-]) {
-  program.addCommand(inherit(command(), program));
-}
+/** In the order of the help; each is loaded when it is named, or when all are to be listed. */
+const commands: Record<string, () => Promise<Command>> = {
+  serve: () => import('./commands/serve/serve.js').then((of) => of.serveCommand()),
+  agent: () => import('./commands/agent.js').then((of) => of.agentCommand()),
+  network: () => import('./commands/network.js').then((of) => of.networkCommand()),
+  mcp: () => import('./commands/mcp/mcp.js').then((of) => of.mcpCommand()),
+  sim: () => import('./commands/sim/sim.js').then((of) => of.simCommand()),
+  scenario: () => import('./commands/scenario.js').then((of) => of.scenarioCommand()),
+  fork: () => import('./commands/fork/fork.js').then((of) => of.forkCommand()),
+  compare: () => import('./commands/fork/compare.js').then((of) => of.compareCommand()),
+  sweep: () => import('./commands/sweep/sweep.js').then((of) => of.sweepCommand()),
+  merge: () => import('./commands/sweep/merge.js').then((of) => of.mergeCommand()),
+  swarm: () => import('./commands/swarm.js').then((of) => of.swarmCommand()),
+  replay: () => import('./commands/replay/replay.js').then((of) => of.replayCommand()),
+  explore: () => import('./commands/explore/explore.js').then((of) => of.exploreCommand()),
+  conformance: () => import('./commands/conformance.js').then((of) => of.conformanceCommand()),
+  load: () => import('./commands/load/load.js').then((of) => of.loadCommand()),
+  why: () => import('./commands/why/why.js').then((of) => of.whyCommand()),
+  log: () => import('./commands/log.js').then((of) => of.logCommand()),
+  events: () => import('./commands/events/events.js').then((of) => of.eventsCommand()),
+  archive: () => import('./commands/archive.js').then((of) => of.archiveCommand()),
+  check: () => import('./commands/check.js').then((of) => of.checkCommand()),
+  certify: () => import('./commands/certificate/certify.js').then((of) => of.certifyCommand()),
+  'check-certificate': () =>
+    import('./commands/certificate/check.js').then((of) => of.checkCertificateCommand()),
+  verify: () => import('./commands/verify.js').then((of) => of.verifyCommand()),
+  keygen: () => import('./commands/keygen.js').then((of) => of.keygenCommand()),
+};
 
 /** Arguments are repeated in it; only a suggestion stands on a line of its own. */
 function usageError(text: string): string {
@@ -104,4 +81,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   fail(new OutputError(`standard output cannot be written: ${error.message}`));
 });
 
-program.parseAsync().catch(fail);
+start().catch(fail);
+
+async function start(): Promise<void> {
+  const [named = ''] = process.argv.slice(2);
+  const known = Object.hasOwn(commands, named) ? [commands[named]!] : Object.values(commands);
+  for (const load of known) program.addCommand(inherit(await load(), program));
+  await program.parseAsync();
+}

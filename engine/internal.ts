@@ -21,7 +21,7 @@ export {
 export {
   createPoolVerifier,
   type PoolVerifier,
-  poolEnd,
+  startPool,
   verifyReference,
   verifyWithLibsodium,
 } from './crypto/index.js';

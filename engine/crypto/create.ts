@@ -1,5 +1,6 @@
 /** The one place where a verifier is chosen by name. */
 
+import { createLateVerifier } from './pool/late.js';
 import { createPoolVerifier } from './pool/pool.js';
 import type { Verifier } from './verifier.js';
 import { createInlineVerifier } from './verifiers/inline.js';
@@ -18,6 +19,8 @@ export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
 export interface VerifierOptions {
   /** Worker threads of `pool`, 2 by default. */
   threads?: number;
+  /** How many signatures `pool` checks in this thread before it uses others; 0 by default. */
+  threadsAfter?: number;
   /** Gets the one line of warning, if there is one; standard error by default. */
   warn?: (line: string) => void;
 }
@@ -46,8 +49,11 @@ export function createVerifier(kind: VerifierKind, options: VerifierOptions = {}
     warn('sodium-native did not load: signatures are verified in JavaScript, 30 times slower');
   }
   switch (kind) {
-    case 'pool':
-      return createPoolVerifier(options.threads === undefined ? {} : { threads: options.threads });
+    case 'pool': {
+      const { threads, threadsAfter = 0 } = options;
+      const start = () => createPoolVerifier(threads === undefined ? {} : { threads });
+      return threadsAfter > 0 ? createLateVerifier(threadsAfter, start) : start();
+    }
     case 'inline':
       return createInlineVerifier();
     case 'reference':

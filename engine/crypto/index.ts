@@ -2,7 +2,7 @@
 export { createVerifier, type VerifierKind, type VerifierOptions } from './create.js';
 export { generateKeyPair, type KeyPair, keyPairFromSeed, sign } from './keys.js';
 export { createPoolVerifier, type PoolVerifier } from './pool/pool.js';
-export { poolEnd } from './pool/pool-end.js';
+export { startPool } from './pool/start.js';
 export { type Verifier, VerifierBusy, type VerifierStats, type VerifyJob } from './verifier.js';
 export { createInlineVerifier } from './verifiers/inline.js';
 export { verifyOne as verifyWithLibsodium } from './verifiers/libsodium.js';

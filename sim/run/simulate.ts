@@ -93,6 +93,9 @@ async function runSomewhere(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
   }
 }
 
+/** Two threads take as long to start as this many signatures to be checked in this one. */
+const THREADS_AFTER = 2_000;
+
 interface Wanted {
   scenario: Scenario;
   options: SimOptions;
@@ -107,7 +110,7 @@ interface Wanted {
 async function run(wanted: Wanted): Promise<SimResult> {
   const { scenario, options, hooks, path } = wanted;
   const kind = scenario.signatures === 'verified' ? (options.verifier ?? 'pool') : 'off';
-  const verifier = createVerifier(kind);
+  const verifier = createVerifier(kind, { threadsAfter: THREADS_AFTER });
   let fatal: Error | undefined;
   try {
     const clock = virtualClock(START_MS);

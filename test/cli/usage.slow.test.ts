@@ -1,23 +1,36 @@
 /** Options and arguments that cannot be meant, and the help that says what can. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
+import { root } from '../support/paths.js';
 import { linesOf } from '../support/runs.js';
 
 const commands = [
+  'serve',
+  'agent',
+  'network',
+  'mcp',
   'sim',
   'scenario',
+  'fork',
+  'compare',
   'sweep',
   'merge',
   'swarm',
   'replay',
   'explore',
+  'conformance',
+  'load',
   'why',
   'log',
   'events',
+  'archive',
+  'check',
+  'certify',
+  'check-certificate',
   'verify',
   'keygen',
-  'load',
-  'mcp',
 ];
 
 test.each([
@@ -67,11 +80,32 @@ test('usage: what is out of bounds is told with what is in them', async () => {
 test('help: it lists every command and every exit code', async () => {
   const { code, stdout } = await folkmoot(['--help']);
   expect(code).toBe(0);
-  for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+  const listed = stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+) /gm);
+  expect([...listed].map(([, name]) => name)).toEqual([...commands, 'help']);
   expect(stdout).toMatch(
     /Exit codes: 0 [\s\S]* 1 [\s\S]* 2 [\s\S]* 10 [\s\S]* 11 [\s\S]* 12 [\s\S]* 13 /,
   );
   expect(stdout).toContain('$ folkmoot sim');
+});
+
+test('help: help sim is what sim --help is, and help of nothing known is usage', async () => {
+  const help = await folkmoot(['help', 'sim']);
+  expect(help).toEqual(await folkmoot(['sim', '--help']));
+  const { stdout: stderr } = await folkmoot(['--help']);
+  expect(await folkmoot(['help', 'nope'])).toMatchObject({ code: 2, stdout: '', stderr });
+  expect(await folkmoot([])).toMatchObject({ code: 2, stdout: '', stderr });
+});
+
+test('usage: for a command that is misspelled, one that is meant is named', async () => {
+  const { stderr } = await folkmoot(['kegen']);
+  expect(linesOf(stderr)[0]).toBe("error: unknown command 'kegen'");
+  expect(linesOf(stderr)[1]).toBe('(Did you mean keygen?)');
+});
+
+test('usage: --version is that of the package, and nothing else', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const told = { code: 0, stdout: `${version}\n`, stderr: '' };
+  expect(await folkmoot(['--version'])).toMatchObject(told);
 });
 
 test.each(commands)('help: that of %s has examples of it', async (command) => {

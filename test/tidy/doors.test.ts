@@ -57,7 +57,7 @@ test('doors: what tests take hold of is public in folkmoot/testing only', () => 
   expect(wrong).toEqual([]);
 });
 
-test('cli: what is loaded for every command is not the engine, the server or the simulator', () => {
+test('cli: what any command is needs neither engine, server nor simulator to be loaded', () => {
   const seen = new Set<string>();
   const load = (path: string) => {
     const source = sources.find((one) => one.path === path);
@@ -67,6 +67,10 @@ test('cli: what is loaded for every command is not the engine, the server or the
     for (const [, name] of values) load(resolve(path, name!));
   };
   load('cli/main.ts');
+  const main = sources.find(({ path }) => path === 'cli/main.ts')!;
+  const commands = [...main.text.matchAll(/\bimport\('([^']+)'\)/g)];
+  expect(commands.length).toBeGreaterThan(20);
+  for (const [, name] of commands) load(resolve('cli/main.ts', name!));
   const beyond = [...seen].filter((path) => !under(path, 'cli'));
   expect(beyond.sort()).toEqual([
     'bench/load/options.ts',

@@ -1,7 +1,7 @@
 /** The threads that sign, by piscina: so that the generator's own thread never does. */
 import { availableParallelism } from 'node:os';
-import { Piscina } from 'piscina';
-import { poolEnd } from '../../../engine/internal.js';
+import type { Piscina } from 'piscina';
+import { startPool } from '../../../engine/internal.js';
 import type { Linked, LinkTask, SignTask, TransactionTask, WorkerSetting } from './tasks.js';
 
 /** More threads than this sign faster than any one thread can send. */
@@ -16,13 +16,14 @@ export class Signers {
 
   constructor(setting: WorkerSetting) {
     const threads = Math.min(THREADS, availableParallelism());
-    this.#pool = new Piscina({
+    const { pool, end } = startPool({
       filename: new URL('./worker.js', import.meta.url).href,
       minThreads: threads,
       maxThreads: threads,
       workerData: setting,
     });
-    this.#end = poolEnd(this.#pool);
+    this.#pool = pool;
+    this.#end = end;
   }
 
   async publicKeys(ordinals: readonly number[]): Promise<string[]> {

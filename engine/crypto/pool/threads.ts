@@ -3,8 +3,8 @@
  * answered: by verdicts, or by a rejection when its thread died, never by silence.
  */
 import type { Worker } from 'node:worker_threads';
-import { Piscina } from 'piscina';
-import { poolEnd } from './pool-end.js';
+import type { Piscina } from 'piscina';
+import { startPool } from './start.js';
 
 /**
  * Batches handed to one thread: the second waits in its port while the first is checked, so that a
@@ -40,7 +40,7 @@ export class VerifyThreads {
   }
 
   #start(): Piscina<ArrayBuffer, Uint8Array> {
-    const piscina = new Piscina<ArrayBuffer, Uint8Array>({
+    const { pool, end } = startPool<ArrayBuffer, Uint8Array>({
       filename: new URL('./worker.js', import.meta.url).href,
       name: 'verifyPacked',
       minThreads: this.#count,
@@ -49,12 +49,12 @@ export class VerifyThreads {
       // Every batch may come back at once when the threads die.
       maxQueue: this.slots,
     });
-    this.#end = poolEnd(piscina);
+    this.#end = end;
     // A thread that fails while idle holds no batch, and piscina replaces it.
-    piscina.on('error', () => {});
+    pool.on('error', () => {});
     // The event comes before piscina has started a replacement, hence the look afterwards.
-    piscina.on('workerDestroy', () => queueMicrotask(() => this.#revive(piscina)));
-    return piscina;
+    pool.on('workerDestroy', () => queueMicrotask(() => this.#revive(pool)));
+    return pool;
   }
 
   /**

@@ -1,11 +1,14 @@
 /** Verifiers by name, and keys. */
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
+  createPoolVerifier,
   createVerifier,
   generateKeyPair,
   keyPairFromSeed,
+  type PoolVerifier,
   sign,
 } from '../../../dist/engine/crypto/index.js';
+import { createLateVerifier } from '../../../dist/engine/crypto/pool/late.js';
 
 test('createVerifier: each kind bears its name, and refuses once closed', async () => {
   for (const kind of ['pool', 'inline', 'reference'] as const) {
@@ -30,6 +33,64 @@ test('createVerifier: inline and reference count, and refuse wrong lengths', asy
     const short = { ...job, signature: job.signature.subarray(0, 63) };
     await expect(verifier.verify([short])).rejects.toThrow(RangeError);
   }
+});
+
+describe('createVerifier: a pool that starts late', () => {
+  const keyPair = generateKeyPair();
+  const message = new Uint8Array([1, 2, 3]);
+  const job = { publicKey: keyPair.publicKey, message, signature: sign(message, keyPair) };
+  const wrong = { ...job, message: new Uint8Array(3) };
+  const late = () => {
+    const started: PoolVerifier[] = [];
+    const verifier = createLateVerifier(4, () => {
+      started.push(createPoolVerifier({ threads: 1 }));
+      return started.at(-1)!;
+    });
+    onTestFinished(() => verifier.close());
+    return { verifier, started };
+  };
+
+  test('createVerifier: the same verdicts before, and from the threads after', async () => {
+    const { verifier, started } = late();
+    expect(await verifier.verify([job, wrong])).toEqual([true, false]);
+    expect(started.length).toBe(0);
+    expect(await verifier.verify([wrong, job])).toEqual([false, true]);
+    // Started by then, and not used yet.
+    expect(started.map(({ stats }) => stats.batches)).toEqual([0]);
+    expect(await verifier.verify([job, wrong, job])).toEqual([true, false, true]);
+    expect(started.map(({ stats }) => stats.verified)).toEqual([2]);
+    expect(verifier.stats).toEqual({
+      verified: 4,
+      rejected: 3,
+      batches: 3,
+      batchSizes: [0, 3],
+    });
+  });
+
+  test('createVerifier: many at once go to the threads; wrong lengths are refused', async () => {
+    const { verifier, started } = late();
+    const short = { ...job, signature: job.signature.subarray(0, 63) };
+    await expect(verifier.verify([short])).rejects.toThrow(RangeError);
+    await verifier.verify(Array.from({ length: 20 }, () => job));
+    expect(started[0]!.stats.verified).toBe(20);
+    await expect(verifier.verify([short])).rejects.toThrow(RangeError);
+  });
+
+  test('createVerifier: closed early, it starts no thread', async () => {
+    const { verifier, started } = late();
+    await verifier.verify([job]);
+    await verifier.close();
+    const jobs = Array.from({ length: 9 }, () => job);
+    await expect(verifier.verify(jobs)).rejects.toThrow('verifier pool is closed');
+    expect(started).toEqual([]);
+  });
+
+  test('createVerifier: by name, it is that of the option', async () => {
+    const verifier = createVerifier('pool', { threads: 1, threadsAfter: 4 });
+    expect([verifier.name, await verifier.verify([job, job])]).toEqual(['pool', [true, true]]);
+    await verifier.close();
+    await expect(verifier.verify([job])).rejects.toThrow('verifier pool is closed');
+  });
 });
 
 test('createVerifier: off says valid to everything and counts nothing', async () => {
