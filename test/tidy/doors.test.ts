@@ -163,7 +163,7 @@ test('packages: some have a single importer', () => {
   const importers: Record<string, RegExp> = {
     lmdb: /^engine\/store\//,
     'fs-native-extensions': /^engine\/store\/file\/lock/,
-    piscina: /^(engine\/crypto|sim\/run\/jobs|bench\/load\/prepare)\//,
+    piscina: /^(engine\/crypto\/pool|bench\/load\/prepare)\//,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,
     ajv: /^(engine\/protocol\/bundled\/ajv|tools\/validators)/,
     seedrandom: /^sim\/rng/,
