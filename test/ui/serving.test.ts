@@ -119,14 +119,51 @@ test('page: counts for no limit, whatever its reader has used up', async () => {
   }
 });
 
-test('page: all of it is small', async () => {
+const KB = 1_024;
+const gzipped = { 'accept-encoding': 'gzip' };
+
+/** Names of scripts in a text that is served, and in the text of those. */
+async function allOf(url: string, text: Buffer, found = new Map<string, number>()) {
+  for (const [name] of text.toString().matchAll(/\b[\w-]+-[A-Z0-9]{8}\.(?:js|css)\b/g)) {
+    if (found.has(name)) continue;
+    const { status, body } = await get(`${url}/ui/assets/${name}`, gzipped);
+    expect([name, status]).toEqual([name, 200]);
+    found.set(name, body.length);
+    await allOf(url, gunzipSync(body), found);
+  }
+  return found;
+}
+
+/** What a script asks for by itself, and what that asks for: not what it fetches when wanted. */
+async function atOnce(url: string, text: Buffer, found = new Set<string>()) {
+  const asked = /(?:\bfrom|\bimport)\s*"\.\/([\w-]+\.js)"|\/ui\/assets\/([\w.-]+)/g;
+  for (const [, beside, named] of text.toString().matchAll(asked)) {
+    const name = (beside ?? named)!;
+    if (found.has(name)) continue;
+    found.add(name);
+    await atOnce(url, (await get(`${url}/ui/assets/${name}`)).body, found);
+  }
+  return found;
+}
+
+test('page: what comes first is small, all views are, and what recomputes is', async () => {
   const { url } = await live();
   const { body } = await get(`${url}/ui/`);
-  const sizes = await Promise.all(
-    assetsOf(body).map(async (path) => {
-      const { body: packed } = await get(url + path, { 'accept-encoding': 'gzip' });
-      return packed.length;
-    }),
-  );
-  expect(sizes.reduce((sum, size) => sum + size, body.length)).toBeLessThan(80 * 1_024);
+  const all = await allOf(url, body);
+  const sum = (wanted: (name: string) => boolean) =>
+    [...all].reduce((bytes, [name, size]) => bytes + (wanted(name) ? size : 0), 0);
+  const first = await atOnce(url, body);
+  const worker = (name: string) => name.includes('-worker-');
+  // Whoever looks at one view has the page, the player of its network, and that view.
+  const begins = (name: string) => first.has(name) || name.startsWith('player-worker-');
+  expect([...first].filter((name) => !all.has(name))).toEqual([]);
+  expect(sum(begins)).toBeGreaterThan(20 * KB);
+  expect(sum(begins)).toBeLessThan(80 * KB);
+  const verifies = (name: string) => worker(name) && !name.startsWith('player-worker-');
+  expect(sum((name) => !verifies(name))).toBeLessThan(120 * KB);
+  expect(sum(verifies)).toBeGreaterThan(50 * KB);
+  expect(sum(verifies)).toBeLessThan(150 * KB);
+  for (const title of ['view', 'page', 'chunk', 'player', 'verify']) {
+    expect([title, [...all.keys()].some((name) => name.startsWith(title))]).toEqual([title, true]);
+  }
 });

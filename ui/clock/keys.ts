@@ -1,6 +1,8 @@
 /** Keys that work everywhere, except where a reader types. */
+import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { tell } from '../data/connect.js';
+import { go, href, place } from '../route/router.js';
 import { helpShown } from './help.js';
 
 const steps: Record<string, { by: 'event' | 'block'; forward: boolean }> = {
@@ -29,12 +31,17 @@ function press(event: KeyboardEvent): void {
   } else if (event.key === 'l') tell({ do: 'live' });
   else if (event.key === 'f') void fill();
   else if (event.key === '?') helpShown.value = true;
-  else if (event.key === '/') {
-    const field = document.querySelector<HTMLInputElement>('main input[type=search]');
-    if (!field) return;
-    field.focus();
-  } else return;
+  else if (event.key === '/') find();
+  else return;
   event.preventDefault();
+}
+
+/** A name is to be typed: the field takes the focus once it is there. */
+export const finding = signal(false);
+
+function find(): void {
+  finding.value = true;
+  if (place.peek().view !== 'agents') go(href('agents'));
 }
 
 async function fill(): Promise<void> {

@@ -8,8 +8,13 @@ import { moment } from '../parts/moment.js';
 
 export function Scrubber() {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const { head } = clock.value;
+  const { head, mode, goal } = clock.value;
   const { entry: here, at } = position.value!;
+  /** Until the worker has heard of it: the next key counts from there. */
+  const wanted = useRef<number | null>(null);
+  if (wanted.current === goal) wanted.current = null;
+  const thumb = wanted.current ?? (mode === 'paused' ? goal : null) ?? here;
+  const when = thumb === here ? `, ${moment(at)}` : '';
   const last = head.entry;
   const all = overview.value;
   useEffect(() => {
@@ -34,9 +39,13 @@ export function Scrubber() {
         min={0}
         max={Math.max(0, last)}
         step={1}
-        value={here}
-        aria-valuetext={`entry ${shown(here)} of ${shown(last)}, ${moment(at)}`}
-        onInput={({ currentTarget }) => tell({ do: 'seek', entry: Number(currentTarget.value) })}
+        value={thumb}
+        aria-valuetext={`entry ${shown(thumb)} of ${shown(last)}${when}`}
+        onInput={({ currentTarget }) => {
+          const entry = Number(currentTarget.value);
+          wanted.current = entry;
+          tell({ do: 'seek', entry });
+        }}
       />
     </div>
   );

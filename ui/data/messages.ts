@@ -17,6 +17,8 @@ export interface ClockState {
   mode: Mode;
   /** Engine time that passes in a second of ours. */
   speed: number;
+  /** The entry that it goes to, or stands at; null where it goes with the network. */
+  goal: number | null;
   /** The newest entry that is known, and its time. */
   head: { entry: number; at: number };
   /** Whether more may come: not of a finished run. */

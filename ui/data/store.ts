@@ -36,6 +36,7 @@ export const world = signal<World | null>(null);
 export const clock = signal<ClockState>({
   mode: 'live',
   speed: 1,
+  goal: null,
   head: { entry: -1, at: 0 },
   follows: true,
 });

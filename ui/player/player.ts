@@ -59,8 +59,8 @@ export class Player {
   }
 
   get clock(): ClockState {
-    const [mode, speed, head] = [this.#mode, this.#speed, this.#head];
-    return { mode, speed, head, follows: this.#follows };
+    const [mode, speed, goal] = [this.#mode, this.#speed, this.#goal];
+    return { mode, speed, goal, head: this.#head, follows: this.#follows };
   }
 
   /** The entry after which the tape wants more. */

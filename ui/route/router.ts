@@ -33,8 +33,23 @@ export function hrefNow(view: string, item?: string, more: Record<string, string
 }
 
 export function go(to: string): void {
+  write();
   history.pushState(null, '', to);
   follow();
+}
+
+/** Browsers refuse to write the address more than a hundred times in half a minute. */
+const LEAST_MS = 400;
+let written = Number.NEGATIVE_INFINITY;
+let writing = 0;
+
+/** What is the place already, and the address is soon. */
+function write(): void {
+  if (writing === 0) return;
+  clearTimeout(writing);
+  writing = 0;
+  written = performance.now();
+  history.replaceState(null, '', home.addressOf(place.peek()));
 }
 
 /** Changes what the address says of this view, without a new step in the browser's history. */
@@ -45,8 +60,10 @@ export function setQuery(changes: Record<string, string | null>): void {
     else query.set(name, value);
   }
   if (query.toString() === place.peek().query.toString()) return;
-  history.replaceState(null, '', home.addressOf({ ...place.peek(), query }));
-  follow();
+  place.value = { ...place.peek(), query };
+  if (writing === 0) {
+    writing = setTimeout(write, Math.max(0, written + LEAST_MS - performance.now()));
+  }
 }
 
 /** From here on the address is followed, and links within the page change the view alone. */

@@ -1,4 +1,5 @@
 /** Which network this is, how it stands, and the way to every view. */
+import { useEffect, useRef } from 'preact/hooks';
 import { shown } from '../../report/shared/numbers.js';
 import { WorldClock } from '../clock/world.js';
 import { link, network, rates, totals } from '../data/store.js';
@@ -9,6 +10,13 @@ import { views } from '../views/index.js';
 import { Pill } from './pill.js';
 
 export function Header() {
+  const ways = useRef<HTMLElement>(null);
+  const { view } = place.value;
+  // Where there is little room, it is scrolled to where the reader is.
+  useEffect(() => {
+    const here = ways.current!.querySelector('[aria-current]');
+    here?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [view]);
   return (
     <header class="top">
       <div class="top-row">
@@ -24,7 +32,7 @@ export function Header() {
         <WorldClock />
         <Figures />
       </div>
-      <nav aria-label="Views">
+      <nav aria-label="Views" ref={ways}>
         <ul>
           {views
             .filter(({ listed, needs }) => listed && !(needs && home.lacks[needs]))

@@ -4,6 +4,7 @@ import { agents } from '../../data/store.js';
 import { groupOf, groups } from '../../parts/grid/groups.js';
 import { decisionOf, nameOf, reputationOf, statusOf } from '../../parts/grid/words.js';
 import { plain } from '../../parts/text.js';
+import { href } from '../../route/router.js';
 
 export function Card({ number, onClose }: { number: number; onClose: () => void }) {
   agents.version.value;
@@ -28,6 +29,9 @@ export function Card({ number, onClose }: { number: number; onClose: () => void 
           <bdi>{nameOf(number)}</bdi>
         </h2>
         <code class="faint">{row.id.slice(0, 22)}…</code>
+        <a class="button" href={href('agent', row.id)}>
+          All about it
+        </a>
         <button type="button" class="button" onClick={onClose}>
           Close
         </button>

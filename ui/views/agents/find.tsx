@@ -1,5 +1,6 @@
 /** Finds an agent by the beginning of its name or id. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { finding } from '../../clock/keys.js';
 import { agents } from '../../data/store.js';
 import { nameOf } from '../../parts/grid/words.js';
 
@@ -7,9 +8,21 @@ const MOST = 8;
 
 export function Find({ onFind }: { onFind: (number: number) => void }) {
   const [text, setText] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  const wanted = finding.value;
+  useEffect(() => {
+    if (!wanted) return;
+    // After the shell, which gives the focus to a view that begins.
+    const timer = setTimeout(() => {
+      field.current!.focus();
+      finding.value = false;
+    });
+    return () => clearTimeout(timer);
+  }, [wanted]);
   const found = text.trim() === '' ? [] : matches(text.trim().toLowerCase());
   const take = (number: number) => {
     setText('');
+    field.current!.focus();
     onFind(number);
   };
   return (
@@ -23,6 +36,7 @@ export function Find({ onFind }: { onFind: (number: number) => void }) {
       <label>
         <span class="unseen">Find an agent by name or id</span>
         <input
+          ref={field}
           type="search"
           placeholder="Find an agent"
           maxLength={128}

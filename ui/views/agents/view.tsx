@@ -9,7 +9,7 @@ import { Legend } from '../../parts/grid/legend.js';
 import { type Coloring, colorings } from '../../parts/grid/paint.js';
 import { useNarrow } from '../../parts/narrow.js';
 import { Reference } from '../../parts/reference.js';
-import { place, setQuery } from '../../route/router.js';
+import { go, href, place, setQuery } from '../../route/router.js';
 import { Card } from './card.js';
 import { Find } from './find.js';
 import { AgentTable } from './table.js';
@@ -26,6 +26,11 @@ export function View() {
   const chosen = useMemo(() => (id === null ? null : agents.numberOf(id)), [id, count]);
   const choose = (number: number | null) =>
     setQuery({ sel: number === null ? null : agents.rows[number]!.id });
+  const close = () => {
+    choose(null);
+    // The button goes: whoever pressed it by a key stands in the view, not in front of the page.
+    document.getElementById('view')?.focus();
+  };
   const block = focused();
   useEffect(() => {
     if (id !== null && chosen === null && count > 0) setQuery({ sel: null });
@@ -62,7 +67,7 @@ export function View() {
         </button>
       </header>
       {count === 0 && <Nobody />}
-      {chosen !== null && <Card number={chosen} onClose={() => choose(null)} />}
+      {chosen !== null && <Card number={chosen} onClose={close} />}
       {count > 0 && asTable && <AgentTable onChoose={choose} chosen={chosen} />}
       {count > 0 && !asTable && (
         <div class="panel">
@@ -75,6 +80,7 @@ export function View() {
             room={roomFor(innerHeight)}
             chosen={chosen}
             onChoose={choose}
+            onOpen={(number) => go(href('agent', agents.rows[number]!.id))}
           />
         </div>
       )}

@@ -55,16 +55,19 @@ export function Happened({ entry }: { entry: number }) {
 /** Scores follow each block by the hundred: of each entry two are shown, the others counted. */
 const SCORES = 2;
 
-type Line = { row: Happening; others: number };
+/** `key`: the same wherever the list begins, so that a link that was followed keeps the focus. */
+type Line = { row: Happening; others: number; key: string };
 
 function linesOf(rows: readonly Happening[]): Line[] {
   const lines: Line[] = [];
   let scores = 0;
+  let place = 0;
   for (const row of rows) {
     const before = lines.at(-1)?.row;
+    place = before?.entry === row.entry ? place + 1 : 0;
     const isScore = row.kind === 'reputation_update';
     scores = isScore && before?.entry === row.entry && before.kind === row.kind ? scores + 1 : 0;
-    if (scores < SCORES) lines.push({ row, others: 0 });
+    if (scores < SCORES) lines.push({ row, others: 0, key: `${row.entry} ${place}` });
     else lines.at(-1)!.others += 1;
   }
   return lines;
@@ -85,9 +88,9 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
     <>
       {omitted > 0 && <p class="faint">{shown(omitted)} earlier rows are omitted.</p>}
       <ol class="happened" ref={list} aria-label="What happened, in order">
-        {rows.map(({ row, others }, index) => (
+        {rows.map(({ row, others, key }) => (
           <li
-            key={`${row.entry} ${index}`}
+            key={key}
             class={row.entry === entry ? 'here' : row.entry > entry ? 'later' : ''}
             aria-current={row.entry === entry ? 'true' : undefined}
           >

@@ -1,0 +1,240 @@
+/// <reference lib="dom" />
+/** All views by keys alone: what takes keys is come to, seen, and does what it says. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { pageOf } from '../../cli/watch/page.js';
+import { begin } from '../../support/begun.js';
+import { suiteFolder } from '../../support/runs.js';
+import { executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { explore } from '../explored.js';
+import { settled } from '../exported/file.js';
+import { type Items, itemsAt, keptTown, pathsOf } from './town.js';
+import { focused, tabTo, walkAround } from './walk.js';
+
+const needs = `(needs ${executablePath})`;
+const folder = suiteFolder();
+let browser: Browser;
+let url = '';
+let items: Items;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  browser = await launch();
+  url = await explore(await keptTown(folder), (stop) => afterAll(stop));
+  items = await itemsAt(url);
+});
+afterAll(() => browser?.close());
+
+test.skipIf(!hasBrowser).each(['light', 'narrow'])(
+  `keys: Tab comes to everything in every view, and is seen there, %s ${needs}`,
+  async (mode) => {
+    for (const path of pathsOf(items)) {
+      const { tab } = await open(browser, `${url}/ui/${path}`, modes[mode]);
+      await settled(tab);
+      const { stops, ...walk } = await walkAround(tab);
+      expect([path, walk]).toEqual([path, { missed: [], unseen: [] }]);
+      expect(stops).toBeGreaterThan(15);
+      // Out again the way it came.
+      const names: string[] = [];
+      for (const key of ['Tab', 'Tab', 'Tab', 'Shift+Tab', 'Shift+Tab', 'Tab', 'Tab']) {
+        await tab.keyboard.press(key);
+        names.push(await focused(tab));
+      }
+      expect([path, names[4], names[6]]).toEqual([path, names[0], names[2]]);
+      await tab.close();
+    }
+  },
+);
+
+const heading = (tab: Page, name: RegExp) => tab.getByRole('heading', { level: 1, name }).waitFor();
+const press = (tab: Page, key: string) => tab.keyboard.press(key);
+const chosen = (tab: Page) => new URL(tab.url()).searchParams.get('sel');
+
+test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () => {
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  await settled(tab);
+  const to = (name: RegExp) => tabTo(tab, name);
+  const enter = async (name: RegExp) => {
+    await to(name);
+    await press(tab, 'Enter');
+  };
+  const goTo = async (name: RegExp, title: RegExp) => {
+    await tabTo(tab, name, 'Shift+Tab');
+    await press(tab, 'Enter');
+    await heading(tab, title);
+  };
+
+  // Now: past what is above, to a block, and to an agent of the grid.
+  await press(tab, 'Tab');
+  expect(await focused(tab)).toBe('Skip to the view');
+  await press(tab, 'Enter');
+  await enter(/^Block 2, /);
+  await heading(tab, /^Block 2 /);
+  await to(/60 agents, a cell each/);
+  for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'Enter']) await press(tab, key);
+  await heading(tab, /^60 agents/);
+  const card = tab.getByLabel('The agent that was chosen');
+  const name = await card.getByRole('heading').innerText();
+
+  // Agents: on to another cell, which Enter opens; to and fro to all about it.
+  await to(/60 agents, a cell each/);
+  await press(tab, 'ArrowLeft');
+  await expect.poll(() => card.getByRole('heading').innerText()).not.toBe(name);
+  await press(tab, 'ArrowRight');
+  await press(tab, 'Enter');
+  await heading(tab, new RegExp(`^${name} `));
+  await enter(/^Find it among all$/);
+  await heading(tab, /^60 agents/);
+  await enter(/^All about it$/);
+  await heading(tab, new RegExp(`^${name} `));
+
+  // Agent: another vote, its reasons as a table, and a neighbour.
+  await to(/Block \d+: /);
+  const which = tab.getByLabel('Which vote');
+  const before = await which.inputValue();
+  await press(tab, 'ArrowDown');
+  expect(await which.inputValue()).not.toBe(before);
+  await enter(/^Why it voted so as a table$/);
+  await tab.getByRole('table', { name: 'Its votes, the newest first' }).waitFor();
+  await enter(/, (?:approves|rejects|has not voted)|^\S+ (?:approves|rejects|has not voted)/);
+  await tab.waitForURL((at) => at.pathname.includes('/agent/'));
+
+  // By its name from anywhere; and the grid as a table, sorted.
+  await press(tab, '/');
+  await tab.waitForURL('**/ui/agents**');
+  await expect.poll(() => tab.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
+  await tab.keyboard.type(name);
+  await press(tab, 'Enter');
+  await expect.poll(() => card.getByRole('heading').innerText()).toBe(name);
+  expect(await tab.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
+  await enter(/^reputation$/);
+  await enter(/^Table$/);
+  await enter(/^votes/);
+  await tab.locator('th[aria-sort=descending]', { hasText: 'votes' }).waitFor();
+  const row = tab.locator('tbody tr').first().getByRole('button');
+  await to(new RegExp(`^${await row.innerText()}$`));
+  await press(tab, 'Enter');
+  await tab.locator('tr.chosen').waitFor();
+  await enter(/^Close$/);
+  await card.waitFor({ state: 'hidden' });
+  expect(await tab.evaluate(() => document.activeElement?.id)).toBe('view');
+
+  // Opinion and alliances, each with its table.
+  await goTo(/^Opinion$/, /^Who votes like whom/);
+  await enter(/^Opinion map as a table$/);
+  await tab.getByRole('table').waitFor();
+  await goTo(/^Alliances$/, /alliance/);
+  await to(/members: /);
+  await press(tab, 'Space');
+  await tab.locator('.lane-open').waitFor();
+  await enter(/^From proposal to end as a table$/);
+  await tab.getByRole('table', { name: 'Alliances, the newest first' }).waitFor();
+
+  // Talk: one kind, and a stranger's meme.
+  await goTo(/^Talk$/, /^What is said$/);
+  await enter(/^memes$/);
+  expect(await tab.getByRole('button', { name: 'memes', pressed: true }).count()).toBe(1);
+  await to(/Show|Open|Read/);
+  const meme = tab.locator('.memes li').first();
+  const closed = await meme.innerText();
+  await press(tab, 'Enter');
+  await expect.poll(() => meme.innerText()).not.toBe(closed);
+
+  // Block: votes against it, and its certificate.
+  await goTo(/^Block$/, /^Block \d+ /);
+  await enter(/^reject$/);
+  expect(await tab.getByRole('button', { name: 'reject', pressed: true }).count()).toBe(1);
+  await tabTo(tab, /^← Block/, 'Shift+Tab');
+  const [height] = /\d+/.exec(await focused(tab))!;
+  await press(tab, 'Enter');
+  await heading(tab, new RegExp(`^Block ${height} `));
+  await enter(/^Make it here/);
+  await tab.getByRole('link', { name: `Save block-${height}` }).waitFor();
+
+  // Explore: an entry, which keeps the focus; what was sent; and the log recomputed.
+  await goTo(/^Explore$/, /^Entry /);
+  await to(/^\d+: go to this entry$/);
+  for (let links = 0; links < 3; links += 1) await to(/^\d+: go to this entry$/);
+  const there = await focused(tab);
+  await press(tab, 'Enter');
+  await heading(tab, new RegExp(`^Entry ${Number.parseInt(there, 10)} `));
+  await settled(tab);
+  expect(await focused(tab)).toBe(there);
+  await to(/^What was sent/);
+  await press(tab, 'Enter');
+  expect(await tab.locator('.entry details[open]').count()).toBe(1);
+  await tabTo(tab, /^Recompute it in this browser$/, 'Shift+Tab');
+  await press(tab, 'Space');
+  await tab.getByText('The same digest.').waitFor();
+
+  // The doctor: a text field lets go.
+  await goTo(/^Request doctor$/, /^Request doctor/);
+  await tab.evaluate(() => document.getElementById('view')?.focus());
+  await press(tab, 'Tab');
+  await tab.keyboard.type('{ l , . ? /');
+  await enter(/^What is wrong with it\?$/);
+  await tab.getByRole('alert').waitFor();
+
+  // The clock, wherever one is.
+  await to(/^Position in the history$/);
+  for (const key of ['Home', 'ArrowRight', 'ArrowRight']) await press(tab, key);
+  await tab.waitForURL(/at=2$/);
+  await to(/^One event on$|^Keys$|^Skip/);
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(
+  `keys: an arrow that is held goes through every cell ${needs}`,
+  async () => {
+    const { tab, complaints } = await open(browser, `${url}/ui/agents`, modes.light);
+    // As browsers do that are asked to write the address too often.
+    await tab.evaluate(() => {
+      const replace = history.replaceState.bind(history);
+      let count = 0;
+      history.replaceState = (...all) => {
+        count += 1;
+        if (count > 100)
+          throw new DOMException('more than 100 times in 30 seconds', 'SecurityError');
+        replace(...all);
+      };
+    });
+    await settled(tab);
+    const { agents } = await (await fetch(`${url}/api/v1/view`))
+      .json()
+      .then(({ data }) => data as { agents: { id: string }[] });
+    await tab.locator('.cells').focus();
+    await press(tab, 'ArrowRight');
+    const seen = new Set<string>();
+    const name = tab.getByLabel('The agent that was chosen').locator('code');
+    for (let cell = 0; cell < agents.length; cell += 1) {
+      seen.add(await name.innerText());
+      await press(tab, 'ArrowRight');
+    }
+    expect(seen.size).toBe(agents.length);
+    for (let more = 0; more < 60; more += 1) await press(tab, 'ArrowLeft');
+    await press(tab, 'End');
+    const last = await name.innerText();
+    await expect.poll(() => chosen(tab)).toContain(last.slice(0, 20));
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)(`keys: a run is stepped, and let go ${needs}`, async () => {
+  const size = ['--agents', '20', '--blocks', '2', '--seed', '7', '--json'];
+  const begun = begin(['sim', '--watch=paused', ...size]);
+  const page = await pageOf(begun);
+  const { tab } = await open(browser, `${page.url}/ui/#token=${page.token}`, modes.light);
+  await settled(tab);
+  await tabTo(tab, /^Network paused$/);
+  await press(tab, 'Enter');
+  await tabTo(tab, /^Step$/);
+  const before = await page.read<{ seq: number }>('/api/v1/meta');
+  for (let steps = 0; steps < 5; steps += 1) await press(tab, 'Enter');
+  await expect
+    .poll(async () => (await page.read<{ seq: number }>('/api/v1/meta')).seq)
+    .toBeGreaterThan(before.seq);
+  await tabTo(tab, /^Go on$/, 'Shift+Tab');
+  await press(tab, 'Space');
+  expect(await begun.ended).toMatchObject({ code: 0 });
+  await tab.getByText('Run over', { exact: true }).waitFor();
+});

@@ -1,0 +1,83 @@
+/// <reference lib="dom" />
+/** The page by Tab alone: where it leads, and whether whoever follows it sees where they are. */
+import type { Page } from 'playwright-core';
+
+/** What takes keys. */
+const TAKES_KEYS = 'a[href], :is(button, input, select, textarea):enabled, summary, [tabindex="0"]';
+
+export interface Walk {
+  /** What takes keys and was not come to. */
+  missed: string[];
+  /** Where one stood and could not see it: no line around it, or something over it. */
+  unseen: string[];
+  /** How many stops there were. */
+  stops: number;
+}
+
+/** What has the focus, in words; '' for nothing. */
+export const focused = (tab: Page): Promise<string> =>
+  tab.evaluate(() => {
+    const { activeElement: here } = document;
+    if (!here || here === document.body) return '';
+    return here.getAttribute('aria-label') ?? here.textContent ?? '';
+  });
+
+/** More than any view has. */
+const MOST = 1_000;
+
+/** Goes on by Tab until something is focused that is so called. */
+export async function tabTo(tab: Page, name: RegExp, key = 'Tab'): Promise<void> {
+  for (let presses = 0; presses < MOST; presses += 1) {
+    await tab.keyboard.press(key);
+    if (name.test(await focused(tab))) return;
+  }
+  throw new Error(`${key} does not lead to ${name}`);
+}
+
+/** Once around, from wherever it stands to the same place. */
+export async function walkAround(tab: Page): Promise<Walk> {
+  await tab.evaluate((all) => {
+    const shown = [...document.querySelectorAll(all)].filter(
+      (one) => one.checkVisibility() && !one.closest('dialog:not([open])'),
+    );
+    (globalThis as { left?: Set<Element> }).left = new Set(shown);
+  }, TAKES_KEYS);
+  const unseen = new Set<string>();
+  let first: string | null = null;
+  let stops = 0;
+  for (; stops < MOST; stops += 1) {
+    await tab.keyboard.press('Tab');
+    const { name, seen, place } = await tab.evaluate(standsSeen);
+    if (place === first) break;
+    first ??= place;
+    if (!seen) unseen.add(name);
+  }
+  const missed = await tab.evaluate(() =>
+    [...(globalThis as { left?: Set<Element> }).left!].map((one) => one.outerHTML.slice(0, 200)),
+  );
+  return { missed, unseen: [...unseen], stops };
+}
+
+/** In the page: what has the focus is met, and looked at. */
+function standsSeen() {
+  const here = document.activeElement!;
+  (globalThis as { left?: Set<Element> }).left!.delete(here);
+  const all = [...document.querySelectorAll('*')];
+  const place = String(all.indexOf(here));
+  const name = here.outerHTML.slice(0, 120);
+  if (here === document.body) return { name, seen: true, place };
+  const { outlineStyle, outlineWidth } = getComputedStyle(here);
+  const { left, top, width, height } = here.getBoundingClientRect();
+  const parts = [0.05, 0.5, 0.95];
+  const onTop = parts.some((x) =>
+    parts.some((y) => {
+      const there = document.elementFromPoint(left + x * width, top + y * height);
+      return there !== null && here.contains(there);
+    }),
+  );
+  return {
+    name,
+    place,
+    seen: onTop && outlineStyle === 'solid' && Number.parseInt(outlineWidth, 10) > 1,
+  };
+}
