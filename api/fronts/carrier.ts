@@ -33,7 +33,7 @@ export class Carrier {
   /** A record of the front that is about a connection. */
   take(record: Record): void {
     const { kind, id, value, text, bytes } = record;
-    if (kind === 'whole') this.#whole(record);
+    if (kind === 'whole' || kind === 'held') this.#whole(record);
     else if (kind === 'begin') this.#begin(id, value, text);
     else if (kind === 'upgrade') this.#upgrade(id, text);
     else if (kind === 'release') this.#release(id);
@@ -58,12 +58,12 @@ export class Carrier {
     for (const id of [...this.#sockets.keys()]) this.#closed(id, GONE);
   }
 
-  #whole({ id, value, text, bytes }: Record): void {
+  #whole({ kind, id, value, text, bytes }: Record): void {
     const request = this.#application.begin(headFrom(text), value < 0 ? null : value);
     const taken = bytes.length === 0 || (request.wanted && request.take(bytes.length));
     const carried = { request, refused: false };
     this.#requests.set(id, carried);
-    this.#answer(id, carried, request.answer(taken ? bytes : 'unread'));
+    this.#answer(id, carried, request.answer(taken ? bytes : 'unread', kind === 'held'));
   }
 
   #begin(id: number, value: number, text: string): void {

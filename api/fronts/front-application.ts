@@ -9,6 +9,7 @@ import type { Application, RequestHead, Socket, SocketHandlers } from '../transp
 import { FrontRequest } from './front-request.js';
 import { FrontSockets } from './front-sockets.js';
 import type { Outgoing, Record } from './records.js';
+import { SignaturesAhead } from './signatures-ahead.js';
 import { headersFrom } from './texts.js';
 
 /** What a front is told first. */
@@ -18,6 +19,8 @@ export interface FrontSettings {
   limits: ExchangeLimits;
   /** Its share: what an address may open at all the fronts together is never exceeded. */
   connectionPolicy: ConnectionPolicy;
+  /** The id of the network whose signatures are verified; null where none are. */
+  verifiesFor: string | null;
 }
 
 const MOST_IDS = 2 ** 32;
@@ -28,15 +31,19 @@ export class FrontApplication implements Application {
   readonly #out: Outgoing;
   readonly #requests = new Map<number, FrontRequest>();
   readonly #sockets: FrontSockets;
+  readonly #ahead: SignaturesAhead;
   readonly connectionPolicy: ConnectionPolicy;
+  readonly verifiesFor: string | null;
   readonly #connectionLimit: ConnectionLimit;
   #fresh: FrontRequest[] = [];
   #lastId = 0;
 
-  constructor(out: Outgoing, { limits, connectionPolicy }: FrontSettings) {
+  constructor(out: Outgoing, { limits, connectionPolicy, verifiesFor }: FrontSettings) {
     this.#out = out;
+    this.#ahead = new SignaturesAhead(verifiesFor);
     this.limits = limits;
     this.connectionPolicy = connectionPolicy;
+    this.verifiesFor = verifiesFor;
     const steady = () => Math.trunc(performance.now());
     this.#connectionLimit = new ConnectionLimit(connectionPolicy, steady);
     this.#sockets = new FrontSockets(out);
@@ -48,7 +55,8 @@ export class FrontApplication implements Application {
 
   begin(head: RequestHead, declared: number | null): FrontRequest {
     const id = this.#newId();
-    const request = new FrontRequest(this.#out, id, head, declared, () => this.#gone(id));
+    const side = { out: this.#out, ahead: this.#ahead, gone: () => this.#gone(id) };
+    const request = new FrontRequest(side, id, head, declared);
     this.#requests.set(id, request);
     if (declared !== 0) {
       if (this.#fresh.length === 0) setImmediate(() => this.#tellFresh());

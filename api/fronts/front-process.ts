@@ -50,9 +50,10 @@ export class Front {
       this.#child.on('close', (code, signal) => end(signal ?? `exit code ${code}`));
     });
     receive(channel, (record) => this.#take(record));
-    const { limits, connectionPolicy: policy } = application;
+    const { limits, verifiesFor, connectionPolicy: policy } = application;
     const quota = policy.quota === null ? null : Math.max(1, Math.floor(policy.quota * share));
-    const settings: FrontSettings = { host, port, limits, connectionPolicy: { ...policy, quota } };
+    const connectionPolicy = { ...policy, quota };
+    const settings: FrontSettings = { host, port, limits, connectionPolicy, verifiesFor };
     this.#out.send('settings', 0, { text: JSON.stringify(settings) });
   }
 

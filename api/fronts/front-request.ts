@@ -5,19 +5,30 @@
  */
 import { serverBounds } from '../contract/limit-table.js';
 import { createMatcher } from '../contract/match.js';
-import { routes } from '../contract/routes.js';
+import { type Route, routes } from '../contract/routes.js';
 import type { Body, HttpResponse, IncomingRequest, RequestHead } from '../transport/transport.js';
 import type { Outgoing } from './records.js';
+import type { SignaturesAhead } from './signatures-ahead.js';
 import { headText } from './texts.js';
 
 type Opened = { answer: HttpResponse } | { addressKey: string };
+
+/** What it has of its front. */
+interface Side {
+  out: Outgoing;
+  ahead: SignaturesAhead;
+  /** Its client has gone before it was answered. */
+  gone: () => void;
+}
 
 const match = createMatcher(routes);
 
 export class FrontRequest implements IncomingRequest {
   readonly #out: Outgoing;
   readonly #id: number;
+  readonly #ahead: SignaturesAhead;
   readonly #head: RequestHead;
+  readonly #route: Route | null;
   readonly #declared: number | null;
   readonly #gone: () => void;
   /** Whether the engine's process knows of it. */
@@ -31,20 +42,17 @@ export class FrontRequest implements IncomingRequest {
   #onUnwanted: () => void = () => {};
   wanted: boolean;
 
-  constructor(
-    out: Outgoing,
-    id: number,
-    head: RequestHead,
-    declared: number | null,
-    gone: () => void,
-  ) {
+  constructor({ out, ahead, gone }: Side, id: number, head: RequestHead, declared: number | null) {
     this.#out = out;
+    this.#ahead = ahead;
     this.#gone = gone;
     this.#id = id;
     this.#head = head;
+    this.#route = match(head.method, head.path)?.route ?? null;
     this.#declared = declared;
     // What is small is read whatever is wrong; what is too large for its path, never.
-    this.wanted = declared !== null && declared <= mostOf(head);
+    const most = Math.max(serverBounds.body.small, this.#route?.bodyBytes ?? 0);
+    this.wanted = declared !== null && declared <= most;
   }
 
   /** The turn of its head is over: from now on it counts over there. */
@@ -76,7 +84,9 @@ export class FrontRequest implements IncomingRequest {
     else {
       this.#told = true;
       const value = this.#declared ?? -1;
-      this.#out.send('whole', this.#id, { value, text: headText(this.#head), bytes: body });
+      const held = this.#route !== null && this.#ahead.holds(this.#route, this.#head, body);
+      const kind = held ? 'held' : 'whole';
+      this.#out.send(kind, this.#id, { value, text: headText(this.#head), bytes: body });
     }
     return this.#response();
   }
@@ -105,6 +115,7 @@ export class FrontRequest implements IncomingRequest {
   /** The engine's process answers. */
   answered(response: HttpResponse): void {
     this.#over = true;
+    if (this.#route) this.#ahead.answered(this.#route, this.#head, response.status);
     this.#opened?.({ answer: response });
     if (this.#answered) return this.#answered(response);
     this.#early = response;
@@ -126,8 +137,4 @@ export class FrontRequest implements IncomingRequest {
       this.#answered = resolve;
     });
   }
-}
-
-function mostOf({ method, path }: RequestHead): number {
-  return Math.max(serverBounds.body.small, match(method, path)?.route?.bodyBytes ?? 0);
 }

@@ -9,7 +9,9 @@ export const CHANNEL = 3;
 
 /** What a record is about: its `id` is that of a request or WebSocket, its `value` a number. */
 export const kinds = [
-  // From a front: a request whole, or its head, what arrives of its body, and that body.
+  // From a front: a request whole, with a signature that holds or not looked at; or its head, what
+  // arrives of its body, and that body.
+  'held',
   'whole',
   'begin',
   'took',

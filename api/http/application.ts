@@ -90,7 +90,7 @@ export function createApplication(options: ApplicationOptions): App {
   const state = { ready: true };
   const services = servicesOf(options, state);
   const { connections } = services;
-  const { trustedProxies = [] } = options;
+  const { network, trustedProxies = [] } = options;
   const headChecks = new HeadChecks(services, trustedProxies);
   const { figures } = services.limits;
   const connectionPolicy = { quota: figures?.connections ?? null, trustedProxies };
@@ -109,6 +109,7 @@ export function createApplication(options: ApplicationOptions): App {
     limits: serving.exchangeLimits,
     socketPath,
     connectionPolicy,
+    verifiesFor: network.verification.enabled ? network.genesis.network_id : null,
     accepts: (peer) => connectionLimit.accepts(peer),
     begin: (head, declared) => new Incoming(serving, head, declared),
     open: (socket) => connections.open(socket),

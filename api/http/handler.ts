@@ -63,6 +63,8 @@ export interface Call {
   /** Path parameters, decoded, in order. */
   readonly params: readonly string[];
   readonly body: Body;
+  /** Whether a process of this server has verified that its own signature holds. */
+  readonly held: boolean;
   readonly budget: RequestBudget;
 }
 

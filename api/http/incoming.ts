@@ -67,12 +67,12 @@ export class Incoming implements IncomingRequest {
     this.#budget.release();
   }
 
-  answer(body: Body): HttpResponse | Promise<HttpResponse> {
+  answer(body: Body, held = false): HttpResponse | Promise<HttpResponse> {
     const started = this.#serving.onExchange ? performance.now() : 0;
     const finish = (answer: Answer) => this.#finish(answer, body, started);
     const fault = (error: unknown) => finish({ refusal: this.#fault(error) });
     try {
-      const answer = this.#handle(body);
+      const answer = this.#handle(body, held);
       return answer instanceof Promise ? answer.then(finish).catch(fault) : finish(answer);
     } catch (error) {
       return fault(error);
@@ -96,7 +96,7 @@ export class Incoming implements IncomingRequest {
   }
 
   /** Refused for the way it comes, for what is used up, or for its head; or its route answers. */
-  #handle(body: Body): Answer | Promise<Answer> {
+  #handle(body: Body, held: boolean): Answer | Promise<Answer> {
     const { problem } = this.#budget;
     if (this.#unwelcome) {
       // Nobody's secrets were tried: a foreign page must not use up what an address has.
@@ -109,7 +109,7 @@ export class Incoming implements IncomingRequest {
     const { services, entryChecks } = this.#serving;
     if (this.#head.method === 'OPTIONS') return optionsAnswer(this.#head, allowed, entryChecks);
     if (!route) return noMethod(this.#head, allowed);
-    const call = { services, route, head: this.#head, params, body, budget: this.#budget };
+    const call = { services, route, head: this.#head, params, body, held, budget: this.#budget };
     if (!problem) return route.handle(call);
     const { refusal } = problem;
     return route.command ? refuseByHead(call, route.command, refusal) : { refusal };

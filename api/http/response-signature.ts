@@ -11,9 +11,10 @@ import {
   signingInput,
 } from '../../engine/internal.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
+import type { Received } from '../checks/carried-request.js';
 import { tooManyValues } from '../checks/json-size.js';
 import type { Body, HttpResponse, RequestHead } from '../transport/transport.js';
-import { type Received, signedRequest } from './request/signed-request.js';
+import { signedRequest } from './request/signed-request.js';
 
 /** The request that is answered; `kind` is that of a command, null for a read. */
 interface Answered {

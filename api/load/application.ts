@@ -35,6 +35,7 @@ export function loadApplication(options: LoadApplicationOptions): Application {
     // Nothing is opened there: what the page waits for, it waits for by a request.
     socketPath: '/ws/v1',
     connectionPolicy: { quota: null, trustedProxies: [] },
+    verifiesFor: null,
     accepts: () => true,
     begin: (head, declared) => new Incoming(options, entryChecks, head, declared),
     open: () => {

@@ -30,8 +30,11 @@ export interface IncomingRequest {
   readonly wanted: boolean;
   /** Takes note of bytes that arrived; false when no more are to be read. */
   take(bytes: number): boolean;
-  /** At once where nothing has to be waited for. Neither throws nor rejects; releases it. */
-  answer(body: Body): HttpResponse | Promise<HttpResponse>;
+  /**
+   * At once where nothing has to be waited for. Neither throws nor rejects; releases it. `held`
+   * where a process of this server has verified that the request's own signature holds.
+   */
+  answer(body: Body, held?: boolean): HttpResponse | Promise<HttpResponse>;
   /** The answer where no WebSocket is opened for it; else whom the connection is counted for. */
   upgrade(): Opened | Promise<Opened>;
   /** The answer when its time is up; the connection is closed. */
@@ -86,6 +89,8 @@ export interface Application {
   readonly socketPath: string;
   /** By what it decides that, for who has to decide it elsewhere. */
   readonly connectionPolicy: ConnectionPolicy;
+  /** The id of the network whose signatures it verifies, likewise; null where it verifies none. */
+  readonly verifiesFor: string | null;
   /** Whether a new connection of this peer is taken; if not, it is closed at once. */
   accepts(address: string): boolean;
   /** Takes a request's head; `declared` is its body's length, 0 without one, null if unknown. */

@@ -32,7 +32,12 @@ export type Wanted = Pick<LoadOptions, 'workload' | 'concurrency' | 'durationMs'
 /** The verifier pool's threads in a server: its default. */
 export const POOL_THREADS = 2;
 
-export async function load(server: FolkmootServer, wanted: Wanted): Promise<Loaded> {
+/** `poolThreads` is 0 where others than the verifier pool verify. */
+export async function load(
+  server: FolkmootServer,
+  wanted: Wanted,
+  poolThreads = POOL_THREADS,
+): Promise<Loaded> {
   const { agents, batch } = workloadDefaults[wanted.workload];
   const samples: Promise<Sample>[] = [];
   const options: LoadOptions = {
@@ -61,7 +66,7 @@ export async function load(server: FolkmootServer, wanted: Wanted): Promise<Load
   if (!first || !last || first === last) throw new Error('a load run needs two seconds or more');
   return {
     result,
-    ...figuresBetween(server.pid, first, last),
+    ...figuresBetween(server.pid, first, last, poolThreads),
     note: verdict === 'VALID' ? '' : verdict,
   };
 }
@@ -86,20 +91,20 @@ async function sampleOf(server: FolkmootServer): Promise<Sample> {
   };
 }
 
-function figuresBetween(pid: number, first: Sample, last: Sample) {
+function figuresBetween(pid: number, first: Sample, last: Sample, poolThreads: number) {
   const entries = last.entries - first.entries;
   const signatures = last.signatures - first.signatures;
   if (entries === 0) throw new Error('the server logged nothing in the load run');
   const spentUs = 1e6 * (last.cpuSeconds - first.cpuSeconds);
   const threads =
     first.threads && last.threads
-      ? spentBetween(pid, first.threads, last.threads, POOL_THREADS)
+      ? spentBetween(pid, first.threads, last.threads, poolThreads)
       : null;
-  const poolSeconds = (POOL_THREADS * (last.atMs - first.atMs)) / 1000;
+  const poolSeconds = (poolThreads * (last.atMs - first.atMs)) / 1000;
   return {
     cpuUs: spentUs / entries,
     cpuUsPerSignature: spentUs / signatures,
-    idle: threads && Math.max(0, 1 - threads.verifier / poolSeconds),
+    idle: threads && poolSeconds > 0 ? Math.max(0, 1 - threads.verifier / poolSeconds) : null,
     spent: { entries, signatures, threads },
   };
 }

@@ -1,4 +1,5 @@
 /** The signatures of requests, checked for one network: before a request is applied to it. */
+import { knownKey } from '../admit/edge-checks.js';
 import type { Admitted } from '../admit/index.js';
 import {
   takeUnverified,
@@ -37,6 +38,13 @@ export class Verification {
   /** The request's own signature alone; null when it holds. Those inside it follow by `inner`. */
   own(admitted: Admitted): Promise<Refusal | null> {
     return verifyOwn(admitted, this.#verifier, this.#knows);
+  }
+
+  /** What `own` gives, at once, where another process of this server found that it holds. */
+  held(admitted: Admitted): Refusal | null {
+    const refusal = knownKey(admitted.command, this.#knows);
+    if (refusal === null) this.#verifier.stats.verified += 1;
+    return refusal;
   }
 
   /** The signatures inside a request whose own one holds; at once where there are none. */

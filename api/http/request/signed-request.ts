@@ -1,4 +1,4 @@
-/** A write request as the engine takes it: credentials from where its kind carries them. */
+/** A write request as the engine takes it: what it carries, and what a form in it has. */
 import {
   type CommandKind,
   carriage,
@@ -7,13 +7,8 @@ import {
   type SignedRequest,
 } from '../../../engine/internal.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
+import { carriedRequest, type Received } from '../../checks/carried-request.js';
 import { readForm } from '../form/form.js';
-
-export interface Received {
-  target: string;
-  headers: ReadonlyMap<string, string>;
-  body: Uint8Array;
-}
 
 type Signed = SignedRequest | { refusal: Refusal };
 
@@ -30,21 +25,10 @@ export function mediaProblem(
 }
 
 /** Of a body whose type is right. Only a form has to be waited for. */
-export function signedRequest(
-  kind: CommandKind,
-  { target, headers, body }: Received,
-): Signed | Promise<Signed> {
-  const header = (name: string) => headers.get(name) ?? '';
-  const { signed } = carriage[kind];
-  const request: SignedRequest = {
-    kind,
-    public_key: header('x-agent-public-key'),
-    target: signed === 'header' ? target : '',
-    timestamp: signed === 'body' ? '' : header('x-timestamp'),
-    signature: signed === 'header' ? header('x-agent-signature') : '',
-    body,
-  };
-  return signed === 'form' ? formRequest(request, header('content-type')) : request;
+export function signedRequest(kind: CommandKind, received: Received): Signed | Promise<Signed> {
+  const request = carriedRequest(kind, received);
+  if (carriage[kind].signed !== 'form') return request;
+  return formRequest(request, received.headers.get('content-type') ?? '');
 }
 
 async function formRequest(request: SignedRequest, contentType: string): Promise<Signed> {

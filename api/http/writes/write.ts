@@ -60,7 +60,8 @@ async function verify(
   const { network, attempts } = call.services;
   let failed = false;
   try {
-    const refusal = await network.verification.own(admitted);
+    const { verification } = network;
+    const refusal = call.held ? verification.held(admitted) : await verification.own(admitted);
     failed = refusal?.reason === 'MISMATCH';
     return refusal && (await mismatch(call, refusal, admitted));
   } finally {

@@ -1,41 +1,14 @@
 /** Processes that have the connections: one killed under load, the same log, the end of all. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { virtualClock } from 'folkmoot';
 import { AgentClient, generateKeys } from 'folkmoot/client';
 import { describe, expect, test } from 'vitest';
 import { START_MS, temporaryFolder } from '../../support/fixture.js';
+import { fronts, insist } from '../../support/service/fronts.js';
 import { serve, world } from '../../support/service/server.js';
-import { agentOf, type Request, register, status } from '../../support/service/signer.js';
+import { agentOf, register, status } from '../../support/service/signer.js';
 import { call } from '../../support/service/world.js';
-
-/** Those that this process started. */
-function fronts(): number[] {
-  const { pid } = process;
-  const children = readdirSync(`/proc/${pid}/task`).flatMap(
-    (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').match(/\d+/g) ?? [],
-  );
-  return children.map(Number).filter((child) => {
-    try {
-      return readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('fronts/front.js');
-    } catch {
-      return false;
-    }
-  });
-}
-
-/** Sends until it is answered: the same bytes again are a repeat. */
-async function insist(url: string, request: Request): Promise<number> {
-  for (;;) {
-    try {
-      return (await call(url, request)).status;
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      await pause(20);
-    }
-  }
-}
 
 test('one is killed again and again: nothing acknowledged is lost, nor any event', async () => {
   const path = temporaryFolder();

@@ -1,0 +1,32 @@
+/** The processes that have the connections of servers of this test, and who outlives them. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Request } from './signer.js';
+import { call } from './world.js';
+
+/** Those that this process started. */
+export function fronts(): number[] {
+  const { pid } = process;
+  const children = readdirSync(`/proc/${pid}/task`).flatMap(
+    (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').match(/\d+/g) ?? [],
+  );
+  return children.map(Number).filter((child) => {
+    try {
+      return readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('fronts/front.js');
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Sends until it is answered: the same bytes again are a repeat. */
+export async function insist(url: string, request: Request): Promise<number> {
+  for (;;) {
+    try {
+      return (await call(url, request)).status;
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      await pause(20);
+    }
+  }
+}
