@@ -13,7 +13,7 @@ import { serverBounds } from '../contract/limit-table.js';
 import type { Route } from '../contract/routes.js';
 import type { RequestHead } from '../transport/transport.js';
 
-/** Keys that are remembered; with more agents at a time, some are verified by the engine's process. */
+/** Keys that are remembered; beyond that, the engine's process verifies. */
 const MOST_KEYS = 65_536;
 
 export class SignaturesAhead {

@@ -181,7 +181,7 @@ test('an agent whom another front registered a moment ago is not refused', async
   await there.close();
 });
 
-test('only a key whose last request was accepted is verified ahead, and only while it holds', () => {
+test('only of a key whose last request was accepted, and only while it holds', () => {
   const ada = agentOf('ada');
   const ahead = new SignaturesAhead('testnet');
   const route = { name: 'status', command: 'status', method: 'PUT' } as never;
@@ -212,7 +212,7 @@ test('only a key whose last request was accepted is verified ahead, and only whi
   expect(off.holds(route, good.head, good.body)).toBe(false);
 });
 
-test('fronts killed under load: what was acknowledged is there, and every signature holds', async () => {
+test('fronts killed under load: what was acknowledged is there, and signatures hold', async () => {
   const path = temporaryFolder();
   const there = await serve({ path, transport: 'uws', limits: 'off', server: { threads: 2 } });
   const agents = Array.from({ length: 40 }, (_, number) => agentOf(`agent ${number}`));
