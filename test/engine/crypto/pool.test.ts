@@ -1,5 +1,7 @@
 /** The pool as its callers see it: order, limits, fairness and the death of threads. */
+
 import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import {
   createPoolVerifier,
@@ -102,6 +104,7 @@ test('pool: a stream of votes does not starve a bulk request', async () => {
 
 test('pool: threads terminated in the middle of a batch lose nothing', async () => {
   const pool = open(2);
+  await Promise.all(pool.threads.map(loaded));
   const slow = [slowJob(1024 * 1024, true), slowJob(1024 * 1024, false)];
   for (let round = 0; round < 3; round++) {
     const expected = Array.from({ length: 40 }, (_, index) => index % 3 === 0);
@@ -115,10 +118,12 @@ test('pool: threads terminated in the middle of a batch lose nothing', async () 
     await setImmediate();
     const killed = [...pool.threads];
     await Promise.all(killed.map((thread) => thread.terminate()));
+    const others = pool.threads.map(loaded);
     expect(answered, 'a thread must die with its batch').toBe(false);
     expect(await heavy).toEqual(expected);
     expect((await Promise.all(votes)).flat()).toEqual(expected);
     expect(pool.threads.some((thread) => killed.includes(thread))).toBe(false);
+    await Promise.all(others);
   }
   expect(pool.stats.verified + pool.stats.rejected).toBe(3 * 80);
 });
@@ -136,7 +141,7 @@ test('pool: a batch whose threads keep dying ends in an error, and the pool live
     },
   );
   while (outcome === undefined) {
-    // Threads that have only just been started die here too.
+    await Promise.all(pool.threads.map(loaded));
     await Promise.all(pool.threads.map((thread) => thread.terminate()));
     await setImmediate();
   }
@@ -154,6 +159,15 @@ test('pool: close answers what waits, then refuses', async () => {
   expect(await Promise.all(calls)).toEqual(calls.map(() => [true, false]));
   expect(pool.threads.length).toBe(0);
 });
+
+/**
+ * Its first message says that it has loaded, to be awaited from its start on: to end a thread that
+ * loads a module may end the process, in Node 20 (v8::Module::IsGraphAsync).
+ */
+const loaded = (thread: Worker) =>
+  new Promise<void>((resolve) => {
+    for (const event of ['message', 'exit']) thread.once(event, () => resolve());
+  });
 
 function open(threads: number): PoolVerifier {
   const pool = createPoolVerifier({ threads });

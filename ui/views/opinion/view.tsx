@@ -1,7 +1,7 @@
 /** Who votes like whom: all agents on the two directions in which their votes differ most. */
 import { useRef } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
-import { alliances } from '../../data/store.js';
+import { alliances, clock } from '../../data/store.js';
 import { Figure } from '../../parts/lists/figure.js';
 import { useAsked } from '../../parts/server/asked.js';
 import { Coming, Empty } from '../../parts/server/states.js';
@@ -13,8 +13,15 @@ import { Places } from './places.js';
 
 export function View() {
   const before = useRef<Opinion | null>(null);
-  // So that it lies as it lay before: the directions themselves have no up or down.
-  const answer = useAsked<{ opinion: Opinion | null }>('opinion', () => before.current, '');
+  // The directions themselves have no up or down. What moves lies as it lay before; an entry that
+  // somebody chose lies as it does for all others who open its link.
+  const { mode, follows } = clock.value;
+  const moves = mode === 'playing' || (mode === 'live' && follows);
+  const answer = useAsked<{ opinion: Opinion | null }>(
+    'opinion',
+    () => (moves ? before.current : null),
+    String(moves),
+  );
   if (!answer) return <Coming what="the votes of the last blocks" />;
   const { opinion } = answer;
   if (!opinion) {
