@@ -1,14 +1,15 @@
 /** What happens when a block leaves voting: siblings, records, metrics, reputation. */
-import { type BlockStatus, formatInstant } from '../protocol/schema/index.js';
+import { formatInstant } from '../protocol/schema/index.js';
 import { countAbsences } from './attendance.js';
+import type { BlockEnd } from './machines/block.js';
+import type { QuorumDecision } from './quorum.js';
 import { judgeBlock } from './reputation.js';
 import { METRICS, type State } from './state.js';
-import { blockContext, blockStatus, type OpenBlock } from './tables/blocks.js';
+import { blockContext, type OpenBlock } from './tables/blocks.js';
 import { tpsAt } from './tables/throughput.js';
 
-/** Finishes a block whose machine has just left voting. Its block_status is said already. */
-export function closeBlock(state: State, block: OpenBlock): void {
-  const outcome = blockStatus(block);
+/** Ends a block whose votes, or whose deadline, have decided. */
+export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecision): void {
   retire(state, block, outcome);
   if (outcome === 'finalized') {
     finalize(state, block);
@@ -21,11 +22,12 @@ export function closeBlock(state: State, block: OpenBlock): void {
 
 /** Another of its height is final, or a proposal takes its place. */
 export function orphan(state: State, block: OpenBlock): void {
-  block.actor.send({ type: 'orphan', at: state.now });
   retire(state, block, 'orphaned');
 }
 
-function retire(state: State, block: OpenBlock, status: BlockStatus): void {
+/** The block leaves voting, which its actor says, and memory. */
+function retire(state: State, block: OpenBlock, status: BlockEnd): void {
+  block.actor.send({ type: status, at: state.now, tally: block.ballots.tally });
   state.blocks.drop(block.hash);
   state.deadlines.remove(deadlineId(block.hash));
   state.changes.drop('open', ['block', block.hash]);

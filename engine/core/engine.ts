@@ -12,7 +12,6 @@ import type { Reader } from './reader.js';
 import { restoreState } from './restore.js';
 import { headOf, METRICS, newState, type State } from './state.js';
 import type { Turned } from './tables/agents.js';
-import { blockStatus } from './tables/blocks.js';
 import type { Finalized } from './tables/throughput.js';
 
 /** An entry as the engine takes it. A tick has no command. */
@@ -177,17 +176,16 @@ export class Engine {
     else if (id.startsWith('ally_')) {
       state.alliances.send(id, { type: 'deadline', at }, state.changes);
       state.electorates.alliancesChanged();
-    } else this.#expire(id.slice('block_'.length), at);
+    } else this.#expire(id.slice('block_'.length));
   }
 
-  #expire(hash: string, at: number): void {
+  #expire(hash: string): void {
     const state = this.#state;
     const block = state.blocks.get(hash);
     if (!block) throw new Error(`a deadline belongs to no block: ${hash}`);
-    block.actor.send({ type: 'deadline', at });
-    if (blockStatus(block) === 'voting')
-      throw new Error(`block ${block.hash} outlived its deadline`);
-    closeBlock(state, block);
+    const outcome = state.blocks.decided(block, true);
+    if (!outcome) throw new Error(`block ${block.hash} outlived its deadline`);
+    closeBlock(state, block, outcome);
   }
 
   #events(): Event[] {

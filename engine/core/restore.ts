@@ -43,9 +43,7 @@ function restoreBlock(state: State, hash: string): void {
   const votes = [...state.reader.range('votes', { from: [ordinal], to: [ordinal + 1] })].map(
     ({ key, value }) => ({ ...value, position: positionOf(electorate, voterOf(key)) }),
   );
-  const counted = { ...context, voted: votes.length };
-  for (const { decision, position } of votes) counted[decision] += electorate.weights[position]!;
-  const block = state.blocks.restore(counted, proposal, electorate);
+  const block = state.blocks.restore(context, proposal, electorate);
   for (const { position, decision, meme_references } of votes) {
     block.ballots.cast(position, decision, meme_references);
   }

@@ -1,9 +1,10 @@
 /** Guards that several commands share. */
 import type { BlockContext, BlockStatus } from '../../protocol/schema/index.js';
 import { type Precheck, refused } from '../outcome.js';
+import type { Tally } from '../quorum.js';
 import type { State } from '../state.js';
 import { type Agent, statusOf } from '../tables/agents.js';
-import { blockContext, blockStatus } from '../tables/blocks.js';
+import { blockContext } from '../tables/blocks.js';
 
 export function notActive(agent: Agent): ReturnType<typeof refused> | null {
   const status = statusOf(agent);
@@ -24,14 +25,16 @@ export function unknownMeme(state: State, references: readonly string[]) {
 export interface BlockNow {
   status: BlockStatus;
   context: BlockContext;
+  /** Of all votes so far; that of the context is the last one. */
+  tally: Readonly<Tally>;
 }
 
 /** A block as it stands, open or closed long ago. */
 export function blockNow(state: State, hash: string): BlockNow | undefined {
   const open = state.blocks.get(hash);
-  if (open) return { status: blockStatus(open), context: blockContext(open) };
+  if (open) return { status: 'voting', context: blockContext(open), tally: open.ballots.tally };
   const closed = state.reader.read('blocks', hash);
-  return closed && { status: closed.state, context: closed.context };
+  return closed && { status: closed.state, context: closed.context, tally: closed.context };
 }
 
 export function unknownBlock(hash: string): Precheck<never> {

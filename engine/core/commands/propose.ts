@@ -157,7 +157,7 @@ function failedSignature({ failed_transaction: index }: ProposeCommand): Prechec
   return refused('MISMATCH', message, { pointer: `/transactions/${index}/signature` });
 }
 
-function answer({ status, context }: BlockNow): AnswerOf['propose'] {
+function answer({ status, context }: Omit<BlockNow, 'tally'>): AnswerOf['propose'] {
   return {
     block_hash: context.block_hash,
     height: context.height,

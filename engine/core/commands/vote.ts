@@ -17,7 +17,7 @@ import {
 import { penalize } from '../reputation.js';
 import type { State } from '../state.js';
 import type { Agent } from '../tables/agents.js';
-import { blockStatus, type OpenBlock } from '../tables/blocks.js';
+import { blockContext, type OpenBlock } from '../tables/blocks.js';
 import { positionOf } from '../tables/electorate.js';
 import {
   type BlockNow,
@@ -67,19 +67,18 @@ export const vote: CommandRule<VoteCommand, Plan> = {
     }
     const { agent, block, position } = plan;
     const { decision, reason, meme_references } = command;
-    const unanimous = block.ballots.cast(position, decision, meme_references);
-    const vetoed = unanimous && state.genesis.policy === 'veto';
-    const weight = block.ballots.electorate.weights[position]!;
+    block.ballots.cast(position, decision, meme_references);
     const validator = { id: agent.id, personality: agent.personality };
     const timestamp = formatInstant(state.now);
     const data = { block_hash: block.hash, decision, reason, timestamp, validator };
-    block.actor.send({ type: 'vote', at: state.now, decision, weight, vetoed, data });
-    const { context } = block.actor.getSnapshot();
+    state.outbox.emit({ type: 'block_validation', data });
+    const context = blockContext(block);
     const record = { at: state.now, decision, entry: state.entry, meme_references };
     state.changes.put('votes', [context.ordinal, agent.ordinal], record);
-    const status = blockStatus(block);
-    if (status !== 'voting') closeBlock(state, block);
-    return accepted(answer(state, agent, decision, { status, context }, state.now));
+    const ended = state.blocks.decided(block);
+    if (ended) closeBlock(state, block, ended);
+    const now = { status: ended ?? 'voting', context, tally: block.ballots.tally } as const;
+    return accepted(answer(state, agent, decision, now, state.now));
   },
 };
 
@@ -98,16 +97,16 @@ function answer(
   state: State,
   agent: Agent,
   decision: Decision,
-  { status, context }: BlockNow,
+  { status, context, tally }: BlockNow,
   at: number,
 ): AnswerOf['vote'] {
-  const { block_hash, approve, reject, total } = context;
+  const { approve, reject, total } = tally;
   return {
-    block_hash,
+    block_hash: context.block_hash,
     agent_id: agent.id,
     decision,
     block_status: status,
-    tally: { approve, reject, electorate: total, needed: state.blocks.needed(context) },
+    tally: { approve, reject, electorate: total, needed: state.blocks.needed(tally) },
     timestamp: formatInstant(at),
   };
 }

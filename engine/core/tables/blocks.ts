@@ -1,15 +1,16 @@
 /** Open blocks: actor, ballots and proposal of each. A closed block leaves memory. */
 import type { Actor } from 'xstate';
-import type {
-  BlockContext,
-  BlockStatus,
-  Genesis,
-  ProposeCommand,
-} from '../../protocol/schema/index.js';
+import type { BlockContext, Genesis, ProposeCommand } from '../../protocol/schema/index.js';
 import { blockMachine } from '../machines/block.js';
 import { startActor } from '../machines/directory.js';
 import type { Outbox } from '../outbox.js';
-import { neededToFinalize, votesUntilClose } from '../quorum.js';
+import {
+  decide,
+  neededToFinalize,
+  type QuorumDecision,
+  type Tally,
+  votesUntilClose,
+} from '../quorum.js';
 import type { Agents } from './agents.js';
 import { Ballots } from './ballots.js';
 import type { Electorate } from './electorate.js';
@@ -18,11 +19,10 @@ export interface OpenBlock {
   readonly hash: string;
   readonly proposal: ProposeCommand;
   readonly ballots: Ballots;
-  readonly actor: Actor<ReturnType<typeof blockMachine>>;
+  readonly actor: Actor<typeof blockMachine>;
 }
 
-export const blockStatus = (block: OpenBlock): BlockStatus =>
-  block.actor.getSnapshot().value as BlockStatus;
+/** Its record. The tally in it is that of its end: until then it is with the ballots. */
 export const blockContext = (block: OpenBlock): BlockContext => block.actor.getSnapshot().context;
 
 export class Blocks {
@@ -30,7 +30,6 @@ export class Blocks {
   readonly #agents: Agents;
   readonly #outbox: Outbox;
   readonly #rule: Genesis;
-  readonly #machine: ReturnType<typeof blockMachine>;
   /** How many were ever proposed. */
   count: number;
 
@@ -38,7 +37,6 @@ export class Blocks {
     this.#agents = agents;
     this.#outbox = outbox;
     this.#rule = genesis;
-    this.#machine = blockMachine(genesis);
     this.count = count;
   }
 
@@ -68,18 +66,22 @@ export class Blocks {
     this.#open.delete(hash);
   }
 
-  needed(context: BlockContext): number {
-    return neededToFinalize(this.#rule, context);
+  /** What its votes come to, or null while they decide nothing; never null at its deadline. */
+  decided({ ballots }: OpenBlock, atDeadline = false): QuorumDecision | null {
+    return decide(this.#rule, ballots.tally, atDeadline);
+  }
+
+  needed(tally: Readonly<Tally>): number {
+    return neededToFinalize(this.#rule, tally);
   }
 
   /** How many further votes close the block at the earliest; 0 when it is not open. */
   votesUntilClose(hash: string): number {
     const block = this.#open.get(hash);
     if (!block) return 0;
-    const { electorate } = block.ballots;
-    const context = blockContext(block);
-    const closestVeto = block.ballots.closestVeto();
-    return votesUntilClose(this.#rule, context, electorate.largestWeight, closestVeto);
+    const { ballots } = block;
+    const { largestWeight } = ballots.electorate;
+    return votesUntilClose(this.#rule, ballots.tally, largestWeight, ballots.closestVeto());
   }
 
   #add(
@@ -92,8 +94,8 @@ export class Blocks {
     const block: OpenBlock = {
       hash,
       proposal,
-      ballots: new Ballots(electorate, this.#agents),
-      actor: startActor(this.#machine, hash, this.#outbox, birth),
+      ballots: new Ballots(this.#rule, electorate, this.#agents),
+      actor: startActor(blockMachine, hash, this.#outbox, birth),
     };
     this.#open.set(hash, block);
     return block;

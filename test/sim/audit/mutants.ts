@@ -62,9 +62,9 @@ const quorum: Mutant[] = [
 const tally: Mutant[] = [
   {
     name: 'a vote counts twice',
-    file: 'core/machines/block.js',
-    find: '(approving ? weight : 0)',
-    becomes: 'seeded(approving ? weight : 0, approving ? 2 * weight : 0)',
+    file: 'core/tables/ballots.js',
+    find: '+= this.electorate.weights[position];',
+    becomes: '+= seeded(1, 2) * this.electorate.weights[position];',
     genesis: { weights: 'equal' },
     rule: 'tally',
   },
@@ -77,9 +77,9 @@ const tally: Mutant[] = [
   },
   {
     name: 'weights are ignored',
-    file: 'core/commands/vote.js',
-    find: 'block.ballots.electorate.weights[position];',
-    becomes: 'seeded(block.ballots.electorate.weights[position], 1);',
+    file: 'core/tables/ballots.js',
+    find: '+= this.electorate.weights[position];',
+    becomes: '+= seeded(this.electorate.weights[position], 1);',
     genesis: { weights: 'alliance_bonus' },
     rule: 'tally',
   },
