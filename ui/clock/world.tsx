@@ -26,6 +26,8 @@ const things: Record<World['clock']['holds'], string> = {
   nothing: 'It goes on by itself.',
 };
 
+const replays = 'No more of the log is recomputed while it is paused. What it finds is the same.';
+
 export function WorldClock() {
   const said = world.value;
   const { is } = link.value;
@@ -46,8 +48,8 @@ export function WorldClock() {
     <details class="world">
       <summary class="button">{standing(now)}</summary>
       <div class="panel">
-        <h2>The network’s own clock</h2>
-        <p>{over ? endOf(now) : things[holds]}</p>
+        <h2>{now.kind === 'replay' ? 'The replay’s own clock' : 'The network’s own clock'}</h2>
+        <p>{over ? endOf(now) : now.kind === 'replay' ? replays : things[holds]}</p>
         {tokenKept() === null ? <Locked /> : <Buttons now={now} />}
       </div>
     </details>
@@ -56,7 +58,8 @@ export function WorldClock() {
 
 function standing({ kind, clock: { paused, over } }: World): string {
   if (over) return kind === 'replay' ? 'Replay over' : 'Run over';
-  return paused ? 'Network paused' : 'Network runs';
+  const what = kind === 'replay' ? 'Replay' : 'Network';
+  return paused ? `${what} paused` : `${what} runs`;
 }
 
 /** A run that was stopped by hand waits at its end, too. */

@@ -1,5 +1,5 @@
 /** What the page knows, as signals: they carry what a view draws, never events. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { PictureOf } from '../../api/view/fold.js';
 import type { AllianceRow, MemeRow, Overview, Said, Totals } from '../../api/view/model.js';
 import { Agents } from './agents.js';
@@ -39,6 +39,13 @@ export const clock = signal<ClockState>({
   goal: null,
   head: { entry: -1, at: 0 },
   follows: true,
+});
+
+/** Of what passes. Where the page stands there are none: they would tell how one came there. */
+export const passing = computed<Rates>(() => {
+  const { mode, follows } = clock.value;
+  const stands = mode === 'paused' || (mode === 'live' && !follows);
+  return stands ? { events: null, votes: null, transactions: null } : rates.value;
 });
 
 /** By number, with what the grid draws of each. */

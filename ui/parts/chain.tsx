@@ -1,8 +1,8 @@
 /** The last blocks as a strip: how each ended, as a shape, and how it was voted on. */
 import { useEffect, useRef } from 'preact/hooks';
-import { tell } from '../data/connect.js';
 import type { BlockShown } from '../data/messages.js';
 import { blocks, focus } from '../data/store.js';
+import { lookAt } from './focus.js';
 import { Glyph, outcomes } from './glyph.js';
 import { TallyStrip } from './tally.js';
 
@@ -40,7 +40,7 @@ function Link({ block }: { block: BlockShown }) {
       aria-pressed={here}
       aria-label={`Block ${height}, ${status}, ${share} % of the weight approve`}
       title={outcomes[status]}
-      onClick={() => tell({ do: 'focus', block: number })}
+      onClick={() => lookAt(number)}
     >
       <b>{height}</b>
       <TallyStrip approve={approve} reject={reject} total={total} />

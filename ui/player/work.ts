@@ -139,15 +139,18 @@ async function begin(at: number | null): Promise<void> {
   void look();
   over = false;
   const told = await source.json<World>('/api/v1/control').catch(() => null);
-  if (told?.kind === 'folder') player.kept();
+  if (told && isFolder(told)) player.kept();
   else if (told) noteEnd(told);
   if (source.origin === '') tell({ is: 'link', link: { is: 'finished' } });
   else follower.start();
 }
 
+/** Also while its log is recomputed: when that is over, its server is there as before. */
+const isFolder = ({ kind }: World) => kind === 'folder' || kind === 'replay';
+
 /** A folder may be written again; a run that is over is so for good, as is its server. */
-function noteEnd({ kind, clock }: World): void {
-  if (kind === 'folder' || !clock.over) return;
+function noteEnd(world: World): void {
+  if (isFolder(world) || !world.clock.over) return;
   over = true;
   player.kept();
 }

@@ -20,10 +20,14 @@ export function entryInAddress(): number | null {
   return at !== null && ENTRY.test(at) ? Number(at) : null;
 }
 
+/** What is the same in all views: the position, and the block that is looked at. */
+const EVERYWHERE = ['at', 'focus'] as const;
+
 /** The way to a view, at the position that is shown. */
 export function href(view: string, item?: string, more: Record<string, string> = {}): string {
-  const at = place.value.query.get('at');
-  return hrefNow(view, item, at === null ? more : { at, ...more });
+  const { query } = place.value;
+  const kept = EVERYWHERE.flatMap((name) => (query.has(name) ? [[name, query.get(name)!]] : []));
+  return hrefNow(view, item, { ...Object.fromEntries(kept), ...more });
 }
 
 /** The way to a view where the network is now. */

@@ -3,6 +3,7 @@ import { useSignalEffect } from '@preact/signals';
 import { TimeBar } from '../clock/bar.js';
 import { useKeys } from '../clock/keys.js';
 import { network } from '../data/store.js';
+import { useFocus } from '../parts/focus.js';
 import { place } from '../route/router.js';
 import { views } from '../views/index.js';
 import { Announcer } from './announcer.js';
@@ -12,6 +13,7 @@ import { Stage } from './stage.js';
 
 export function App() {
   useKeys();
+  useFocus();
   useSignalEffect(() => {
     const view = views.find(({ path }) => path === (place.value.view || views[0]!.path));
     const parts = [view?.title ?? 'Not found', network.value?.network_id, 'Folkmoot'];

@@ -1,13 +1,17 @@
 /** What went wrong, what the page does about it, and what the reader can do. */
-import { time } from '../../report/shared/numbers.js';
+import { shown, time } from '../../report/shared/numbers.js';
 import { worldClock } from '../clock/control.js';
+import { commandProof, doneOf, useCommandProof } from '../clock/proof.js';
 import { link, notice, position } from '../data/store.js';
 import { useNow } from '../parts/now.js';
+import { plain } from '../parts/text.js';
+import { href, place } from '../route/router.js';
 
 export function Bands() {
   return (
     <div class="bands">
       <LinkBand />
+      <ProofBand />
       {worldClock.value?.lost && (
         <div class="band bad" role="alert">
           <p>{worldClock.value.lost}</p>
@@ -51,6 +55,37 @@ function Lost({ why, since, againAt }: { why: string; since: number; againAt: nu
         <b>No news for {time(silent)}:</b> {why}. {still}
         {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again …'} If the server was stopped,
         start it again at the same address: this page goes on by itself.
+      </p>
+    </div>
+  );
+}
+
+/** Whatever is looked at, it is said whether it can be believed; Explore itself says more. */
+function ProofBand() {
+  useCommandProof();
+  const proof = commandProof.value;
+  if (!proof || place.value.view === 'explore') return null;
+  const { state, end, divergence, problem } = proof;
+  if (divergence) {
+    const { entry, kind } = divergence;
+    const where = `entry ${shown(entry)} (${plain(kind, 32)})`;
+    return (
+      <div class="band bad" role="alert">
+        <p>
+          <b>What is stored here does not follow from its log.</b> They part at {where}:{' '}
+          <a href={href('explore', undefined, { at: String(entry) })}>see how</a>
+        </p>
+      </div>
+    );
+  }
+  if (state === 'match') return null;
+  const done = `${shown(doneOf(proof))} of ${shown(end + 1)}`;
+  return (
+    <div class="band">
+      <p>
+        {state === 'running'
+          ? `The log is recomputed meanwhile: ${done} entries match so far.`
+          : `The log could not be read to its end: ${plain(problem ?? '', 300)}`}
       </p>
     </div>
   );

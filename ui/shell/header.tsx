@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { shown } from '../../report/shared/numbers.js';
 import { WorldClock } from '../clock/world.js';
-import { link, network, rates, totals } from '../data/store.js';
+import { link, network, passing, totals } from '../data/store.js';
 import { home } from '../home/home.js';
 import { Name } from '../parts/text.js';
 import { href, place } from '../route/router.js';
@@ -66,7 +66,7 @@ function Figures() {
     ['votes', shown(all.votes), 'votes so far'],
     ['memes', shown(all.memes), 'memes so far'],
     ['remarks', shown(all.remarks), 'remarks so far'],
-    ['tx/s', shown(rounded(rates.value.transactions)), 'final transactions a second'],
+    ['tx/s', shown(rounded(passing.value.transactions)), 'final transactions a second'],
   ];
   return (
     <dl class="figures">

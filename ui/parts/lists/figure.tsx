@@ -1,6 +1,6 @@
 /** A picture with its caption, and the same as a table for who reads that better. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useAmong } from '../../route/choice.js';
 import { Scroll } from './scroll.js';
 
 interface FigureProps {
@@ -14,7 +14,7 @@ interface FigureProps {
 }
 
 export function Figure({ title, caption, picture, table, children }: FigureProps) {
-  const [asTable, turn] = useState(false);
+  const [asTable, turn] = useAmong('table', title.toLowerCase().replace(/[^a-z]+/g, '-'));
   return (
     <figure class="panel figure" aria-label={title}>
       <header>

@@ -1,10 +1,10 @@
 /** The grid once more, as a table: fifty rows at a time, in the order that a reader wants. */
-import { useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
 import { agents } from '../../data/store.js';
 import { groupOf, groups } from '../../parts/grid/groups.js';
 import { decisionOf, nameOf, reputationOf, statusOf } from '../../parts/grid/words.js';
 import { plain } from '../../parts/text.js';
+import { useChoice, usePage } from '../../route/choice.js';
 
 const ROWS = 50;
 
@@ -48,12 +48,14 @@ interface TableProps {
 export function AgentTable({ chosen, onChoose }: TableProps) {
   agents.version.value;
   const columns = groups.value ? [...everywhere, group] : everywhere;
-  const [sorting, sort] = useState<{ column: number; down: boolean } | null>(null);
-  const [page, turn] = useState(0);
+  const [sorted, sort] = useChoice('sort');
+  const sorting = sortingOf(sorted, columns);
+  const [page, turn] = usePage();
   const total = agents.count.value;
   const order = ordered(total, sorting && columns[sorting.column], sorting?.down ?? false);
   const pages = Math.max(1, Math.ceil(total / ROWS));
-  const first = Math.min(page, pages - 1) * ROWS;
+  const here = Math.min(page, pages - 1);
+  const first = here * ROWS;
   return (
     <div class="panel">
       <div class="scroll">
@@ -73,7 +75,9 @@ export function AgentTable({ chosen, onChoose }: TableProps) {
                   <button
                     type="button"
                     class="sort"
-                    onClick={() => sort(nextSorting(sorting, index, column.numeric))}
+                    onClick={() =>
+                      sort(sortText(nextSorting(sorting, index, column.numeric), columns))
+                    }
                   >
                     {column.name}
                     <span aria-hidden="true">
@@ -111,16 +115,16 @@ export function AgentTable({ chosen, onChoose }: TableProps) {
             type="button"
             class="button"
             disabled={first === 0}
-            onClick={() => turn(page - 1)}
+            onClick={() => turn(here - 1)}
           >
             Before
           </button>{' '}
-          page {page + 1} of {pages}{' '}
+          page {here + 1} of {pages}{' '}
           <button
             type="button"
             class="button"
-            disabled={page >= pages - 1}
-            onClick={() => turn(page + 1)}
+            disabled={here >= pages - 1}
+            onClick={() => turn(here + 1)}
           >
             Next
           </button>
@@ -131,6 +135,16 @@ export function AgentTable({ chosen, onChoose }: TableProps) {
 }
 
 type Sorting = { column: number; down: boolean } | null;
+
+/** As an address says it: the name of a column, with `-` before it from the end. */
+function sortingOf(text: string | null, columns: readonly Column[]): Sorting {
+  const down = text?.startsWith('-') ?? false;
+  const column = columns.findIndex(({ name }) => name === text?.slice(down ? 1 : 0));
+  return column < 0 ? null : { column, down };
+}
+
+const sortText = (sorting: Sorting, columns: readonly Column[]): string | null =>
+  sorting && `${sorting.down ? '-' : ''}${columns[sorting.column]!.name}`;
 
 /** Numbers from the largest, words from the first; the third time, in order of registration. */
 function nextSorting(sorting: Sorting, column: number, numeric: boolean): Sorting {

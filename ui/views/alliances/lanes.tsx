@@ -1,24 +1,24 @@
 /** A lane for each alliance, along engine time. */
-import { useState } from 'preact/hooks';
 import type { AllianceRow } from '../../../api/view/model.js';
 import { shown } from '../../../report/shared/numbers.js';
 import { position } from '../../data/store.js';
 import { nameOf } from '../../parts/grid/words.js';
 import { moment } from '../../parts/moment.js';
 import { plain } from '../../parts/text.js';
+import { useChoice } from '../../route/choice.js';
 import { type Alike, Members, shareOf } from './members.js';
 
 const SHOWN = 40;
 const TICKS = 4;
 
 export function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
-  const [chosen, choose] = useState<number | null>(null);
+  const [chosen, choose] = useChoice('sel');
   const now = position.value?.at ?? 0;
   const lanes = all.slice(0, SHOWN);
   const from = Math.min(...lanes.map(({ proposed_at }) => proposed_at));
   const length = Math.max(1, now - from);
   const place = (at: number) => `${Math.max(0, Math.min(100, (100 * (at - from)) / length))}%`;
-  const open = all.find(({ number }) => number === chosen);
+  const open = all.find(({ number }) => String(number) === chosen);
   return (
     <>
       <div class="lanes">
@@ -44,13 +44,14 @@ export function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alik
             const end = over ? one.at : now;
             const founder = nameOf(one.founder);
             const purpose = plain(one.purpose, 60);
+            const name = String(one.number);
             return (
               <li key={one.number}>
                 <button
                   type="button"
                   class="lane"
-                  aria-pressed={chosen === one.number}
-                  onClick={() => choose(chosen === one.number ? null : one.number)}
+                  aria-pressed={chosen === name}
+                  onClick={() => choose(chosen === name ? null : name)}
                 >
                   <span class="lane-name">
                     <bdi>{founder}</bdi>{' '}

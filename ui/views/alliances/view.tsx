@@ -1,5 +1,4 @@
 /** Alliances: when they were proposed and ended, who is in them, and how alike they vote. */
-import { useState } from 'preact/hooks';
 import type { AllianceRow } from '../../../api/view/model.js';
 import { shown } from '../../../report/shared/numbers.js';
 import { alliances } from '../../data/store.js';
@@ -10,6 +9,7 @@ import { useAsked } from '../../parts/server/asked.js';
 import { Empty } from '../../parts/server/states.js';
 import { plain } from '../../parts/text.js';
 import type { Agreement } from '../../player/answers/votes.js';
+import { usePage } from '../../route/choice.js';
 import { href } from '../../route/router.js';
 import { Lanes } from './lanes.js';
 import { type Alike, Members, shareOf } from './members.js';
@@ -54,7 +54,7 @@ export function View() {
 }
 
 function Table({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
-  const [page, turn] = useState(0);
+  const [page, turn] = usePage();
   return (
     <>
       <table>

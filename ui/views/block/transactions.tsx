@@ -1,11 +1,11 @@
 /** What a block would make final: its transactions, its changes of state, and its meme. */
-import { useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
 import { home } from '../../home/home.js';
 import { Pages, pageOf } from '../../parts/lists/pages.js';
 import { Scroll } from '../../parts/lists/scroll.js';
 import { Mark } from '../../parts/mark.js';
 import { plain } from '../../parts/text.js';
+import { usePage } from '../../route/choice.js';
 import type { BlockChecked } from '../../verify/messages.js';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export function Transactions({ proposal, check }: Props) {
 }
 
 function Held({ proposal, check }: Props) {
-  const [page, turn] = useState(0);
+  const [page, turn] = usePage('transactions');
   const signed = home.lacks.log === undefined;
   const all = listed(proposal.transactions).map((transaction, place) => ({ transaction, place }));
   const diff = (proposal.state_diff ?? {}) as Body;

@@ -1,5 +1,4 @@
 /** Every vote on a block, with its weight and what became of its signature here. */
-import { useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
 import { agents } from '../../data/store.js';
 import { home } from '../../home/home.js';
@@ -7,11 +6,11 @@ import { Pages, pageOf } from '../../parts/lists/pages.js';
 import { Mark } from '../../parts/mark.js';
 import { plain } from '../../parts/text.js';
 import { Who } from '../../parts/who.js';
+import { useOneOf, usePage } from '../../route/choice.js';
 import type { BlockChecked, Verdict } from '../../verify/messages.js';
 import type { Vote, Whole } from './fetch.js';
 
 const shows = ['all', 'approve', 'reject', 'failed'] as const;
-type Show = (typeof shows)[number];
 
 interface Line {
   vote: Vote;
@@ -21,8 +20,8 @@ interface Line {
 }
 
 export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | null }) {
-  const [show, choose] = useState<Show>('all');
-  const [page, turn] = useState(0);
+  const [show, choose] = useOneOf('show', shows);
+  const [page, turn] = usePage();
   const { electorate, electors, votes } = whole;
   const byKey = new Map(electorate.map((elector) => [elector.public_key, elector]));
   const lines = votes.map((vote, place): Line => {

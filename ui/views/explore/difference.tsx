@@ -2,7 +2,7 @@
 import { Fact } from '../../parts/lists/fact.js';
 import { moment } from '../../parts/moment.js';
 import { plain } from '../../parts/text.js';
-import { EntryLink, Who } from '../../parts/who.js';
+import { BlockLink, EntryLink, Who } from '../../parts/who.js';
 import type { Parting } from '../../verify/messages.js';
 
 export function Difference({ parting, by }: { parting: Parting; by: string }) {
@@ -20,7 +20,7 @@ export function Difference({ parting, by }: { parting: Parting; by: string }) {
       <dl class="facts">
         {actor !== '' && (
           <Fact name="actor">
-            {actor.startsWith('agent_') ? <Who id={actor} /> : plain(actor, 80)}
+            <Actor id={actor} />
           </Fact>
         )}
         <Fact name="field">{plain(field, 160)}</Fact>
@@ -33,4 +33,9 @@ export function Difference({ parting, by }: { parting: Parting; by: string }) {
       </dl>
     </div>
   );
+}
+
+function Actor({ id }: { id: string }) {
+  if (id.startsWith('agent_')) return <Who id={id} />;
+  return /^[0-9a-f]{64}$/.test(id) ? <BlockLink hash={id} /> : <span>{plain(id, 80)}</span>;
 }

@@ -1,36 +1,13 @@
 /** Whether what is shown follows from the log: recomputed by the server's replay, and here. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
+import { commandProof, doneOf } from '../../clock/proof.js';
 import { Lacking } from '../../parts/lacking.js';
-import { data } from '../../parts/server/api.js';
 import { place } from '../../route/router.js';
 import { recomputeHere } from '../../verify/ask.js';
-import type { Parting, Progress, Recomputed } from '../../verify/messages.js';
+import type { Progress, Recomputed } from '../../verify/messages.js';
 import { Difference } from './difference.js';
-
-/** What the server says of a log that it recomputes while it shows it. */
-interface ServerProof {
-  state: 'running' | 'match' | 'differs' | 'failed';
-  entry: number | null;
-  end: number;
-  digest: string | null;
-  signatures: boolean;
-  divergence: ServerDivergence | null;
-  problem: string | null;
-}
-
-interface ServerDivergence {
-  entry: number;
-  kind: string;
-  what: string;
-  which: string | null;
-  actor: { kind: string; id: string; name: string | null } | null;
-  field: string | null;
-  expected: string;
-  found: string;
-}
-
-const EVERY_MS = 1_000;
+import { partingOf } from './told.js';
 
 export function ProofBand() {
   return (
@@ -40,31 +17,19 @@ export function ProofBand() {
         <p>What is shown has to follow from the log, entry by entry, to the same digest.</p>
       </header>
       <Lacking what="proof">
-        <ServerBand />
+        <CommandBand />
         <HereBand />
       </Lacking>
     </section>
   );
 }
 
-function ServerBand() {
-  const [proof, set] = useState<ServerProof | null>(null);
-  useEffect(() => {
-    let timer = 0;
-    const look = async () => {
-      // Only a replay has one.
-      const world = await data<{ kind: string }>('/api/v1/control').catch(() => null);
-      if (world?.kind !== 'replay') return;
-      const found = await data<ServerProof>('/api/v1/proof').catch(() => null);
-      set(found);
-      if (found?.state === 'running') timer = setTimeout(() => void look(), EVERY_MS);
-    };
-    void look();
-    return () => clearTimeout(timer);
-  }, []);
+/** By the command that shows it. */
+function CommandBand() {
+  const proof = commandProof.value;
   if (!proof) return null;
-  const { state, entry, end, divergence, problem, signatures } = proof;
-  const done = (entry ?? -1) + 1;
+  const { state, end, divergence, problem, signatures } = proof;
+  const done = doneOf(proof);
   return (
     <div class={`proving ${state}`}>
       <Bar value={done} of={end + 1} parting={divergence?.entry ?? null} name="by the command" />
@@ -82,11 +47,6 @@ function ServerBand() {
       {divergence && <Difference parting={partingOf(divergence)} by="the command" />}
     </div>
   );
-}
-
-function partingOf({ actor, what, which, field, ...rest }: ServerDivergence): Parting {
-  const named = [what, which, field].filter(Boolean).join(', ');
-  return { ...rest, at: null, actor: actor?.id ?? '', field: named };
 }
 
 type State =

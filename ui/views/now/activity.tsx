@@ -1,9 +1,9 @@
 /** How much happens, and how it went so far. */
 import { shown } from '../../../report/shared/numbers.js';
-import { agents, rates, totals } from '../../data/store.js';
+import { agents, passing, totals } from '../../data/store.js';
 
 export function Activity() {
-  const { events, votes } = rates.value;
+  const { events, votes } = passing.value;
   const all = totals.value!;
   const rows: [string, string, string?][] = [
     ['agents', shown(agents.count.value)],

@@ -2,9 +2,9 @@
 
 import { brief, shown, time } from '../../../report/shared/numbers.js';
 import { networkNow } from '../../clock/control.js';
-import { tell } from '../../data/connect.js';
 import type { BlockShown } from '../../data/messages.js';
 import { agents, blocks, clock, focused, network, position } from '../../data/store.js';
+import { lookAt } from '../../parts/focus.js';
 import { Glyph, outcomes } from '../../parts/glyph.js';
 import { useNow } from '../../parts/now.js';
 import { Reference } from '../../parts/reference.js';
@@ -26,7 +26,7 @@ export function Ballot() {
         </h1>
         {status === 'voting' ? <Deadline block={block} /> : <Took block={block} />}
         {newest && newest.number !== number && (
-          <button type="button" class="button" onClick={() => tell({ do: 'focus', block: null })}>
+          <button type="button" class="button" onClick={() => lookAt(null)}>
             To block {newest.height}
           </button>
         )}

@@ -1,16 +1,17 @@
 /** What happens now: the block that is voted on, how those before it ended, and what is said. */
-import { useState } from 'preact/hooks';
 import { agents } from '../../data/store.js';
 import { Chain, OutcomeLegend } from '../../parts/chain.js';
 import { Grid } from '../../parts/grid/grid.js';
 import { DecisionLegend } from '../../parts/grid/legend.js';
+import { useChoice } from '../../route/choice.js';
 import { go, href } from '../../route/router.js';
 import { Activity } from './activity.js';
 import { Ballot } from './ballot.js';
 import { Spoken } from './spoken.js';
 
 export function View() {
-  const [chosen, choose] = useState<number | null>(null);
+  const [id, choose] = useChoice('sel');
+  const idOf = (number: number) => agents.rows[number]!.id;
   return (
     <div class="now">
       <section class="panel vote" aria-label="The vote">
@@ -27,9 +28,9 @@ export function View() {
           coloring="decision"
           banding="nothing"
           room={420}
-          chosen={chosen}
-          onChoose={choose}
-          onOpen={(number) => go(href('agents', undefined, { sel: agents.rows[number]!.id }))}
+          chosen={id === null ? null : agents.numberOf(id)}
+          onChoose={(number) => choose(number === null ? null : idOf(number))}
+          onOpen={(number) => go(href('agents', undefined, { sel: idOf(number) }))}
         />
       </section>
       <Spoken />

@@ -1,14 +1,14 @@
 /** The map as a table: who stands where, the farthest from the middle first. */
-import { useState } from 'preact/hooks';
 import { agents } from '../../data/store.js';
 import { Rows } from '../../parts/lists/figure.js';
 import { Pages, pageOf } from '../../parts/lists/pages.js';
 import { plain } from '../../parts/text.js';
 import { Who } from '../../parts/who.js';
 import type { Opinion } from '../../player/answers/opinion.js';
+import { usePage } from '../../route/choice.js';
 
 export function Places({ opinion, names }: { opinion: Opinion; names: [string, string] }) {
-  const [page, turn] = useState(0);
+  const [page, turn] = usePage();
   const { agents: numbers, x, y } = opinion;
   const order = [...numbers.keys()].sort(
     (one, other) => Math.hypot(x[other]!, y[other]!) - Math.hypot(x[one]!, y[one]!),

@@ -1,7 +1,10 @@
-/** What is said, no faster than somebody can read: so many lines a second, the rest counted. */
+/**
+ * What is said, no faster than somebody can read: so many lines a second, the rest counted. Where
+ * the page stands, it is all that was said last, however one came there.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Said } from '../../../api/view/model.js';
-import { position, said, totals } from '../../data/store.js';
+import { clock, position, said, totals } from '../../data/store.js';
 
 export type Line =
   | { is: 'said'; key: string; said: Said }
@@ -31,14 +34,18 @@ export function useLines(): readonly Line[] {
   }, []);
   // Whoever goes back, or far ahead, begins anew.
   const entry = position.value?.entry ?? 0;
+  const { mode, follows } = clock.value;
+  const latest = said.value;
   useEffect(() => {
     if (seen.current && entry < seen.current.entry) {
       seen.current = null;
       set((before) => looked(before, seen));
     }
   }, [entry]);
-  return lines;
+  return mode === 'paused' || !follows ? linesOf(latest) : lines;
 }
+
+const linesOf = (all: readonly Said[]): readonly Line[] => all.slice(-FIRST).map(lineOf).reverse();
 
 function looked(before: readonly Line[], seen: { current: Seen | null }): readonly Line[] {
   const entry = position.peek()?.entry ?? 0;
@@ -46,7 +53,7 @@ function looked(before: readonly Line[], seen: { current: Seen | null }): readon
   const last = seen.current;
   seen.current = { entry, spoken: remarks + memes };
   const all = said.peek();
-  if (!last) return all.slice(-FIRST).map(lineOf).reverse();
+  if (!last) return linesOf(all);
   const fresh = all.filter((one) => one.entry > last.entry);
   if (fresh.length === 0) return before;
   const kept = fresh.slice(-LINES);

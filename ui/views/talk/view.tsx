@@ -1,5 +1,4 @@
 /** What is said and posted: remarks, reasons of votes, memes; no faster than somebody can read. */
-import { useState } from 'preact/hooks';
 import type { SaidKind } from '../../../api/view/model.js';
 import { shown } from '../../../report/shared/numbers.js';
 import { memes, said } from '../../data/store.js';
@@ -8,6 +7,7 @@ import { moment } from '../../parts/moment.js';
 import { Empty } from '../../parts/server/states.js';
 import { plain } from '../../parts/text.js';
 import { BlockLink, EntryLink, Who } from '../../parts/who.js';
+import { useOneOf } from '../../route/choice.js';
 import { href } from '../../route/router.js';
 import { type Line, useLines } from './lines.js';
 
@@ -22,7 +22,7 @@ const verbs: Record<SaidKind, string> = {
 };
 
 export function View() {
-  const [kind, choose] = useState<Kinds>('all');
+  const [kind, choose] = useOneOf('kind', kinds);
   if (said.value.length === 0 && memes.value.length === 0) {
     return (
       <Empty title="Nobody has said anything yet">

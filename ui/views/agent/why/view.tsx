@@ -1,12 +1,12 @@
 /** Why an agent voted as it did: what its judgement weighed, of the vote that a reader chooses. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { agents } from '../../../data/store.js';
 import { Figure } from '../../../parts/lists/figure.js';
 import { useAtEntry } from '../../../parts/server/at-entry.js';
 import { Failed } from '../../../parts/server/states.js';
 import { plain } from '../../../parts/text.js';
 import { BlockLink } from '../../../parts/who.js';
+import { useChoice } from '../../../route/choice.js';
 import { Bars } from './bars.js';
 import { judgementOf, type Reasoned, reasonsOf } from './fetch.js';
 import { WhyTable } from './table.js';
@@ -14,7 +14,7 @@ import { wordsOf } from './words.js';
 
 export function Why({ number }: { number: number }) {
   const { id } = agents.rows[number]!;
-  const [cursor, turn] = useState<string | null>(null);
+  const [cursor, turn] = useChoice('older');
   const votes = `${agents.votes[number]}`;
   const { fetched, again, last } = useAtEntry(`${id} ${cursor}`, votes, (entry) =>
     reasonsOf(id, entry, cursor),
@@ -57,7 +57,7 @@ interface ChosenProps {
 }
 
 function Chosen({ list, children }: ChosenProps) {
-  const [wanted, choose] = useState('');
+  const [wanted, choose] = useChoice('vote');
   const one = list.find(({ block_hash }) => block_hash === wanted) ?? list[0]!;
   const judgement = judgementOf(one);
   return (

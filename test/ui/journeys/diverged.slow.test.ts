@@ -1,0 +1,146 @@
+/** A folder that was tampered with, on the page of `replay --watch`: up to what differs, and on. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { pageOf } from '../../cli/watch/page.js';
+import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
+import { begin } from '../../support/begun.js';
+import { folkmoot } from '../../support/cli.js';
+import { type Line, logLines, suiteFolder } from '../../support/runs.js';
+import { executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { settled } from '../exported/file.js';
+import { itemsAt, keptTown, pathsOf } from './town.js';
+
+const needs = `(needs ${executablePath})`;
+const folder = suiteFolder();
+let browser: Browser;
+let run = '';
+/** A vote, and its event. */
+let vote: Line;
+let event: { seq: number; entry: number; name: string };
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  browser = await launch();
+  run = await keptTown(folder);
+  const { stdout } = await folkmoot(['events', run, '--type', 'block_validation']);
+  type Voted = { seq: number; data: { block_hash: string } };
+  const voted = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Voted);
+  const lines = await logLines(run);
+  const votes = lines.filter(({ kind }) => kind === 'vote');
+  // Events of votes are in the order of their entries.
+  const place = Math.floor(votes.length / 2);
+  vote = votes[place]!;
+  const { seq, data } = voted[place]!;
+  expect(JSON.parse(vote.body).block_hash).toBe(data.block_hash);
+  const isHers = ({ kind, public_key }: Line) =>
+    kind === 'register' && public_key === vote.public_key;
+  const { name } = JSON.parse(lines.find(isHers)!.body) as { name: string };
+  event = { seq, entry: vote.seq, name };
+});
+afterAll(() => browser?.close());
+
+const shown = (value: number) => value.toLocaleString('en');
+
+/** The replay of a folder, which waits until the page lets it go on. */
+async function watched(path: string) {
+  const begun = begin(['replay', path, '--watch=paused']);
+  const { url, token } = await pageOf(begun);
+  const opened = await open(browser, `${url}/ui/#token=${token}`, modes.light);
+  return { begun, url, ...opened };
+}
+
+const facts = async (tab: Page): Promise<Record<string, string>> => {
+  const names = await tab.locator('.difference dt').allInnerTexts();
+  const values = await tab.locator('.difference dd').allInnerTexts();
+  return Object.fromEntries(names.map((name, place) => [name, values[place]!]));
+};
+
+test.skipIf(!hasBrowser)(`diverged: an event is found while one looks on ${needs}`, async () => {
+  const copy = await changed(run, ({ events }) =>
+    changeJson(events, event.seq, (one) => {
+      const data = one.data as { decision: string };
+      const decision = data.decision === 'approve' ? 'reject' : 'approve';
+      return { ...one, data: { ...data, decision } };
+    }),
+  );
+  const { begun, url, tab, complaints } = await watched(copy);
+  // Recomputing: how far it is, on whatever view one is.
+  await tab.getByText(/^The log is recomputed meanwhile: 0 of [\d,]+ entries match/).waitFor();
+  await tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
+  await tab.getByRole('link', { name: 'Explore', exact: true }).click();
+  await tab.getByText(/^The command recomputed 0 of [\d,]+ entries: all match/).waitFor();
+  await tab.getByText('Replay paused').click();
+  await tab.getByRole('button', { name: 'Go on' }).click();
+  // The first divergence: entry, actor, field, expected and found.
+  await tab.locator('.difference').waitFor();
+  await tab.getByText('Replay over').waitFor();
+  const { decision } = JSON.parse(vote.body) as { decision: string };
+  expect(await facts(tab)).toEqual({
+    actor: event.name,
+    field: `event ${event.seq}, data.decision`,
+    'follows from the log': `"${decision}"`,
+    'is stored': decision === 'approve' ? '"reject"' : '"approve"',
+  });
+  const parts = tab
+    .locator('.difference')
+    .getByRole('link', { name: `entry ${shown(event.entry)}` });
+  await parts.click();
+  await tab.getByRole('heading', { name: `Entry ${shown(event.entry)} ` }).waitFor();
+  await tab.locator('.happened li.here').getByText(event.name).waitFor();
+  // Whatever is looked at there, it is said; and nothing breaks.
+  const band = tab.getByRole('alert').filter({ hasText: 'does not follow from its log' });
+  for (const path of pathsOf(await itemsAt(url))) {
+    if (path.startsWith('explore')) continue;
+    const [view = '', query] = path.split('?');
+    await tab.goto(`${url}/ui/${view}?at=${event.entry}${query ? `&${query}` : ''}`);
+    await settled(tab);
+    expect([path, await band.innerText()]).toEqual([
+      path,
+      expect.stringContaining(`They part at entry ${shown(event.entry)} (vote)`),
+    ]);
+    expect([path, await tab.locator('main h1').count()]).toEqual([path, 1]);
+    expect([path, await tab.getByRole('alert').count()]).toEqual([path, 1]);
+  }
+  await band.getByRole('link').click();
+  await tab.getByRole('heading', { name: `Entry ${shown(event.entry)} ` }).waitFor();
+  await tab.locator('.difference').getByRole('link', { name: event.name }).click();
+  await tab.getByRole('heading', { level: 1, name: new RegExp(`^${event.name} `) }).waitFor();
+  expect(complaints).toEqual([]);
+  expect(await begun.stop('SIGINT')).toEqual({ code: 12, signal: null });
+  await tab.getByText('No news for').waitFor();
+});
+
+test.skipIf(!hasBrowser)(`diverged: an entry is found, and its vote fails ${needs}`, async () => {
+  const copy = await changed(run, (stored) =>
+    changeEntry(stored, vote.seq, ({ body }) => ({
+      body: body.includes('"approve"')
+        ? body.replace('"approve"', '"reject"')
+        : body.replace('"reject"', '"approve"'),
+    })),
+  );
+  const { begun, url, tab, complaints } = await watched(copy);
+  await tab.getByText('Replay paused').click();
+  await tab.getByRole('button', { name: 'Go on' }).click();
+  const band = tab.getByRole('alert').filter({ hasText: 'does not follow from its log' });
+  await tab.getByText('Replay over').click();
+  await band.getByRole('link').click();
+  await tab.locator('.difference').waitFor();
+  expect(await facts(tab)).toMatchObject({
+    actor: event.name,
+    field: 'the digest of the log',
+    'is stored': vote.log_digest,
+  });
+  const { block_hash } = JSON.parse(vote.body) as { block_hash: string };
+  await tab.goto(`${url}/ui/block/${block_hash}`);
+  await tab.getByText(/1 of \d+ votes fail/).waitFor();
+  const failed = tab.locator('.votes tr.failed');
+  expect([await failed.count(), await failed.innerText()]).toEqual([
+    1,
+    expect.stringContaining(event.name),
+  ]);
+  expect(complaints).toEqual([]);
+  expect((await begun.stop('SIGINT')).code).toBe(12);
+});
