@@ -201,9 +201,9 @@ test.skipIf(!hasBrowser)(
   `agents: stand together by group, and are so coloured ${needs}`,
   async () => {
     const { tab, complaints } = await open(browser, `${url}/ui/agents?band=group&color=group`);
-    await tab.locator('.band-name').nth(3).waitFor();
-    const named = await tab.locator('.band-name').allInnerTexts();
-    expect(named).toEqual(['town 26', 'harbour 10', 'late 4', 'sheep 4']);
+    // Until the groups have come, they stand together by personality.
+    const named = () => tab.locator('.band-name').allInnerTexts();
+    await expect.poll(named).toEqual(['town 26', 'harbour 10', 'late 4', 'sheep 4']);
     expect(
       (await tab.locator('.legend').innerText()).split('\n').map((line) => line.trim()),
     ).toEqual(scenario.agents.map(({ group }) => group));
