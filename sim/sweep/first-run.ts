@@ -1,6 +1,6 @@
 /**
- * Before a sweep with scripts, or a shard of one: its first run is made twice, in threads and by
- * verifiers of their own. A script that draws its own chance would otherwise be found by whoever
+ * Before a sweep with scripts, or a shard of one: its first run is made twice, in processes and
+ * by verifiers of their own. A script that draws its own chance would otherwise be found by whoever
  * runs the sweep again.
  */
 import { compareRuns, type Determinism } from '../compare/index.js';

@@ -39,7 +39,7 @@ export interface SweepOptions {
 }
 
 /**
- * Runs a sweep on worker threads, and keeps each run, so that it can go on after any end.
+ * Runs a sweep in processes beside, and keeps each run, so that it can go on after any end.
  *
  * @throws {SweepError} when `out` cannot be used so.
  */

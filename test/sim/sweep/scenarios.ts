@@ -26,3 +26,17 @@ export function writeScenario(folder: string, raw: object, name = 'town.yaml'): 
   writeFileSync(file, JSON.stringify(raw, null, 2));
   return file;
 }
+
+/** A script that decides otherwise in every other process: a guard cannot know all it may read. */
+export function alternating(folder: string, name: string): void {
+  const count = JSON.stringify(join(folder, 'processes.txt'));
+  const text = `import { appendFileSync, statSync } from 'node:fs';
+let approves;
+function drawn() {
+  appendFileSync(${count}, '.');
+  return statSync(${count}).size % 2 === 1;
+}
+export const vote = () => ({ do: 'vote', decision: (approves ??= drawn()) ? 'approve' : 'reject' });
+`;
+  writeFileSync(join(folder, name), text);
+}

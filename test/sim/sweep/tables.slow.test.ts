@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { rowsIn, runsIn, sweepIn } from './folders.js';
-import { smallRaw, writeScenario } from './scenarios.js';
+import { alternating, smallRaw, writeScenario } from './scenarios.js';
 
 /** Runs a sweep and gives its folder. */
 async function swept(raw: object, ...args: string[]): Promise<string> {
@@ -114,12 +114,7 @@ test('sweep: what ended runs, and what scripts measured, is in the tables', asyn
 
 test('sweep: a script that is not the same again ends it by name', async () => {
   const folder = temporaryFolder();
-  // Each thread has a number of its own; no guard can know of all that a program may read.
-  writeFileSync(
-    join(folder, 'own.mjs'),
-    `import { threadId } from 'node:worker_threads';
-     export const vote = () => ({ do: 'vote', decision: threadId % 2 ? 'approve' : 'reject' });`,
-  );
+  alternating(folder, 'own.mjs');
   const [town] = smallRaw().agents;
   const agents = [{ ...town, strategy: { kind: 'script', module: 'own.mjs' } }];
   const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1] }], replicates: 2 };

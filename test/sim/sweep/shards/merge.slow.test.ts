@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../support/fixture.js';
 import { main } from '../../../support/paths.js';
 import { linesOf, suiteFolder } from '../../../support/runs.js';
 import { expectSame, filesIn, rowsIn, runsIn } from '../folders.js';
-import { smallRaw, writeScenario } from '../scenarios.js';
+import { alternating, smallRaw, writeScenario } from '../scenarios.js';
 import { dealt, foldersIn, merged, whole } from './dealt.js';
 
 const around = suiteFolder();
@@ -83,9 +83,7 @@ export const report = ({ blocks }) => ({ seen: blocks.length });`;
 
   test('merge: a script that draws its own chance ends the shard before all others', async () => {
     const folder = temporaryFolder();
-    const script = `import { threadId } from 'node:worker_threads';
-export const vote = () => ({ do: 'vote', decision: threadId % 2 ? 'approve' : 'reject' });`;
-    writeFileSync(join(around, 'luck.mjs'), script);
+    alternating(around, 'luck.mjs');
     const [town] = smallRaw(9).agents;
     const agents = [{ ...town, strategy: { kind: 'script', module: 'luck.mjs' } }];
     const file = fileOf({ factors: [loss(0, 0.1)], replicates: 2 }, { ...smallRaw(9), agents });
