@@ -58,10 +58,11 @@ test('overload: 2,000 senders of signed requests, each asking anew at once', asy
     const senders = await childOf('senders-child');
     senders.send({ port, addresses, requests: requests.map(rawOf) });
     await elapsed(counts.overloadSeconds * 1_000);
+    // However busy the machine is: some are answered while all wait.
+    await expect.poll(async () => '200' in (await askedOf(senders))).toBe(true);
     const statuses = (await reportOf(senders)) as Record<string, number>;
     // Each is verified before it is seen to be a repeat.
     expect(Object.keys(statuses).filter((one) => !['200', '503'].includes(one))).toEqual([]);
-    expect(statuses['200']).toBeGreaterThan(0);
     return statuses;
   });
   await ends(server, data);
@@ -134,9 +135,14 @@ async function childOf(name: string): Promise<ChildProcess> {
   return child;
 }
 
-async function reportOf(child: ChildProcess): Promise<unknown> {
+async function askedOf(child: ChildProcess): Promise<object> {
   child.send('report');
-  const [report] = (await once(child, 'message')) as [unknown];
+  const [report] = (await once(child, 'message')) as [object];
+  return report;
+}
+
+async function reportOf(child: ChildProcess): Promise<object> {
+  const report = await askedOf(child);
   child.kill();
   return report;
 }
