@@ -72,14 +72,20 @@ function Found({ of }: { of: EntryData }) {
         <Fact name="digest of the log" whole>
           <code>{log_digest}</code>
         </Fact>
-        {position.value?.digest !== '' && position.value?.entry === of.entry && (
+        {isAnother(of) && (
           <Fact name="the picture that is shown" whole>
-            {position.value.digest === digest ? 'is of this digest' : 'is of another digest'}
+            is of another digest: <code>{position.value!.digest}</code>
           </Fact>
         )}
       </dl>
     </>
   );
+}
+
+/** Of a picture that was folded on from another one no digest is known. */
+function isAnother({ entry, digest }: EntryData): boolean {
+  const here = position.value!;
+  return here.entry === entry && here.digest !== '' && here.digest !== digest;
 }
 
 const Events = ({ of }: { of: EntryData['events'] }) => (
