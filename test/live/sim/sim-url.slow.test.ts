@@ -171,7 +171,7 @@ const statuses = async (url: string) => {
 };
 
 test('sim --url: its agents leave at the end, and come again with a word of warning', async () => {
-  const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
+  const { url } = await live({ genesis: { voting_period_ms: 60_000 } });
   const town = scenarioFile(folder, { length: { blocks: 2 } });
   const run = (...more: string[]) =>
     folkmoot(['sim', town, '--url', url, '--speed', '10', ...more]);
