@@ -82,4 +82,5 @@ export {
   keysUnder,
   lockFolder,
   makeFolder,
+  SharedQuota,
 } from './store/index.js';

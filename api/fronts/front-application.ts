@@ -2,7 +2,10 @@
  * The application that a front's transport asks: it knows nothing itself. Each request is told to
  * the engine's process, which has the network and every limit, and what comes back is sent.
  */
+
+import { SharedQuota } from '../../engine/internal.js';
 import { socketPath } from '../contract/channels.js';
+import { limitTable } from '../contract/limit-table.js';
 import { ConnectionLimit, type ConnectionPolicy } from '../limits/connection-limit.js';
 import type { ExchangeLimits } from '../transport/exchange-limits.js';
 import type { Application, RequestHead, Socket, SocketHandlers } from '../transport/transport.js';
@@ -17,8 +20,9 @@ export interface FrontSettings {
   host: string;
   port: number;
   limits: ExchangeLimits;
-  /** Its share: what an address may open at all the fronts together is never exceeded. */
   connectionPolicy: ConnectionPolicy;
+  /** Where all fronts together count by it; gone when they are. */
+  folder: string;
   /** The id of the network whose signatures are verified; null where none are. */
   verifiesFor: string | null;
 }
@@ -38,14 +42,14 @@ export class FrontApplication implements Application {
   #fresh: FrontRequest[] = [];
   #lastId = 0;
 
-  constructor(out: Outgoing, { limits, connectionPolicy, verifiesFor }: FrontSettings) {
+  constructor(out: Outgoing, settings: FrontSettings) {
+    const { limits, connectionPolicy, folder, verifiesFor } = settings;
     this.#out = out;
     this.#ahead = new SignaturesAhead(verifiesFor);
     this.limits = limits;
     this.connectionPolicy = connectionPolicy;
     this.verifiesFor = verifiesFor;
-    const steady = () => Math.trunc(performance.now());
-    this.#connectionLimit = new ConnectionLimit(connectionPolicy, steady);
+    this.#connectionLimit = connectionLimit(connectionPolicy, folder);
     this.#sockets = new FrontSockets(out);
   }
 
@@ -111,3 +115,18 @@ export class FrontApplication implements Application {
     return this.#lastId;
   }
 }
+
+/** Exact over all fronts. */
+function connectionLimit(policy: ConnectionPolicy, folder: string): ConnectionLimit {
+  const { quota, trustedProxies } = policy;
+  if (quota === null) return new ConnectionLimit(trustedProxies, () => true);
+  const shared = new SharedQuota({
+    folder,
+    quota,
+    windowMs: limitTable.connections.seconds * 1000,
+  });
+  return new ConnectionLimit(trustedProxies, (subject) => shared.take(subject, steadyMs()));
+}
+
+/** Since the machine started: the same in every process. */
+const steadyMs = () => Number(process.hrtime.bigint() / 1_000_000n);

@@ -25,8 +25,8 @@ export class Front {
   readonly #carrier: Carrier;
   #listens: (problem: Error | null) => void = () => {};
 
-  /** `share` is the part of all connections that come to it, as in 1 / 2. */
-  constructor(application: Application, { host, port }: Where, share: number) {
+  /** `folder` is what the fronts of a port share. */
+  constructor(application: Application, { host, port }: Where, folder: string) {
     this.#child = spawn(process.execPath, [...nodeFlags, program], {
       stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
     });
@@ -50,10 +50,8 @@ export class Front {
       this.#child.on('close', (code, signal) => end(signal ?? `exit code ${code}`));
     });
     receive(channel, (record) => this.#take(record));
-    const { limits, verifiesFor, connectionPolicy: policy } = application;
-    const quota = policy.quota === null ? null : Math.max(1, Math.floor(policy.quota * share));
-    const connectionPolicy = { ...policy, quota };
-    const settings: FrontSettings = { host, port, limits, connectionPolicy, verifiesFor };
+    const { limits, verifiesFor, connectionPolicy } = application;
+    const settings: FrontSettings = { host, port, limits, connectionPolicy, folder, verifiesFor };
     this.#out.send('settings', 0, { text: JSON.stringify(settings) });
   }
 

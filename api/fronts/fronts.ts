@@ -3,7 +3,10 @@
  * and every limit. To the application they are a transport like the others.
  */
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ListenProblem, type Where } from '../transport/listen-problem.js';
 import type { Application, FrontsFigures, Listening, Transport } from '../transport/transport.js';
@@ -42,38 +45,43 @@ export function frontsTransport({ count, onEnded }: FrontsOptions): FrontsTransp
     },
     async listen(application, { host, port }) {
       const where = { host, port: await freePort({ host, port }) };
+      const folder = await mkdtemp(join(tmpdir(), 'folkmoot-fronts-'));
       let stopping = false;
-      const keep = async (front: Front) => {
-        fronts.add(front);
-        const how = await front.ended;
-        fronts.delete(front);
-        past.cpuSeconds += front.usage.cpuSeconds;
-        if (stopping) return;
-        onEnded(new Error(`a front ended (${how}) and is started again`));
-        await again();
-      };
-      const again = async () => {
+      /** Starts one again, until that is wanted no more. */
+      const again = async (): Promise<Front | null> => {
         for (;;) {
           await pause(AGAIN_MS);
-          if (stopping) return;
-          const front = new Front(application, where, 1 / count);
+          if (stopping) return null;
+          const front = new Front(application, where, folder);
           const problem = await front.listening;
-          if (problem === null) {
-            past.restarts += 1;
-            if (stopping) front.stop(GRACE_MS);
-            return void keep(front);
-          }
+          if (problem === null) return front;
           onEnded(problem);
         }
       };
-      await startAll(application, where, count, (front) => void keep(front));
+      const keep = async (first: Front) => {
+        for (let front: Front | null = first; front; front = await again()) {
+          fronts.add(front);
+          if (front !== first) past.restarts += 1;
+          if (stopping) front.stop(GRACE_MS);
+          const how = await front.ended;
+          fronts.delete(front);
+          past.cpuSeconds += front.usage.cpuSeconds;
+          if (!stopping) onEnded(new Error(`a front ended (${how}) and is started again`));
+        }
+      };
+      const clean = () => rm(folder, { recursive: true, force: true });
+      const started = await startAll(application, where, folder, count).catch(async (error) => {
+        await clean();
+        throw error;
+      });
+      const kept = started.map(keep);
       return {
         port: where.port,
         async close() {
           stopping = true;
-          const ended = [...fronts].map((front) => front.ended);
           for (const front of fronts) front.stop(application.limits.stopMs + GRACE_MS);
-          await Promise.all(ended);
+          await Promise.all(kept);
+          await clean();
         },
       } satisfies Listening;
     },
@@ -84,13 +92,13 @@ export function frontsTransport({ count, onEnded }: FrontsOptions): FrontsTransp
 async function startAll(
   application: Application,
   where: Where,
+  folder: string,
   count: number,
-  started: (front: Front) => void,
-): Promise<void> {
-  const fronts = Array.from({ length: count }, () => new Front(application, where, 1 / count));
+): Promise<Front[]> {
+  const fronts = Array.from({ length: count }, () => new Front(application, where, folder));
   const problems = await Promise.all(fronts.map((front) => front.listening));
   const problem = problems.find((one) => one !== null);
-  if (!problem) return fronts.forEach(started);
+  if (!problem) return fronts;
   for (const front of fronts) front.stop(0);
   await Promise.all(fronts.map((front) => front.ended));
   throw problem;

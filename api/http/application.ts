@@ -10,7 +10,7 @@ import type { KnownRun } from '../contract/run.js';
 import type { ScenarioShown } from '../contract/shown.js';
 import { blockShareOf } from '../limits/block-share.js';
 import { ChargedSignatures } from '../limits/charged-signatures.js';
-import { ConnectionLimit } from '../limits/connection-limit.js';
+import { ownConnectionLimit } from '../limits/connection-limit.js';
 import { EarlyProposals } from '../limits/early-proposals.js';
 import { Limits } from '../limits/limits.js';
 import { SignatureAttempts } from '../limits/signature-attempts.js';
@@ -94,7 +94,7 @@ export function createApplication(options: ApplicationOptions): App {
   const headChecks = new HeadChecks(services, trustedProxies);
   const { figures } = services.limits;
   const connectionPolicy = { quota: figures?.connections ?? null, trustedProxies };
-  const connectionLimit = new ConnectionLimit(connectionPolicy, options.steady);
+  const connectionLimit = ownConnectionLimit(connectionPolicy, options.steady);
   const serving: Serving = {
     services,
     headChecks,

@@ -11,20 +11,29 @@ export interface ConnectionPolicy {
 }
 
 export class ConnectionLimit {
-  readonly #limits: Limits;
+  readonly #take: (subject: string) => boolean;
   readonly #trusted: ReadonlySet<string>;
 
-  constructor({ quota, trustedProxies }: ConnectionPolicy, steady: () => number) {
-    const figures = quota === null ? null : figuresOf('spec', { connections: quota });
-    this.#limits = new Limits('spec', figures, steady);
+  /** `take` uses the quota of a subject once, if that is left. */
+  constructor(trustedProxies: readonly string[], take: (subject: string) => boolean) {
+    this.#take = take;
     this.#trusted = new Set(trustedProxies);
   }
 
   accepts(peer: string): boolean {
     const address = clientAddress(peer, undefined, none);
-    if (this.#trusted.has(address)) return true;
-    return 'use' in this.#limits.take('connections', addressKey(address));
+    return this.#trusted.has(address) || this.#take(addressKey(address));
   }
+}
+
+/** That of a process which has all connections itself. */
+export function ownConnectionLimit(
+  { quota, trustedProxies }: ConnectionPolicy,
+  steady: () => number,
+): ConnectionLimit {
+  const figures = quota === null ? null : figuresOf('spec', { connections: quota });
+  const limits = new Limits('spec', figures, steady);
+  return new ConnectionLimit(trustedProxies, (key) => 'use' in limits.take('connections', key));
 }
 
 const none: ReadonlySet<string> = new Set();

@@ -7,6 +7,7 @@ export { lockFolder } from './file/lock.js';
 export { compareKeys, keyId, keysUnder } from './keys.js';
 export { type LmdbStoreOptions, openLmdbStore } from './lmdb/lmdb.js';
 export { openScratch, type Scratch } from './lmdb/scratch.js';
+export { SharedQuota, type SharedQuotaOptions } from './lmdb/shared-quota.js';
 export { createMemoryStore } from './memory.js';
 export type { Segment } from './segment.js';
 export {

@@ -6,6 +6,7 @@ import { AgentClient, generateKeys } from 'folkmoot/client';
 import { describe, expect, test } from 'vitest';
 import { START_MS, temporaryFolder } from '../../support/fixture.js';
 import { fronts, insist } from '../../support/service/fronts.js';
+import { raw, statusOf } from '../../support/service/raw.js';
 import { serve, world } from '../../support/service/server.js';
 import { agentOf, register, status } from '../../support/service/signer.js';
 import { call } from '../../support/service/world.js';
@@ -104,6 +105,29 @@ test('a stop answers what is in flight, and ends all of them', async () => {
   );
   expect(statuses.filter((status) => status === 201)).toHaveLength(applied());
   expect(fronts()).toEqual([]);
+});
+
+test('new connections of an address are counted over all of them, to the last', async () => {
+  const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+  for (const threads of [1, 3]) {
+    const figures = { connections: 40 };
+    const there = await serve({ transport: 'uws', limits: 'spec', server: { threads, figures } });
+    const begun = performance.now();
+    const answers = await Promise.all(Array.from({ length: 90 }, () => raw(there.url, health)));
+    // One that is started again knows of them.
+    const before = fronts();
+    process.kill(before[0]!, 'SIGKILL');
+    const others = () => fronts().filter((pid) => pid !== before[0]);
+    await expect.poll(others).toHaveLength(threads);
+    const one = await raw(there.url, health);
+    // On a machine that takes longer than the time of that limit nothing can be said.
+    if (performance.now() - begun < 9_000) {
+      expect(answers.filter((text) => statusOf(text) === 200)).toHaveLength(40);
+      expect(answers.filter((text) => text === '')).toHaveLength(50);
+      expect(one).toBe('');
+    }
+    await there.close();
+  }
 });
 
 test('a port that another has is refused in words, and nothing is left', async () => {
