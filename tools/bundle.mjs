@@ -37,6 +37,21 @@ const libraries = [
 ];
 rmSync(join(bundled, 'ajv.js'));
 
+// Read when somebody asks an etcd; it brings 28 packages, which nobody else should have to install.
+const grpc = join(root, 'dist/cluster/etcd/bundled');
+libraries.push(
+  await build({
+    ...options,
+    platform: 'node',
+    // As Node itself would take them.
+    mainFields: ['main'],
+    format: 'cjs',
+    entryPoints: [join(grpc, 'grpc.js')],
+    outfile: join(grpc, 'grpc.cjs'),
+  }),
+);
+rmSync(join(grpc, 'grpc.js'));
+
 libraries.push(
   await build({
     ...options,

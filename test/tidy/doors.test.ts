@@ -162,6 +162,8 @@ test('ui: imports only what a browser can run, and nothing but tests imports it'
 test('packages: some have a single importer', () => {
   const importers: Record<string, RegExp> = {
     lmdb: /^engine\/store\//,
+    '@grpc/grpc-js': /^cluster\/etcd\/bundled\/grpc/,
+    '@grpc/proto-loader': /^cluster\/etcd\/bundled\/grpc/,
     'fs-native-extensions': /^engine\/store\/file\/lock/,
     piscina: /^(engine\/crypto\/pool|bench\/load\/prepare)\//,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,

@@ -5,7 +5,7 @@ import { known, offences, sources } from './sources.js';
 
 /** Folders in which the order of floors is fixed, from the lowest; a file counts as one, too. */
 const floors: Record<string, string> = {
-  '': 'engine api report ui sim testing bench cli test',
+  '': 'engine cluster api report ui sim testing bench cli test',
   engine: 'protocol crypto store core admit node replay certificate history index.ts',
   api:
     'view contract documents exported checks limits transport socket http load client server.ts ' +

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const folders = [
   'engine',
+  'cluster',
   'api',
   'report',
   'ui',

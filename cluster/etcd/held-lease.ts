@@ -1,0 +1,61 @@
+/**
+ * A lease that is kept alive until it is released or lost. That it is held is a belief: what rests
+ * on it must be written under conditions that etcd checks, such as the `createRevision` of a key.
+ */
+import type { EtcdClient } from './client.js';
+import { EtcdError } from './error.js';
+
+/** Renewed so many times in the time that it has. */
+const RENEWALS = 3;
+
+export class HeldLease {
+  readonly id: string;
+  /** Aborted when etcd has let go of it, or may have: nobody could ask in time. */
+  readonly lost: AbortSignal;
+  readonly #client: EtcdClient;
+  readonly #lose = new AbortController();
+  readonly #heldMs: number;
+  #timer: NodeJS.Timeout;
+  #until: number;
+
+  /** @throws {EtcdError} */
+  static async grant(client: EtcdClient, seconds: number): Promise<HeldLease> {
+    const asked = performance.now();
+    const granted = await client.grantLease(seconds);
+    return new HeldLease(client, granted.id, granted.seconds, asked);
+  }
+
+  private constructor(client: EtcdClient, id: string, seconds: number, since: number) {
+    this.#client = client;
+    this.id = id;
+    this.#heldMs = seconds * 1_000;
+    this.lost = this.#lose.signal;
+    this.#until = since + this.#heldMs;
+    this.#timer = this.#later();
+  }
+
+  /** Its keys are deleted, or will be when its time is over and etcd cannot be asked. */
+  async release(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#lose.abort();
+    await this.#client.revokeLease(this.id).catch((error) => {
+      if (!(error instanceof EtcdError)) throw error;
+    });
+  }
+
+  #later(): NodeJS.Timeout {
+    return setTimeout(() => void this.#renew(), this.#heldMs / RENEWALS);
+  }
+
+  async #renew(): Promise<void> {
+    const asked = performance.now();
+    const kept = await this.#client.keepLease(this.id).then(
+      (seconds) => seconds,
+      (error: unknown) => (error instanceof EtcdError && error.kind !== 'no_lease' ? null : 0),
+    );
+    if (this.lost.aborted) return;
+    if (kept !== null) this.#until = asked + kept * 1_000;
+    if (kept === 0 || performance.now() >= this.#until) this.#lose.abort();
+    else this.#timer = this.#later();
+  }
+}
