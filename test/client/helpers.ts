@@ -1,11 +1,10 @@
 /** A live server over real sockets, and agents of it; all is torn down by the test that asked. */
-import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createVerifier, type GenesisOptions, Network } from 'folkmoot';
 import { type Server, type ServerOptions, startServer } from 'folkmoot/api';
 import { AgentClient, type AgentClientOptions, type Event, keysFromSeed } from 'folkmoot/client';
 import { onTestFinished } from 'vitest';
+
+export { freePort } from '../support/fixture.js';
 
 export interface LiveOptions extends Omit<Partial<ServerOptions>, 'network'> {
   /** A folder; in memory without one. */
@@ -44,26 +43,6 @@ export async function live({ path, genesis = {}, ...options }: LiveOptions = {})
   };
   onTestFinished(stop);
   return { url: server.url, network, server, stop };
-}
-
-/**
- * A port that is free now, for a server that is to come back at it. One that a server has picked
- * itself cannot be had again at once: it was bound without SO_REUSEADDR by uWebSockets.js. It is
- * none of those that the system hands out, which others may be given while that server is away.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + randomInt(10_000);
-    const probe = createServer().listen(port, '127.0.0.1');
-    const free = await once(probe, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!free) continue;
-    probe.close();
-    await once(probe, 'close');
-    return port;
-  }
 }
 
 /** A client whose key follows from a number. */

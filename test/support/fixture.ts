@@ -1,5 +1,8 @@
 /** Ready-made things for tests; each is torn down by the test that asked for it. */
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -24,6 +27,26 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/**
+ * A port that is free now, for a server that is to come back at it. One that a server has picked
+ * itself cannot be had again at once: it was bound without SO_REUSEADDR by uWebSockets.js. It is
+ * none of those that the system hands out, which others may be given while that server is away.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + randomInt(10_000);
+    const probe = createServer().listen(port, '127.0.0.1');
+    const free = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!free) continue;
+    probe.close();
+    await once(probe, 'close');
+    return port;
+  }
 }
 
 /** A key that follows from a number. */

@@ -1,0 +1,75 @@
+/** The client of etcd over TLS, with certificates that openssl makes. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { EtcdAddressError, type EtcdTls, readTls } from '../../../dist/cluster/etcd/index.js';
+import { etcd, etcdClient, hasEtcd, ready } from '../../support/etcd.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+/** An authority and one certificate of it, for servers and clients at 127.0.0.1. */
+function certificates(name: string): { ca: string; cert: string; key: string } {
+  const folder = temporaryFolder();
+  const file = (end: string) => join(folder, `${name}.${end}`);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore' });
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  const authority = ['-keyout', file('ca.key'), '-out', file('ca.pem'), '-days', '2'];
+  openssl('req', '-x509', ...curve, ...authority, '-subj', `/CN=${name}`);
+  openssl('req', ...curve, '-keyout', file('key'), '-out', file('csr'), '-subj', '/CN=member');
+  const extensions = 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n';
+  writeFileSync(file('ext'), extensions);
+  const by = ['-CA', file('ca.pem'), '-CAkey', file('ca.key'), '-CAcreateserial', '-days', '2'];
+  const made = ['-in', file('csr'), '-out', file('pem'), '-extfile', file('ext')];
+  openssl('x509', '-req', ...made, ...by);
+  return { ca: file('ca.pem'), cert: file('pem'), key: file('key') };
+}
+
+describe.skipIf(!hasEtcd)('etcd client, TLS (needs etcd-server)', () => {
+  test('etcd: with certificates of one authority; refused without, or with another', async () => {
+    const files = certificates('ours');
+    const running = await etcd({ tls: files });
+    const tls = readTls(files)!;
+    await ready(running.endpoints, tls);
+    const client = etcdClient(running, { tls });
+    await client.put('k', 'secret');
+    expect(await client.get('k')).toMatchObject({ version: 1 });
+    for await (const { events } of client.watch('k', { from: 1 })) {
+      if (events.length > 0) break;
+    }
+    const problemOf = async (given?: EtcdTls) => {
+      const stranger = etcdClient(running, { connectMs: 5_000, ...(given ? { tls: given } : {}) });
+      return stranger.get('k').catch((error) => error);
+    };
+    const { ca, cert, key } = tls;
+    const others = readTls(certificates('theirs'))!;
+    expect(await problemOf()).toMatchObject({ kind: 'unavailable' });
+    expect(await problemOf({ ca: ca! })).toMatchObject({ kind: 'unavailable' });
+    const unvouched = await problemOf({ ca: others.ca!, cert: cert!, key: key! });
+    expect(unvouched).toMatchObject({ kind: 'unavailable', outcome: 'not_done' });
+    expect(unvouched.message).toMatch(/certificate/);
+    expect(await problemOf({ ca: ca!, cert: others.cert!, key: others.key! })).toMatchObject({
+      kind: 'unavailable',
+    });
+  });
+
+  test('tls: files that are not there, no PEM, or half of a pair', () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'ca.pem');
+    const problem = (files: Parameters<typeof readTls>[0]) => {
+      try {
+        return readTls(files);
+      } catch (error) {
+        expect(error).toBeInstanceOf(EtcdAddressError);
+        return (error as Error).message;
+      }
+    };
+    expect(problem({})).toBe(undefined);
+    expect(problem({ ca: file })).toMatch(/cannot be read/);
+    writeFileSync(file, 'hello');
+    expect(problem({ ca: file })).toMatch(/is not PEM/);
+    writeFileSync(file, '-----BEGIN CERTIFICATE-----');
+    expect(problem({ ca: file })).toEqual({ ca: readFileSync(file) });
+    expect(problem({ cert: file })).toMatch(/needs its key/);
+    expect(problem({ key: file })).toMatch(/needs its key/);
+  });
+});

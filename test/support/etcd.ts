@@ -1,0 +1,149 @@
+/**
+ * Real etcd processes (Debian's package etcd-server) for a test: one member or three, on loopback,
+ * with data in a folder of the test; killed by their pids when the test ends.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { EtcdClient, type EtcdOptions } from '../../dist/cluster/etcd/index.js';
+import { freePort, temporaryFolder } from './fixture.js';
+
+const program = process.env.ETCD_PATH ?? '/usr/bin/etcd';
+/** Without it these tests are skipped: `apt-get install etcd-server`. */
+export const hasEtcd = existsSync(program);
+
+export interface EtcdMember {
+  name: string;
+  /** As a client is given it. */
+  endpoint: string;
+  pid(): number;
+  /** Sends a signal; SIGKILL waits for the end. */
+  signal(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it again, with the data that it had. */
+  restart(): void;
+}
+
+export interface TestEtcd {
+  /** For `--queue` and `--cluster`. */
+  url: string;
+  endpoints: string[];
+  members: EtcdMember[];
+  /** The one that leads now. */
+  leader(): Promise<EtcdMember>;
+}
+
+export interface EtcdSetup {
+  members?: 1 | 3;
+  /** PEM files: clients must show a certificate of the same authority. */
+  tls?: { ca: string; cert: string; key: string };
+  /** For every member. */
+  args?: readonly string[];
+}
+
+/** Starts an etcd and waits until it takes writes. */
+export async function etcd({
+  members: count = 1,
+  tls,
+  args = [],
+}: EtcdSetup = {}): Promise<TestEtcd> {
+  const folder = temporaryFolder();
+  const scheme = tls ? 'https' : 'http';
+  const ports = await freePorts(2 * count);
+  const planned = Array.from({ length: count }, (_, index) => ({
+    name: `m${index + 1}`,
+    endpoint: `127.0.0.1:${ports[2 * index]}`,
+    peer: `http://127.0.0.1:${ports[2 * index + 1]}`,
+  }));
+  const all = planned.map(({ name, peer }) => `${name}=${peer}`).join(',');
+  const secured = tls
+    ? ['--cert-file', tls.cert, '--key-file', tls.key, '--trusted-ca-file', tls.ca]
+    : [];
+  const members = planned.map(({ name, endpoint, peer }) => {
+    const own = [
+      ...['--name', name, '--data-dir', join(folder, name), '--logger', 'zap'],
+      ...['--log-level', 'error', '--log-outputs', 'stderr'],
+      ...['--listen-client-urls', `${scheme}://${endpoint}`],
+      ...['--advertise-client-urls', `${scheme}://${endpoint}`],
+      ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
+      ...['--initial-cluster', all, '--initial-cluster-state', 'new'],
+      ...(tls ? [...secured, '--client-cert-auth'] : []),
+    ];
+    return memberOf(name, endpoint, [...own, ...args]);
+  });
+  const endpoints = members.map(({ endpoint }) => endpoint);
+  const made = { url: `etcd://${endpoints.join(',')}`, endpoints, members };
+  if (!tls) await ready(endpoints);
+  return { ...made, leader: () => leaderOf(members) };
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
+  return [...ports];
+}
+
+function memberOf(name: string, endpoint: string, args: readonly string[]): EtcdMember {
+  let child: ChildProcess;
+  let ended: Promise<unknown>;
+  const start = () => {
+    child = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
+    const own = child;
+    ended = new Promise((resolve) => own.once('exit', resolve));
+  };
+  start();
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return {
+    name,
+    endpoint,
+    pid: () => child.pid!,
+    async signal(signal) {
+      child.kill(signal);
+      if (signal === 'SIGKILL') await ended;
+    },
+    restart: start,
+  };
+}
+
+/** A client that is closed when the test ends. */
+export function etcdClient(
+  { endpoints }: Pick<TestEtcd, 'endpoints'>,
+  more: Partial<EtcdOptions> = {},
+): EtcdClient {
+  const client = new EtcdClient({ endpoints, ...more });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Waits until every member follows a leader. */
+export async function ready(endpoints: readonly string[], tls?: EtcdOptions['tls']): Promise<void> {
+  const client = new EtcdClient({ endpoints, ...(tls ? { tls } : {}) });
+  const led = async () => {
+    const found = await client.status();
+    return found.every((one) => one.problem === null && one.leader !== '0');
+  };
+  try {
+    await expect.poll(led).toBe(true);
+    // Of a cluster that has just begun the first leader may not have been able to write yet.
+    await expect.poll(() => client.range('ready').then(() => true, String)).toBe(true);
+  } finally {
+    client.close();
+  }
+}
+
+async function leaderOf(members: readonly EtcdMember[]): Promise<EtcdMember> {
+  const client = new EtcdClient({ endpoints: members.map(({ endpoint }) => endpoint) });
+  try {
+    for (;;) {
+      for (const status of await client.status()) {
+        if (status.problem !== null || status.leader !== status.memberId) continue;
+        return members.find(({ endpoint }) => endpoint === status.endpoint)!;
+      }
+    }
+  } finally {
+    client.close();
+  }
+}
