@@ -20,6 +20,8 @@ const STORED_HEAD = 2 * DIGEST_BYTES;
 /** Writes frames into a buffer that is used again: a vote costs no copies but the one it keeps. */
 class FrameWriter {
   #buffer = Buffer.allocUnsafeSlow(64 * 1024);
+  /** Of the same bytes: it writes numbers in a third of the time that a Buffer takes. */
+  #numbers = new DataView(this.#buffer.buffer);
   #end = 0;
 
   /** Begins after `head`, which stays in front of the frame. */
@@ -37,8 +39,8 @@ class FrameWriter {
       if (typeof part === 'string') this.#write(part);
       else this.#append(part);
       // No part reaches 4 GiB: the upper half of the length is zero.
-      this.#buffer.writeUInt32BE(0, start);
-      this.#buffer.writeUInt32BE(this.#end - start - LENGTH_BYTES, start + 4);
+      this.#numbers.setUint32(start, 0);
+      this.#numbers.setUint32(start + 4, this.#end - start - LENGTH_BYTES);
     }
     return this;
   }
@@ -49,6 +51,7 @@ class FrameWriter {
   }
 
   #write(text: string): void {
+    if (text === '') return;
     // UTF-8 takes three bytes for a UTF-16 unit at most.
     this.#reserve(3 * text.length);
     this.#end += this.#buffer.write(text, this.#end);
@@ -65,6 +68,7 @@ class FrameWriter {
     const grown = Buffer.allocUnsafeSlow(2 * (this.#end + bytes));
     grown.set(this.view());
     this.#buffer = grown;
+    this.#numbers = new DataView(grown.buffer);
   }
 }
 
@@ -83,18 +87,43 @@ const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength);
 const hexOf = (bytes: Uint8Array) => viewOf(bytes).toString('hex');
 
-/** @throws {RangeError} when the bytes are not frames. */
-function unframe(bytes: Uint8Array): Buffer[] {
-  const view = viewOf(bytes);
-  const parts: Buffer[] = [];
-  for (let at = 0; at < view.length; ) {
-    const length = Number(view.readBigUInt64BE(at));
-    at += LENGTH_BYTES;
-    if (at + length > view.length) throw new RangeError('a frame is longer than what follows it');
-    parts.push(view.subarray(at, at + length));
-    at += length;
+/** Reads the parts of a frame, one after another. What is not a frame is a `RangeError`. */
+class FrameReader {
+  readonly #view: Buffer;
+  #end = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#view = viewOf(bytes);
   }
-  return parts;
+
+  text(): string {
+    const begin = this.#next();
+    return begin === this.#end ? '' : this.#view.toString('utf8', begin, this.#end);
+  }
+
+  /** The part itself: nothing is copied. */
+  bytes(): Uint8Array {
+    const begin = this.#next();
+    const { buffer, byteOffset } = this.#view;
+    return new Uint8Array(buffer, byteOffset + begin, this.#end - begin);
+  }
+
+  /** How many are left. */
+  rest(): number {
+    let parts = 0;
+    for (; this.#end < this.#view.length; parts += 1) this.#next();
+    return parts;
+  }
+
+  /** Where the next part begins, which ends at `#end`. */
+  #next(): number {
+    const begin = this.#end + LENGTH_BYTES;
+    if (begin > this.#view.length) throw new RangeError('a frame ends before its last part');
+    const upper = this.#view.readUInt32BE(this.#end);
+    this.#end = begin + upper * 2 ** 32 + this.#view.readUInt32BE(this.#end + 4);
+    if (this.#end <= this.#view.length) return begin;
+    throw new RangeError('a frame is longer than what follows it');
+  }
 }
 
 const entryParts = (entry: Entry): (string | Uint8Array)[] => {
@@ -102,22 +131,22 @@ const entryParts = (entry: Entry): (string | Uint8Array)[] => {
   return [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
 };
 
-/** @throws when the bytes are not those of an entry. */
+/** The body is a view of the bytes. @throws when they are not those of an entry. */
 export function decodeEntry(bytes: Uint8Array): Entry {
-  const parts = unframe(bytes);
-  if (parts.length !== 8) throw new RangeError(`an entry has 8 parts, found ${parts.length}`);
-  const text = parts.slice(0, 7).map((part) => part.toString());
-  const [seq, at, kind, public_key, target, timestamp, signature] = text as [
-    string,
-    string,
-    EntryKind,
-    string,
-    string,
-    string,
-    string,
-  ];
-  const body = new Uint8Array(parts[7]!);
-  return { seq: Number(seq), at: Number(at), kind, public_key, target, timestamp, signature, body };
+  const parts = new FrameReader(bytes);
+  const entry = {
+    seq: Number(parts.text()),
+    at: Number(parts.text()),
+    kind: parts.text() as EntryKind,
+    public_key: parts.text(),
+    target: parts.text(),
+    timestamp: parts.text(),
+    signature: parts.text(),
+    body: parts.bytes(),
+  };
+  const more = parts.rest();
+  if (more > 0) throw new RangeError(`an entry has 8 parts, found ${8 + more}`);
+  return entry;
 }
 
 /** The two chains; `advance` moves both by one entry. */
@@ -168,7 +197,24 @@ export interface StoredEntry {
 
 /** A stored entry, taken apart: both digests, then the frame. */
 export function splitStored(stored: Uint8Array): StoredEntry {
-  const hex = (from: number) => hexOf(stored.subarray(from, from + DIGEST_BYTES));
-  const bytes = stored.subarray(STORED_HEAD);
-  return { bytes, logDigest: hex(0), digest: hex(DIGEST_BYTES) };
+  return new Stored(stored);
+}
+
+/** Its digests are text when they are asked for. */
+class Stored implements StoredEntry {
+  readonly bytes: Uint8Array;
+  readonly #head: Uint8Array;
+
+  constructor(stored: Uint8Array) {
+    this.bytes = stored.subarray(STORED_HEAD);
+    this.#head = stored;
+  }
+
+  get logDigest(): string {
+    return hexOf(this.#head.subarray(0, DIGEST_BYTES));
+  }
+
+  get digest(): string {
+    return hexOf(this.#head.subarray(DIGEST_BYTES, STORED_HEAD));
+  }
 }
