@@ -115,7 +115,6 @@ class Replay {
   readonly #recompute: Recompute;
   readonly #stored: Store | undefined;
   readonly #end: StoreMeta | null;
-  #lastKind: string = 'genesis';
   #recordsCompared = false;
 
   constructor({ stored, end, verifier, onStep }: ReplayOptions) {
@@ -125,10 +124,7 @@ class Replay {
       records: this.#computed,
       verifier,
       storedEvents: stored && ((first) => eventsFrom(stored, first)),
-      onStep: (done) => {
-        this.#lastKind = done.entry.kind;
-        onStep?.(done);
-      },
+      onStep,
     });
   }
 
@@ -164,7 +160,7 @@ class Replay {
   compareEnd(): Divergence | null {
     const { engine, genesis, entries, digest, logDigest } = this.#recompute;
     const seq = Math.max(0, entries - 1);
-    const at = { seq, kind: this.#lastKind };
+    const at = { seq, kind: this.#recompute.last?.entry.kind ?? 'genesis' };
     if (!engine) {
       return { ...at, what: 'entry', expected: 'an entry 0 (genesis)', found: 'no entries' };
     }

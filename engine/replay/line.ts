@@ -9,6 +9,8 @@ export interface LogLine {
   digest: string | undefined;
   /** The file of a meme. */
   file: Uint8Array | undefined;
+  /** As it lies in a store, both digests included: what is equal as a whole is not taken apart. */
+  stored?: Uint8Array;
 }
 
 /** The JSON of one line. `body` and `file` are text and base64. */

@@ -1,6 +1,6 @@
 /** Where log lines are read from: a store, or a file. */
 import { createReadStream } from 'node:fs';
-import { decodeEntry, splitStored } from '../protocol/log.js';
+import { decodeEntry, type StoredEntry, splitStored } from '../protocol/log.js';
 import type { Entry } from '../protocol/schema/index.js';
 import { lowerAscii } from '../protocol/unicode/unicode.js';
 import { type Store, StoreError } from '../store/index.js';
@@ -19,15 +19,37 @@ export function* storedLines(
 }
 
 function storedLine(store: Pick<Store, 'blob'>, seq: number, stored: Uint8Array): LogLine {
-  const { bytes, logDigest, digest } = splitStored(stored);
+  const parts = splitStored(stored);
   let entry: Entry;
   try {
-    entry = decodeEntry(bytes);
+    entry = decodeEntry(parts.bytes);
   } catch (cause) {
     throw new StoreError('CORRUPT', `entry ${seq} cannot be read: ${String(cause)}`, { cause });
   }
   const file = entry.kind === 'meme' ? store.blob(contentHash(entry)) : undefined;
-  return { entry, logDigest, digest, file };
+  return new StoredLine(entry, file, stored, parts);
+}
+
+/** Its digests are text when they are asked for. */
+class StoredLine implements LogLine {
+  readonly #parts: StoredEntry;
+
+  constructor(
+    readonly entry: Entry,
+    readonly file: Uint8Array | undefined,
+    readonly stored: Uint8Array,
+    parts: StoredEntry,
+  ) {
+    this.#parts = parts;
+  }
+
+  get logDigest(): string {
+    return this.#parts.logDigest;
+  }
+
+  get digest(): string {
+    return this.#parts.digest;
+  }
 }
 
 function contentHash({ body }: Entry): string {
@@ -64,14 +86,16 @@ export async function* chunksOf(
   let chunk: LogLine[] = [];
   let bytes = 0;
   try {
-    for await (const line of lines) {
-      if (line.entry.seq > to) break;
-      chunk.push(line);
-      bytes += line.entry.body.length;
-      if (chunk.length < CHUNK && bytes < CHUNK_BYTES) continue;
-      yield chunk;
-      chunk = [];
-      bytes = 0;
+    reading: for await (const ready of readyOf(lines)) {
+      for (const line of ready) {
+        if (line.entry.seq > to) break reading;
+        chunk.push(line);
+        bytes += line.entry.body.length;
+        if (chunk.length < CHUNK && bytes < CHUNK_BYTES) continue;
+        yield chunk;
+        chunk = [];
+        bytes = 0;
+      }
     }
   } catch (error) {
     // Those before what cannot be read are good to be looked at.
@@ -79,4 +103,12 @@ export async function* chunksOf(
     throw error;
   }
   if (chunk.length > 0) yield chunk;
+}
+
+/** Lines as many together as can be had without waiting. */
+async function* readyOf(
+  lines: Iterable<LogLine> | AsyncIterable<LogLine>,
+): AsyncGenerator<Iterable<LogLine>> {
+  if (Symbol.iterator in lines) yield lines;
+  else for await (const line of lines) yield [line];
 }

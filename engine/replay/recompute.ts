@@ -51,7 +51,7 @@ export class Recompute {
   #genesis: Genesis | null = null;
   #engine: Engine | null = null;
   #entries = 0;
-  #last: ReplayedStep | null = null;
+  #last: { entry: Entry; done: EncodedStep } | null = null;
 
   constructor(options: RecomputeOptions) {
     this.#options = options;
@@ -82,7 +82,10 @@ export class Recompute {
 
   /** What the last entry that could be applied did, whether or not that was stored. */
   get last(): ReplayedStep | null {
-    return this.#last;
+    if (!this.#last) return null;
+    const { entry, done } = this.#last;
+    const { events, changes, results } = done;
+    return { entry, events, changes, results, digest: this.digest, log_digest: this.logDigest };
   }
 
   /** Admits entries, and verifies their signatures where that was asked for. */
@@ -145,28 +148,46 @@ export class Recompute {
 
   #compare(line: LogLine, done: EncodedStep, stored?: StoredEvents): Divergence | null {
     const { entry } = line;
-    const { seq, kind } = entry;
-    const { events, changes, results } = done;
-    this.#digests.advance(entry, results);
-    const { digest, logDigest } = this.#digests;
-    this.#last = { entry, events, changes, results, digest, log_digest: logDigest };
-    if (line.logDigest !== undefined && line.logDigest !== logDigest) {
-      const difference = { expected: logDigest, found: line.logDigest };
-      return { seq, kind, what: 'log_digest', ...difference };
-    }
-    for (const event of stored ? events : []) {
-      const next = stored!.next().value;
-      if (next?.json === event.json && next.seq === event.seq) continue;
-      const found = next?.seq === event.seq ? next.json : 'no event';
-      const which = `event ${event.seq}`;
-      return { seq, kind, what: 'event', which, expected: event.json, found };
-    }
-    if (line.digest !== undefined && line.digest !== digest) {
-      return { seq, kind, what: 'digest', expected: digest, found: line.digest };
-    }
-    this.#options.onStep?.(this.#last);
+    const bytes = this.#digests.advance(entry, done.results);
+    this.#last = { entry, done };
+    // What is equal as a whole has the same digests.
+    const same = line.stored !== undefined && Buffer.compare(line.stored, bytes) === 0;
+    const divergence =
+      (same ? null : this.#logDigest(line)) ??
+      eventDivergence(entry, done, stored) ??
+      (same ? null : this.#digest(line));
+    if (divergence) return divergence;
+    this.#options.onStep?.(this.last!);
     this.#entries += 1;
-    this.#options.records.write(seq, changes);
+    this.#options.records.write(entry.seq, done.changes);
     return null;
   }
+
+  #logDigest({ entry: { seq, kind }, logDigest: found }: LogLine): Divergence | null {
+    const expected = this.logDigest;
+    if (found === undefined || found === expected) return null;
+    return { seq, kind, what: 'log_digest', expected, found };
+  }
+
+  #digest({ entry: { seq, kind }, digest: found }: LogLine): Divergence | null {
+    const expected = this.digest;
+    if (found === undefined || found === expected) return null;
+    return { seq, kind, what: 'digest', expected, found };
+  }
+}
+
+/** The first event that was not stored as it follows from the entry. */
+function eventDivergence(
+  { seq, kind }: Entry,
+  { events }: EncodedStep,
+  stored: StoredEvents | undefined,
+): Divergence | null {
+  for (const event of stored ? events : []) {
+    const next = stored!.next().value;
+    if (next?.json === event.json && next.seq === event.seq) continue;
+    const found = next?.seq === event.seq ? next.json : 'no event';
+    const which = `event ${event.seq}`;
+    return { seq, kind, what: 'event', which, expected: event.json, found };
+  }
+  return null;
 }
