@@ -16,18 +16,20 @@ import {
 /** Records in memory before they are moved: some 20 MB. */
 const mostInMemory = 25_000;
 
-export interface ComputedRecord {
+/** A record, or '' where it was deleted, and the entry that did so. */
+interface Written {
   key: RecordKey;
   json: string;
   seq: number;
 }
 
-/** A record, its text behind the number of the entry that wrote it. */
-type Written = RecordChange & { json: string };
-
 export class Computed {
   readonly #most: number;
-  #recent = new Map<string, Written>();
+  /** By table and key, as the map takes it: most keys of what is often rewritten are numbers. */
+  readonly #recent = new Map<string, Map<string | number, Written>>(
+    tables.map((table) => [table, new Map()]),
+  );
+  #held = 0;
   #scratch: Scratch | null = null;
 
   constructor(most = mostInMemory) {
@@ -35,36 +37,52 @@ export class Computed {
   }
 
   get(table: string, key: RecordKey): string | undefined {
-    const stored = this.#find(table, key);
+    const recent = this.#rows(table).get(idOf(key));
+    if (recent !== undefined) return recent.json || undefined;
+    const stored = this.#scratch?.get(table, key);
     // Nothing stands where a record was deleted.
     return stored === undefined ? undefined : textOf(stored) || undefined;
   }
 
   /** The entry that wrote or deleted a record last, if there was one. */
   writer(table: string, key: RecordKey): number | undefined {
-    const stored = this.#find(table, key);
-    return stored === undefined ? undefined : writerOf(stored);
+    const recent = this.#rows(table).get(idOf(key));
+    if (recent !== undefined) return recent.seq;
+    const stored = this.#scratch?.get(table, key);
+    return stored === undefined ? undefined : Number.parseInt(stored, 10);
   }
 
   /** What entry `seq` changed. */
   write(seq: number, changes: readonly RecordChange[]): void {
     for (const { table, key, json } of changes) {
-      // The writer stands before the text: no second map that would grow as the first does.
-      const stored = `${seq} ${json ?? ''}`;
-      this.#recent.set(`${table} ${keyId(key)}`, { table, key, json: stored });
+      const rows = this.#rows(table);
+      const id = idOf(key);
+      const row = rows.get(id);
+      if (row === undefined) {
+        rows.set(id, { key, json: json ?? '', seq });
+        this.#held += 1;
+      } else {
+        row.json = json ?? '';
+        row.seq = seq;
+      }
     }
-    if (this.#recent.size > this.#most) this.#move();
+    if (this.#held > this.#most) this.#move();
   }
 
   /** The records of a table, in key order. */
-  *range(table: string, options: RangeOptions = {}): Iterable<ComputedRecord> {
+  *range(table: string, options: RangeOptions = {}): Iterable<{ key: RecordKey; json: string }> {
     if (options.from !== undefined || options.to !== undefined) {
       throw new Error('computed records are read one by one, or a table as a whole');
     }
-    const rows = this.#scratch === null ? this.#inMemory(table) : this.#onDisk(table);
-    for (const { key, json } of rows) {
+    if (this.#scratch === null) {
+      const rows = [...this.#rows(table).values()].filter(({ json }) => json !== '');
+      yield* rows.sort((a, b) => compareKeys(a.key, b.key));
+      return;
+    }
+    this.#move();
+    for (const { key, json } of this.#scratch.range(table)) {
       const text = textOf(json);
-      if (text !== '') yield { key, json: text, seq: writerOf(json) };
+      if (text !== '') yield { key, json: text };
     }
   }
 
@@ -72,31 +90,24 @@ export class Computed {
     await this.#scratch?.close();
   }
 
-  #find(table: string, key: RecordKey): string | undefined {
-    const recent = this.#recent.get(`${table} ${keyId(key)}`);
-    if (recent !== undefined) return recent.json;
-    return this.#scratch?.get(table, key);
+  #rows(table: string): Map<string | number, Written> {
+    return this.#recent.get(table)!;
   }
 
   #move(): void {
     this.#scratch ??= openScratch(tables);
-    this.#scratch.write(this.#recent.values());
-    this.#recent = new Map();
+    this.#scratch.write(this.#moved());
+    for (const rows of this.#recent.values()) rows.clear();
+    this.#held = 0;
   }
 
-  #onDisk(table: string): Iterable<{ key: RecordKey; json: string }> {
-    this.#move();
-    return this.#scratch!.range(table);
-  }
-
-  #inMemory(table: string): { key: RecordKey; json: string }[] {
-    const found: { key: RecordKey; json: string }[] = [];
-    for (const { table: of, key, json } of this.#recent.values()) {
-      if (of === table) found.push({ key, json });
+  /** As they lie on disk: the writer stands before the text. */
+  *#moved(): Iterable<RecordChange> {
+    for (const [table, rows] of this.#recent) {
+      for (const { key, json, seq } of rows.values()) yield { table, key, json: `${seq} ${json}` };
     }
-    return found.sort((a, b) => compareKeys(a.key, b.key));
   }
 }
 
+const idOf = (key: RecordKey) => (typeof key === 'number' ? key : keyId(key));
 const textOf = (stored: string): string => stored.slice(stored.indexOf(' ') + 1);
-const writerOf = (stored: string): number => Number.parseInt(stored, 10);
