@@ -155,7 +155,7 @@ export class Recompute {
     const divergence =
       (same ? null : this.#logDigest(line)) ??
       eventDivergence(entry, done, stored) ??
-      (same ? null : this.#digest(line));
+      (same ? null : (this.#digest(line) ?? frameDivergence(line, bytes)));
     if (divergence) return divergence;
     this.#options.onStep?.(this.last!);
     this.#entries += 1;
@@ -174,6 +174,17 @@ export class Recompute {
     if (found === undefined || found === expected) return null;
     return { seq, kind, what: 'digest', expected, found };
   }
+}
+
+/** The frame, where both digests hold: a number, say, that was stored with a zero before it. */
+function frameDivergence({ entry, stored }: LogLine, bytes: Uint8Array): Divergence | null {
+  if (stored === undefined) return null;
+  const { seq, kind } = entry;
+  const at = bytes.findIndex((byte, index) => byte !== stored[index]);
+  const first = at < 0 ? bytes.length : at;
+  const byteOf = (of: Uint8Array) => (first < of.length ? `${of[first]}` : 'its end');
+  const which = `stored byte ${first}`;
+  return { seq, kind, what: 'entry', which, expected: byteOf(bytes), found: byteOf(stored) };
 }
 
 /** The first event that was not stored as it follows from the entry. */
