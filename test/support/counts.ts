@@ -64,6 +64,8 @@ export const counts = {
   everyNote: pick({ quick: 9, full: 1 }),
   /** Blocks, and voters of each, of a small and a large folder whose memory is compared. */
   slope: pick({ quick: { agents: 60, blocks: 15 }, full: { agents: 1_000, blocks: 340 } }),
+  /** Blocks, and voters of each, of a folder whose replay is looked at: a million entries. */
+  longLog: pick({ quick: { agents: 300, blocks: 300 }, full: { agents: 1_000, blocks: 1_340 } }),
   /** Servers under load whose disk fails at random. */
   randomFaults: pick({ quick: 4, full: 150 }),
   /** WebSocket connections to one server, and voters of a block that they are told about. */
