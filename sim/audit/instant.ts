@@ -1,12 +1,14 @@
-/** Engine time as it is shown. Most of a step happens at one instant, so the last text is kept. */
+/** Engine time as it is shown. */
 
-let lastInstant = -1;
-let lastText = '';
+/** The second shown last, with its text: what is near it differs in the milliseconds alone. */
+let second = Number.NaN;
+let prefix = '';
 
 export function instantText(at: number): string {
-  if (at !== lastInstant) {
-    lastText = new Date(at).toISOString();
-    lastInstant = at;
+  const ms = at % 1_000;
+  if (at - ms !== second) {
+    second = at - ms;
+    prefix = new Date(at).toISOString().slice(0, -4);
   }
-  return lastText;
+  return `${prefix}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`;
 }
