@@ -40,6 +40,8 @@ export {
   type IndexTotals,
   noTotals,
 } from './node/entry-index/row.js';
+export { endProcess } from './node/network-options.js';
+export { completeGenesis } from './node/open-store.js';
 export {
   type Static,
   type TObject,
@@ -84,3 +86,4 @@ export {
   makeFolder,
   SharedQuota,
 } from './store/index.js';
+export type { OrderMark } from './store/store.js';

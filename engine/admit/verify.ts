@@ -25,7 +25,7 @@ export async function verifyAll(
   const verdicts = await verdictsOf(allJobs(admitted), verifier);
   if ('refusal' in verdicts) return verdicts;
   const [own, ...inner] = verdicts.valid;
-  return own ? withInner(admitted, inner) : { refusal: mismatch(admitted) };
+  return own ? withInner(admitted, failedIn(inner)) : { refusal: mismatch(admitted) };
 }
 
 /** Taken as it is, where nothing is verified: the key must be known all the same. */
@@ -58,9 +58,9 @@ export function verifyInner(
   verifier: Verifier,
 ): Verified | Promise<Verified | { refusal: Refusal }> {
   const jobs = admitted.innerJobs();
-  if (jobs.length === 0) return withInner(admitted, []);
+  if (jobs.length === 0) return withInner(admitted);
   return verdictsOf(jobs, verifier).then((verdicts) =>
-    'refusal' in verdicts ? verdicts : withInner(admitted, verdicts.valid),
+    'refusal' in verdicts ? verdicts : withInner(admitted, failedIn(verdicts.valid)),
   );
 }
 
@@ -68,11 +68,15 @@ export function verifyInner(
  * A failed signature of a proposal's transaction is told to the engine, which refuses it last,
  * after everything that is wrong with the block.
  */
-function withInner(admitted: Admitted, inner: readonly boolean[]): Verified {
+export function withInner(admitted: Admitted, failed?: number): Verified {
   const { command } = admitted;
-  const failed = inner.indexOf(false);
-  if (command.kind !== 'propose' || failed < 0) return { ...admitted, verified: true };
+  if (command.kind !== 'propose' || failed === undefined) return { ...admitted, verified: true };
   return { ...admitted, command: { ...command, failed_transaction: failed }, verified: true };
+}
+
+function failedIn(valid: readonly boolean[]): number | undefined {
+  const failed = valid.indexOf(false);
+  return failed < 0 ? undefined : failed;
 }
 
 function verdictsOf(

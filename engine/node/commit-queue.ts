@@ -3,12 +3,14 @@
  * and events are published after a batch is durable, never before.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Outcome } from '../core/index.js';
 import { limits } from '../protocol/limits.js';
 import { countSize } from '../protocol/sizes.js';
 import { crashPoint } from '../store/crash.js';
 import { type Batch, type Store, StoreError, type StoreMeta } from '../store/store.js';
 import type { PublishedEvent } from './encode.js';
 import { type Indexed, IndexWriter } from './entry-index/writer.js';
+import { no } from './network-options.js';
 
 type Content = Omit<Batch, 'meta' | 'events' | 'index'> & {
   events: PublishedEvent[];
@@ -26,6 +28,8 @@ interface Owner<V> {
 }
 
 interface Pending extends Content {
+  /** Whether there is anything to commit, be it only where the batch ends. */
+  begun: boolean;
   bytes: number;
   durable: Promise<void>;
   resolve: () => void;
@@ -40,6 +44,7 @@ function newPending(): Pending {
     changes: [],
     blobs: [],
     indexed: [],
+    begun: false,
     bytes: 0,
     durable: promise,
     resolve,
@@ -68,7 +73,7 @@ export class CommitQueue<V> {
   #inFlight: Pending | null = null;
   #failure: Promise<void> | null = null;
   /** Durable entries, the time that their commits took, and the sizes of these. */
-  readonly committed = { entries: 0, milliseconds: 0, sizes: [] as number[] };
+  readonly #committed = { entries: 0, commitMs: 0, commitSizes: [] as number[] };
 
   constructor(store: Store, owner: Owner<V>) {
     this.#store = store;
@@ -81,8 +86,21 @@ export class CommitQueue<V> {
     return this.#next.entries.length + (this.#inFlight?.entries.length ?? 0);
   }
 
+  /** What became durable since it was opened. */
+  get stats() {
+    return { commits: this.#store.commits, ...this.#committed };
+  }
+
+  /** Why nothing more can be added, or null. */
+  unable(): Outcome | null {
+    if (!this.#hasRoom()) return no('DISK_FULL', 'too little free space to write; make room');
+    const { backlog } = this;
+    const full = backlog >= limits.pendingEntries || this.#next.bytes >= limits.pendingBytes;
+    return full ? no('QUEUE_FULL', `${backlog} entries wait for the disk`) : null;
+  }
+
   /** Whether the disk has room for more than what waits. A disk that does not say has failed. */
-  get hasRoom(): boolean {
+  #hasRoom(): boolean {
     try {
       return this.#store.hasRoom(this.#next.bytes + (this.#inFlight?.bytes ?? 0));
     } catch (error) {
@@ -91,14 +109,10 @@ export class CommitQueue<V> {
     }
   }
 
-  get full(): boolean {
-    return this.backlog >= limits.pendingEntries || this.#next.bytes >= limits.pendingBytes;
-  }
-
   /** Resolves when everything added so far is durable; rejects when that is unknown. */
   get durable(): Promise<void> {
     if (this.#failure) return this.#failure;
-    if (this.#next.entries.length > 0) return this.#next.durable;
+    if (this.#next.begun) return this.#next.durable;
     return this.#inFlight?.durable ?? Promise.resolve();
   }
 
@@ -115,12 +129,18 @@ export class CommitQueue<V> {
       next.blobs.push(blob);
       next.bytes += blob.bytes.length;
     }
-    // The first of a batch starts it, after this turn; a running commit starts the next itself.
-    if (next.entries.length === 1 && !this.#inFlight) queueMicrotask(() => void this.#run());
+    this.begin();
+  }
+
+  /** What comes first in a batch starts it, after this turn; a running commit starts the next. */
+  begin(): void {
+    if (this.#next.begun) return;
+    this.#next.begun = true;
+    if (!this.#inFlight) queueMicrotask(() => void this.#run());
   }
 
   async #run(): Promise<void> {
-    while (this.#next.entries.length > 0 && !this.#inFlight && !this.#failure) {
+    while (this.#next.begun && !this.#inFlight && !this.#failure) {
       const batch = this.#next;
       this.#next = newPending();
       this.#inFlight = batch;
@@ -139,9 +159,9 @@ export class CommitQueue<V> {
     const start = performance.now();
     const index = this.#index.rows(indexed);
     await this.#write({ entries, events, changes, blobs, index, meta });
-    this.committed.entries += entries.length;
-    countSize(this.committed.sizes, entries.length);
-    this.committed.milliseconds += performance.now() - start;
+    this.#committed.entries += entries.length;
+    if (entries.length > 0) countSize(this.#committed.commitSizes, entries.length);
+    this.#committed.commitMs += performance.now() - start;
     this.#owner.committed(view, events);
     batch.resolve();
     crashPoint('publish.after');

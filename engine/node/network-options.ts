@@ -39,6 +39,13 @@ export interface NetworkOptions extends ArchiveOptions {
   clock?: Clock;
   /** Free space below which writes are refused, bytes. */
   freeSpaceBytes?: number;
+  /**
+   * The order that its requests come by, where others fix it: who drew `log`, drew the epoch of all
+   * networks that come by it. Such a folder is opened in no other way.
+   *
+   * @internal
+   */
+  order?: { log: string; epoch: string };
   /** Called once when a commit failed or an invariant broke. Default: one line, exit code 13. */
   onFatal?: (error: Error) => void;
 }

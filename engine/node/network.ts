@@ -18,7 +18,7 @@ import {
   tickEntry,
 } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
-import type { Store, StoreMeta } from '../store/index.js';
+import type { OrderMark, Store, StoreMeta } from '../store/index.js';
 import { type Clock, systemClock, Timekeeper } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import { encodeStep, type PublishedEvent } from './encode.js';
@@ -72,13 +72,13 @@ export class Network {
   readonly verification: Verification;
   /** Reads of what is committed. */
   readonly read: Views;
+  #mark: OrderMark | undefined;
   #closing: Promise<void> | null = null;
   #state: 'open' | 'closing' | 'failed' = 'open';
 
   private constructor(options: NetworkOptions, opened: OpenedStore, clock: Clock) {
     this.#store = opened.store;
-    const { signatures } = opened.genesis;
-    this.#verifier = signatures === 'none' ? createOffVerifier() : options.verifier;
+    this.#verifier = opened.genesis.signatures === 'none' ? createOffVerifier() : options.verifier;
     this.durableOnDisk = opened.store.kind === 'lmdb';
     this.folder = options.memory ? null : (options.path ?? null);
     this.#engine = opened.engine;
@@ -88,6 +88,7 @@ export class Network {
     this.#onFatal = options.onFatal ?? endProcess;
     this.genesis = opened.genesis;
     this.epoch = opened.meta.epoch;
+    this.#mark = opened.meta.order;
     this.#digests = new Digests(opened.meta.log_digest, opened.meta.digest);
     this.read = new Views(opened.store, opened.genesis, this.time.clock, this.#view(opened.meta));
     this.#queue = new CommitQueue(opened.store, {
@@ -131,20 +132,35 @@ export class Network {
    * pays for its signatures. Deadlines that are due must have fired (`fireDeadlines`).
    */
   precheck(admitted: Admitted): Outcome | null {
-    return this.#unable() ?? this.#engine.precheck(admitted.command, this.time.now);
+    return this.unable() ?? this.#engine.precheck(admitted.command, this.time.now);
   }
 
   /** Applies a request now; what it did is durable when `durable` resolves. */
   apply(verified: Verified): Applied {
-    const unable = this.#unable();
+    const unable = this.unable();
     if (unable) return { outcome: unable, events: [], durable: Promise.resolve() };
+    return this.#apply(verified);
+  }
+
+  /**
+   * Applies, in one turn, what an order has at `mark`, whose time its clock shows.
+   *
+   * @internal
+   */
+  applyOrdered(requests: readonly Verified[], mark: OrderMark): Applied[] {
+    this.#mark = mark;
+    this.#fireUntil(this.time.now);
+    this.#queue.begin();
+    return requests.map((verified) => this.#apply(verified));
+  }
+
+  #apply({ request, command }: Verified): Applied {
     const at = this.time.now;
     const ticked = this.#fireUntil(at);
     const seq = this.#engine.position.seq + 1;
-    const step = this.#guard(() => this.#engine.apply({ seq, at, command: verified.command }));
+    const step = this.#guard(() => this.#engine.apply({ seq, at, command }));
     const { outcome } = step;
     if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
-      const { request } = verified;
       const file = request.kind === 'meme' ? request.file : undefined;
       this.#append({ seq, at, ...request }, step, file);
     }
@@ -169,7 +185,7 @@ export class Network {
    * @returns the events that they caused.
    */
   fireDeadlines(): readonly Event[] {
-    const events = this.#unable() ? [] : this.#fireUntil(this.time.now);
+    const events = this.unable() ? [] : this.#fireUntil(this.time.now);
     if (this.#state === 'open') this.time.setAlarm();
     return events;
   }
@@ -195,9 +211,7 @@ export class Network {
 
   /** What an operator watches; counted since the network was opened. */
   get stats() {
-    const { entries, milliseconds: commitMs, sizes: commitSizes } = this.#queue.committed;
-    const { commits } = this.#store;
-    return { ...this.#verifier.stats, commits, entries, commitMs, commitSizes };
+    return { ...this.#verifier.stats, ...this.#queue.stats };
   }
 
   /** Resolves when all that was applied so far is durable. */
@@ -232,12 +246,11 @@ export class Network {
   }
 
   /** Why nothing can be done now, or null. */
-  #unable(): Outcome | null {
+  unable(): Outcome | null {
     if (this.#state === 'failed') return no('STOPPING', 'the network failed; open it again');
     if (this.#state !== 'open') return no('STOPPING', 'the network is closing');
     if (this.time.held) return no('PAUSED', 'the network is held; try again when it goes on');
-    if (!this.#queue.hasRoom) return no('DISK_FULL', 'too little free space to write; make room');
-    return this.#queue.full ? no('QUEUE_FULL', `${this.backlog} entries wait for the disk`) : null;
+    return this.#queue.unable();
   }
 
   /** One tick for each deadline, one millisecond after it. */
@@ -265,7 +278,8 @@ export class Network {
     const { seq, at, event_seq } = this.#engine.position;
     const { logDigest, digest } = this.#digests;
     const { network_id, epoch, schema_version } = this.read.position;
-    return { schema_version, network_id, epoch, seq, at, event_seq, log_digest: logDigest, digest };
+    const end = { seq, at, event_seq, log_digest: logDigest, digest };
+    return { schema_version, network_id, epoch, ...end, ...(this.#mark && { order: this.#mark }) };
   }
 
   #view(meta: StoreMeta): CommittedView {

@@ -38,6 +38,7 @@ export interface OpenStoreOptions extends ArchiveOptions {
   memory?: boolean | 'state';
   genesis: GenesisOptions;
   freeSpaceBytes?: number;
+  order?: { log: string; epoch: string };
 }
 
 export interface OpenedStore {
@@ -52,8 +53,9 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
   const store = archiving(storeOf(options), options);
   try {
     const stored = store.meta();
+    if (stored) assertOrder(stored, options);
     const genesis = stored ? checkedGenesis(store, options) : completeGenesis(options.genesis);
-    const meta = stored ?? (await begin(store, genesis, clock.now()));
+    const meta = stored ?? (await begin(store, genesis, clock.now(), options.order));
     const overlay = new Overlay(store, (entry) => proposalAt(store, genesis, entry));
     return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
   } catch (error) {
@@ -75,7 +77,7 @@ function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): S
 }
 
 /** @throws {TypeError} naming the parameter that is out of bounds. */
-function completeGenesis(options: GenesisOptions): Genesis {
+export function completeGenesis(options: GenesisOptions): Genesis {
   const genesis = { ...genesisDefaults, ...options };
   const problem = genesisProblem(genesis);
   if (problem) throw new TypeError(`genesis parameter ${problem.pointer} ${problem.message}`);
@@ -94,6 +96,16 @@ function checkedGenesis(store: Store, { genesis: wanted, path }: OpenStoreOption
   return genesis;
 }
 
+/** What comes by an order must come by that one alone: anything else would part from the others. */
+function assertOrder({ order }: StoreMeta, { order: wanted, path }: OpenStoreOptions): void {
+  if (order?.log === wanted?.log) return;
+  const is = order ? `a node's of a cluster (order ${order.log})` : 'a network of its own';
+  const expected = wanted
+    ? `a new folder, or one of order ${wanted.log}`
+    : 'serve it with --cluster';
+  throw new StoreError('OTHER_NETWORK', `${path} is ${is}; expected: ${expected}`);
+}
+
 /** The parameters in entry 0. */
 export function genesisOf(store: Store): Genesis {
   const stored = store.entry(0);
@@ -102,7 +114,12 @@ export function genesisOf(store: Store): Genesis {
 }
 
 /** Makes entry 0 durable before anything else can happen. */
-async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreMeta> {
+async function begin(
+  store: Store,
+  genesis: Genesis,
+  at: number,
+  order: OpenStoreOptions['order'],
+): Promise<StoreMeta> {
   const entry: Entry = {
     seq: 0,
     at,
@@ -120,12 +137,13 @@ async function begin(store: Store, genesis: Genesis, at: number): Promise<StoreM
   const meta: StoreMeta = {
     schema_version: SCHEMA_VERSION,
     network_id: genesis.network_id,
-    epoch: randomUUID(),
+    epoch: order?.epoch ?? randomUUID(),
     seq: 0,
     at,
     event_seq: 0,
     log_digest: digests.logDigest,
     digest: digests.digest,
+    ...(order ? { order: { log: order.log, version: 0, revision: 0, time: at } } : {}),
   };
   const entries = [{ seq: 0, bytes }];
   const index = new IndexWriter(store, null).rows([indexed(entry, step)]);

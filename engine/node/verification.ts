@@ -7,6 +7,7 @@ import {
   verifyAll,
   verifyInner,
   verifyOwn,
+  withInner,
 } from '../admit/verify.js';
 import type { Verifier, VerifyJob } from '../crypto/index.js';
 import type { Refusal } from '../protocol/schema/index.js';
@@ -45,6 +46,14 @@ export class Verification {
     const refusal = knownKey(admitted.command, this.#knows);
     if (refusal === null) this.#verifier.stats.verified += 1;
     return refusal;
+  }
+
+  /**
+   * What `all` gives, at once, where another node of this network found that its own signature
+   * holds, and of those inside it all but that of the transaction `failed`.
+   */
+  elsewhere(admitted: Admitted, failed?: number): Verified {
+    return withInner(admitted, failed);
   }
 
   /** The signatures inside a request whose own one holds; at once where there are none. */

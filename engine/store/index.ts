@@ -12,6 +12,7 @@ export { createMemoryStore } from './memory.js';
 export type { Segment } from './segment.js';
 export {
   type Batch,
+  type OrderMark,
   type RangeOptions,
   type RecordChange,
   type RecordKey,

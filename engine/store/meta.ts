@@ -12,6 +12,7 @@ export interface Expected {
 
 const numbers = ['schema_version', 'seq', 'at', 'event_seq'] as const;
 const strings = ['network_id', 'epoch', 'log_digest', 'digest'] as const;
+const marks = ['version', 'revision', 'time'] as const;
 
 /** @throws {StoreError} `CORRUPT` when the text is not a meta. */
 export function parseMeta(folder: string, text: string): StoreMeta {
@@ -26,11 +27,22 @@ export function parseMeta(folder: string, text: string): StoreMeta {
   );
   const wrong =
     numbers.find((name) => !Number.isSafeInteger(fields.get(name))) ??
-    strings.find((name) => typeof fields.get(name) !== 'string');
+    strings.find((name) => typeof fields.get(name) !== 'string') ??
+    (isMark(fields.get('order')) ? undefined : 'order');
   if (wrong !== undefined) {
     throw new StoreError('CORRUPT', `${folder}: the stored meta has no usable ${wrong}`);
   }
   return value as StoreMeta;
+}
+
+/** Only a network whose requests come by an order has one. */
+function isMark(value: unknown): boolean {
+  if (value === undefined) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  const mark = new Map<string, unknown>(Object.entries(value));
+  return (
+    typeof mark.get('log') === 'string' && marks.every((n) => Number.isSafeInteger(mark.get(n)))
+  );
 }
 
 /** @throws {StoreError} `NEWER_SCHEMA`, `OLDER_SCHEMA` or `OTHER_NETWORK`. */

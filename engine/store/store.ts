@@ -44,6 +44,20 @@ export interface StoreMeta {
   /** Hex; of the last entry. */
   log_digest: string;
   digest: string;
+  /** Where it stands in the order that its requests come by, where others fix that. */
+  order?: OrderMark;
+}
+
+/** A place in an order that others fix, and the time that has come there. Outside every digest. */
+export interface OrderMark {
+  /** Drawn once per order. */
+  log: string;
+  /** How many batches came so far. */
+  version: number;
+  /** Where whoever keeps the order finds the last of them. */
+  revision: number;
+  /** Milliseconds since 1970: also batches that leave no entry move it. */
+  time: number;
 }
 
 /** Which records of a table, in which order. */

@@ -1,5 +1,11 @@
 /** What a server needs of a network, whether it goes on here or is only read. */
+
+import type { Admitted } from '../../admit/index.js';
+import type { Verified } from '../../admit/verify.js';
+import type { Outcome } from '../../core/index.js';
+import type { Refusal } from '../../protocol/schema/index.js';
 import type { Network } from '../network.js';
+import type { Applied } from '../network-options.js';
 
 /**
  * What a server needs of a network: one that goes on in this process, or one in a folder that is
@@ -15,8 +21,6 @@ export interface ServedNetwork
     | 'verification'
     | 'read'
     | 'knows'
-    | 'precheck'
-    | 'apply'
     | 'fireDeadlines'
     | 'votesUntilClose'
     | 'backlog'
@@ -24,6 +28,17 @@ export interface ServedNetwork
     | 'durable'
     | 'onEvents'
   > {
+  /** As {@link Network.precheck}; a promise where others may know more. */
+  precheck(admitted: Admitted): Outcome | null | Promise<Outcome | null>;
+  /** As {@link Network.apply}; a promise where others fix the order. */
+  apply(verified: Verified): Applied | Promise<Applied>;
+  /**
+   * Resolves once all is durable here that any node of the network has told anybody so far, or with
+   * why that is not known. Absent where nobody else tells anything.
+   */
+  readonly barrier?: () => Promise<Refusal | null>;
+  /** For how long, in ms, it has not heard what others do; 0 as long as it does. Absent without. */
+  readonly cutOffMs?: () => number;
   /** Why nothing can be written to it, and what to do instead; absent where it can. */
   readonly readOnly?: string;
 }
