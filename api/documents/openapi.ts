@@ -133,6 +133,9 @@ const ofWrites: Reason[] = [
   'QUEUE_FULL',
   'PAUSED',
   'DISK_FULL',
+  'NO_QUORUM',
+  'UNCERTAIN',
+  'CLOCK',
   'STOPPING',
 ];
 

@@ -144,6 +144,8 @@ export class Incoming implements IncomingRequest {
   #sent(response: HttpResponse, body: Body): HttpResponse | Promise<HttpResponse> {
     const { entryChecks, responseKeys, services } = this.#serving;
     Object.assign(response.headers, entryChecks.origins.headers(this.#head.headers));
+    const cutOffMs = services.network.cutOffMs?.() ?? 0;
+    if (cutOffMs > 0) response.headers['Folkmoot-Stale'] = `${Math.ceil(cutOffMs / 1_000)}`;
     if (!responseKeys) return response;
     const request = { kind: this.#route?.command ?? null, head: this.#head, body };
     return signResponse(responseKeys, services.now(), request, response);

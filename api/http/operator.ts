@@ -11,7 +11,10 @@ export const metrics: Handler = async ({ services }) => ({
 
 export const live: Handler = () => success(200, { status: 'ok' });
 
-export const ready: Handler = ({ services }) =>
-  services.ready()
-    ? success(200, { status: 'ok' })
-    : { refusal: refuse('STOPPING', 'the server is stopping') };
+export const ready: Handler = ({ services }) => {
+  if (!services.ready()) return { refusal: refuse('STOPPING', 'the server is stopping') };
+  const cutOffMs = services.network.cutOffMs?.() ?? 0;
+  if (cutOffMs === 0) return success(200, { status: 'ok' });
+  const message = `this node has not heard of the others for ${Math.trunc(cutOffMs)} ms`;
+  return { refusal: refuse('NO_QUORUM', message) };
+};

@@ -13,6 +13,9 @@ export async function authenticate(
   if (network.readOnly !== undefined) return { refusal: refuse('READ_ONLY', network.readOnly) };
   const publicKey = public_key.toLowerCase();
   const signed = { publicKey, timestamp, signature };
+  // What another node has told it, its registration and events, may not be applied here yet.
+  const late = network.barrier ? await network.barrier() : null;
+  if (late) throw new Error(late.message);
   const refusal = signatureProblemOf(signed, network.knows, now());
   if (refusal) return { refusal };
   const input = authInput(public_key, timestamp);

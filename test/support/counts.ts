@@ -25,6 +25,8 @@ export const counts = {
   histories: pick({ quick: 6, full: 300 }),
   /** Entries at which a picture is compared with the engine's reads, of each of five scenarios. */
   pictures: pick({ quick: 8, full: 200 }),
+  /** Lives of three nodes between which and their order things go wrong. */
+  clusterLives: pick({ quick: 2, full: 200 }),
   /** Random sessions of a network that is held now and then. */
   heldSessions: pick({ quick: 40, full: 2_000 }),
   /** Random lives as spans, per property. */

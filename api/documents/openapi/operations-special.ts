@@ -127,7 +127,7 @@ elsewhere it is 404. Members have the meanings that \`result.json\` has.`,
     summary: 'Whether the server takes requests',
     extension: true,
     answer: Health,
-    reasons: ['STOPPING'],
+    reasons: ['STOPPING', 'NO_QUORUM'],
   },
   openapi: {
     id: 'getOpenapi',

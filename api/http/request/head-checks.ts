@@ -58,9 +58,13 @@ export class HeadChecks {
     if (readOnly !== undefined) return budget.refuse({ refusal: refuse('READ_ONLY', readOnly) });
     const problem =
       mediaProblem(route.command, head.headers, declared !== 0) ??
-      headProblem(route.command, head.headers, this.#network.knows, this.#now());
+      headProblem(route.command, head.headers, this.#mayKnow, this.#now());
     return problem ? budget.refuse({ refusal: problem }) : budget;
   }
+
+  /** Where other nodes take requests as well, only a barrier tells that a key is unknown. */
+  #mayKnow = (publicKey: string) =>
+    this.#network.barrier !== undefined || this.#network.knows(publicKey);
 
   #budget({ headers, address }: RequestHead, declared: number | null): RequestBudget {
     const client = clientAddress(address, headers.get('x-forwarded-for'), this.#trustedProxies);

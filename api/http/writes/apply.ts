@@ -24,18 +24,20 @@ export async function apply(call: Call, admitted: Admitted): Promise<Answer> {
   const cost = new OperationCost(limits, charged, admitted, budget.addressKey);
   const exceeded = cost.exceeded();
   // Where it spares a repeat its quota, or us the signatures of transactions.
-  const first = exceeded || kind === 'propose' ? lookAhead(network, admitted) : null;
+  const looked = exceeded || kind === 'propose' ? lookAhead(network, admitted) : null;
+  const first = looked instanceof Promise ? await looked : looked;
   if (exceeded && !cost.isFree(exceeded, first)) return beyond(exceeded);
   const parentEnds = first && !exceeded ? parentInVoting(services, admitted, first) : null;
   if (parentEnds) cost.charge();
   const early = parentEnds && (await whileInVoting(network, admitted, parentEnds));
-  const precheck = early ? lookAhead(network, admitted) : first;
+  const precheck = early ? await lookAhead(network, admitted) : first;
   const crowded = precheck ? null : takeBlock(services, admitted);
   if (crowded) return asRead(call, crowded);
   if (!early) cost.charge();
   const inner = precheck ? null : (early ?? network.verification.inner(admitted));
   const verified = inner instanceof Promise ? await inner : inner;
-  const { outcome, durable } = outcomeOf(network, precheck, verified);
+  const applied = outcomeOf(network, precheck, verified);
+  const { outcome, durable } = applied instanceof Promise ? await applied : applied;
   cost.conclude(outcome);
   if (kind === 'propose' && !precheck && outcome.result !== 'accepted') {
     blocks?.giveBack(public_key);
@@ -67,7 +69,10 @@ async function whileInVoting(
 }
 
 /** The outcome of a request that would change nothing, once the deadlines that are due fired. */
-function lookAhead(network: ServedNetwork, admitted: Admitted): Outcome | null {
+function lookAhead(
+  network: ServedNetwork,
+  admitted: Admitted,
+): Outcome | null | Promise<Outcome | null> {
   network.fireDeadlines();
   return network.precheck(admitted);
 }
@@ -82,12 +87,17 @@ function takeBlock({ network, blocks }: Services, { command }: Admitted): Refuse
   return { refusal: blocksUsed(blocks, waitMs), headers };
 }
 
+interface Concluded {
+  outcome: Outcome;
+  durable: Promise<void>;
+}
+
 /** What became of it. A precheck sees what is not durable yet, and so its answer waits as well. */
 function outcomeOf(
   network: ServedNetwork,
   precheck: Outcome | null,
   verified: Verified | { refusal: Refusal } | null,
-): { outcome: Outcome; durable: Promise<void> } {
+): Concluded | Promise<Concluded> {
   if (precheck || !verified) return { outcome: precheck!, durable: network.durable };
   if (!('refusal' in verified)) return network.apply(verified);
   const outcome: Outcome = { result: 'refused', refusal: verified.refusal };

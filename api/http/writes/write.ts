@@ -39,6 +39,11 @@ async function handle(kind: CommandKind, call: Call): Promise<Answer> {
   if ('refusal' in request) return request;
   const admitted = admittedOf(request, network.genesis.network_id);
   if ('refusal' in admitted) return refuseUnsigned(call, kind, admitted.refusal, unknownInput);
+  // Its registration may have come by another node, and not be applied here yet.
+  if (network.barrier && !network.knows(admitted.command.public_key)) {
+    const late = admitted.command.kind === 'register' ? null : await network.barrier();
+    if (late) return { refusal: late };
+  }
   const early =
     knownKey(admitted.command, network.knows) ?? freshness(admitted.signedAt, services.now());
   if (early) return refuseUnsigned(call, kind, early, admitted);

@@ -1,0 +1,192 @@
+/**
+ * What this node asks of the order: requests, and barriers. One batch is under way at a time; what
+ * comes meanwhile is the next one. A batch is appended until it is known to stand, and who asked
+ * is answered when it comes back out of the order and was applied here.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Applied, type Refusal, refuse, type Verified } from '../engine/internal.js';
+import { bounds } from './bounds.js';
+import { bytesOf } from './order/encode.js';
+import { type Batch, type Input, type Order, OrderError } from './order/order.js';
+
+/** What became of it: what applying it gave, null of a barrier; or why nobody knows. */
+export type Settled = { applied: Applied | null } | { refusal: Refusal };
+
+interface Asked {
+  /** Null asks for a barrier. */
+  verified: Verified | null;
+  bytes: number;
+  at: number;
+  settle(settled: Settled): void;
+}
+
+/** A batch that was made, until it is applied here. */
+interface Sent {
+  asked: readonly Asked[];
+  at: number;
+}
+
+interface AppenderOptions {
+  order: Pick<Order, 'append'>;
+  node: string;
+  incarnation: string;
+  /** Time and witness of a batch that is made now. */
+  now(): Pick<Batch, 'stamp' | 'witness'>;
+  /** Without a word of the order for so many ms. */
+  cutOffMs(): number;
+  /** The order has answered. */
+  heard(): void;
+  /** Nothing can be appended any more. */
+  failed(error: Error): void;
+}
+
+export class Appender {
+  readonly #options: AppenderOptions;
+  #waiting: Asked[] = [];
+  #waitingBytes = 0;
+  readonly #sent = new Map<number, Sent>();
+  #k = 0;
+  #running = false;
+  #closed = false;
+  /** Whether the order says that it has no room. */
+  #full = false;
+  readonly #sweeping: NodeJS.Timeout;
+
+  constructor(options: AppenderOptions) {
+    this.#options = options;
+    this.#sweeping = setInterval(() => this.#sweep(), bounds.sweepMs);
+  }
+
+  /** Requests that wait for their batch, or for it to come. */
+  get pending(): number {
+    let sent = 0;
+    for (const { asked } of this.#sent.values()) sent += asked.length;
+    return this.#waiting.length + sent;
+  }
+
+  /** Why nothing is taken now, or null. */
+  unable(): Refusal | null {
+    if (this.#closed) return refuse('STOPPING', 'the network is closing');
+    const cutOffMs = this.#options.cutOffMs();
+    if (cutOffMs > 0) return noQuorum(cutOffMs);
+    if (this.#full) return refuse('DISK_FULL', 'the order of the cluster has no room');
+    const { waitingInputs, waitingBytes } = bounds;
+    const full = this.#waiting.length >= waitingInputs || this.#waitingBytes >= waitingBytes;
+    return full ? refuse('QUEUE_FULL', `${this.pending} requests wait for the order`) : null;
+  }
+
+  /** Asks for a request's place in the order, or, of null, for a barrier. */
+  ask(verified: Verified | null): Promise<Settled> {
+    const refusal = this.unable();
+    if (refusal) return Promise.resolve({ refusal });
+    return new Promise((settle) => {
+      const bytes = verified ? bytesOf(inputOf(verified)) : 0;
+      this.#waiting.push({ verified, bytes, at: performance.now(), settle });
+      this.#waitingBytes += bytes;
+      // After this turn: what comes in it goes together.
+      if (!this.#running) queueMicrotask(() => void this.#run());
+    });
+  }
+
+  /** The requests of an own batch, as they were verified here; undefined of one that is not. */
+  requestsOf(k: number): Verified[] | undefined {
+    return this.#sent.get(k)?.asked.flatMap(({ verified }) => (verified ? [verified] : []));
+  }
+
+  /** An own batch came out of the order, and gave this, request by request. */
+  came(k: number, applied: readonly Applied[]): void {
+    const sent = this.#sent.get(k);
+    if (!sent) return;
+    this.#sent.delete(k);
+    let next = 0;
+    for (const { verified, settle } of sent.asked) {
+      settle({ applied: verified ? applied[next++]! : null });
+    }
+  }
+
+  /** Whoever waits is told that nobody knows, or that it was not done. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#sweeping);
+    this.#giveUp(this.#waiting, refuse('STOPPING', 'the network is closing'));
+    this.#waiting = [];
+    for (const { asked } of this.#sent.values()) this.#giveUp(asked, uncertain());
+  }
+
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    while (this.#waiting.length > 0 && !this.#closed) await this.#append(this.#next());
+    this.#running = false;
+  }
+
+  #next(): Batch {
+    const asked: Asked[] = [];
+    let bytes = 0;
+    for (const one of this.#waiting) {
+      const beyond = asked.length > 0 && bytes + one.bytes > bounds.batchBytes;
+      if (beyond || asked.length === bounds.batchInputs) break;
+      asked.push(one);
+      bytes += one.bytes;
+    }
+    this.#waiting.splice(0, asked.length);
+    this.#waitingBytes -= bytes;
+    this.#k += 1;
+    this.#sent.set(this.#k, { asked, at: performance.now() });
+    const inputs = asked.flatMap(({ verified }) => (verified ? [inputOf(verified)] : []));
+    const { node, incarnation, now } = this.#options;
+    return { node, incarnation, k: this.#k, ...now(), inputs };
+  }
+
+  async #append(batch: Batch): Promise<void> {
+    const { order, heard, failed } = this.#options;
+    while (!this.#closed) {
+      try {
+        await order.append(batch);
+        this.#full = false;
+        return heard();
+      } catch (error) {
+        const { code } = error as Partial<OrderError>;
+        const passing = error instanceof OrderError && (code === 'UNAVAILABLE' || code === 'FULL');
+        if (!passing) {
+          this.close();
+          return failed(error as Error);
+        }
+        this.#full = code === 'FULL';
+      }
+      await sleep(bounds.retryMs);
+    }
+  }
+
+  /** Nobody waits for ever: what was not sent is not done, what was sent may be. */
+  #sweep(): void {
+    const oldest = performance.now() - bounds.uncertainMs;
+    for (const { asked, at } of this.#sent.values())
+      if (at < oldest) this.#giveUp(asked, uncertain());
+    const cutOffMs = this.#options.cutOffMs();
+    const given = this.#waiting.filter(({ at }) => cutOffMs > 0 || at < oldest);
+    if (given.length === 0) return;
+    this.#waiting = this.#waiting.filter((one) => !given.includes(one));
+    for (const { bytes } of given) this.#waitingBytes -= bytes;
+    const late = refuse('QUEUE_FULL', 'the order is too slow; nothing was done: try again');
+    this.#giveUp(given, cutOffMs > 0 ? noQuorum(cutOffMs) : late);
+  }
+
+  #giveUp(asked: readonly Asked[], refusal: Refusal): void {
+    for (const { settle } of asked) settle({ refusal });
+  }
+}
+
+function inputOf({ request, command }: Verified): Input {
+  const failed = command.kind === 'propose' ? command.failed_transaction : undefined;
+  return failed === undefined ? { request } : { request, failedTransaction: failed };
+}
+
+function noQuorum(cutOffMs: number): Refusal {
+  const since = `this node has not heard of the order for ${Math.trunc(cutOffMs)} ms`;
+  return refuse('NO_QUORUM', `${since}; nothing was done: try again, or another node`);
+}
+
+const uncertain = (): Refusal =>
+  refuse('UNCERTAIN', 'it may have been done: send the same again, which is not done twice');

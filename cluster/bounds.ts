@@ -1,0 +1,32 @@
+/** Every bound of a network of several nodes, units in the names. */
+export const bounds = {
+  /** A batch that a node appends: what comes meanwhile is the next one. */
+  batchInputs: 256,
+  batchBytes: 1024 * 1024,
+  /** Requests that wait for a batch; beyond, the caller is refused: QUEUE_FULL. */
+  waitingInputs: 16_384,
+  waitingBytes: 64 * 1024 * 1024,
+  /** What has not come of the order after so long is answered UNCERTAIN: it may have been done. */
+  uncertainMs: 5_000,
+  /** How often it is looked at, and how soon an append is tried again. */
+  sweepMs: 250,
+  retryMs: 100,
+  /** How often a node tells of itself. */
+  cardMs: 1_000,
+  /** Without a word of the order for so long a node takes no writes, and says that it is old. */
+  cutOffMs: 3_000,
+  /** Batches that are there and do not come for so long are asked for anew. */
+  overdueMs: 2_000,
+  /** A node is alive, for who fires a deadline, as long as its last card is no older. */
+  aliveMs: 5_000,
+  /** How much later each further node fires a deadline that nobody before it has fired. */
+  rankMs: 150,
+  /** Clocks are compared over so long; from there on it is told, and nothing is written. */
+  clockWindowMs: 60_000,
+  clockWarnMs: 500,
+  clockMostMs: 2_000,
+  /** How long a node that starts waits for a card of another, to know its clock by. */
+  greetingMs: 1_500,
+  /** How soon a full disk is looked at again, before a batch is applied. */
+  roomMs: 50,
+} as const;

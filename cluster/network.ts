@@ -1,0 +1,166 @@
+/**
+ * One network that several nodes keep, as a server has it. The order of requests comes from
+ * without; each node applies all of it, and so all are the same. A node dies, and nothing that
+ * anybody was told is lost: it stands in the order, and the other nodes have it.
+ */
+import {
+  type Admitted,
+  type Applied,
+  endProcess,
+  Network,
+  type NetworkOptions,
+  type Outcome,
+  type Refusal,
+  type ServedNetwork,
+  type Verified,
+} from '../engine/internal.js';
+import { foundedWith } from './founding.js';
+import { ClusterNode, type NodeOptions } from './node.js';
+
+/** What a node of a network is opened with. */
+export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'> &
+  Omit<NodeOptions, 'onFatal'> & { onFatal?: (error: Error) => void };
+
+export class ClusterNetwork implements ServedNetwork {
+  /** The network as it is here, for reading: whatever changes it must come by the order. */
+  readonly inner: Network;
+  readonly #node: ClusterNode;
+
+  private constructor(inner: Network, node: ClusterNode) {
+    this.inner = inner;
+    this.#node = node;
+  }
+
+  /**
+   * Opens this node's part of a network, which begins one where nobody has; resolves when all is
+   * applied that stood in the order by then. The order and the verifier stay the caller's.
+   *
+   * @throws {OrderError} when the order is not to be had.
+   * @throws {StoreError} when the folder is of another order, ahead of it, or cannot be opened.
+   * @throws {TypeError} when a parameter is out of bounds.
+   */
+  static async open(options: ClusterOptions): Promise<ClusterNetwork> {
+    const { order, wall = Date.now, onFatal = endProcess } = options;
+    const { log, epoch, at, genesis } = await foundedWith(order, options.genesis, wall());
+    const clock = { time: at };
+    const inner = await Network.open({
+      ...options,
+      genesis,
+      order: { log, epoch },
+      clock: { now: () => clock.time, outside: wall },
+      onFatal,
+    });
+    try {
+      clock.time = inner.read.position.order!.time;
+      const node = new ClusterNode(inner, clock, { ...options, onFatal });
+      await node.begin().catch((error: unknown) => {
+        node.close();
+        throw error;
+      });
+      return new ClusterNetwork(inner, node);
+    } catch (error) {
+      await inner.close();
+      throw error;
+    }
+  }
+
+  get genesis() {
+    return this.inner.genesis;
+  }
+
+  get durableOnDisk() {
+    return this.inner.durableOnDisk;
+  }
+
+  get folder() {
+    return this.inner.folder;
+  }
+
+  get epoch() {
+    return this.inner.epoch;
+  }
+
+  get verification() {
+    return this.inner.verification;
+  }
+
+  get read() {
+    return this.inner.read;
+  }
+
+  get stats() {
+    return this.inner.stats;
+  }
+
+  get durable() {
+    return this.inner.durable;
+  }
+
+  get onEvents() {
+    return this.inner.onEvents;
+  }
+
+  get knows() {
+    return this.inner.knows;
+  }
+
+  get votesUntilClose() {
+    return this.inner.votesUntilClose;
+  }
+
+  /** What waits for the order, or for the disk. */
+  get backlog(): number {
+    return this.inner.backlog + this.#node.pending;
+  }
+
+  /** Deadlines fire as the order says. */
+  fireDeadlines(): readonly [] {
+    return [];
+  }
+
+  cutOffMs = (): number => this.#node.cutOffMs();
+
+  /** What says no may rest on what is not applied here yet, and so comes behind a barrier. */
+  precheck(admitted: Admitted): Outcome | null | Promise<Outcome | null> {
+    const outcome = this.inner.precheck(admitted);
+    return outcome?.result === 'refused' ? this.#precheckBehind(admitted) : outcome;
+  }
+
+  async #precheckBehind(admitted: Admitted): Promise<Outcome | null> {
+    const refusal = await this.barrier();
+    return refusal ? { result: 'refused', refusal } : this.inner.precheck(admitted);
+  }
+
+  /** Asks for a place in the order; resolves when it was applied here. */
+  async apply(verified: Verified): Promise<Applied> {
+    const settled = await this.#node.ask(verified);
+    if ('applied' in settled) return settled.applied!;
+    const outcome: Outcome = { result: 'refused', refusal: settled.refusal };
+    return { outcome, events: [], durable: Promise.resolve() };
+  }
+
+  /** As {@link Network.submit}. */
+  async submit(verified: Verified | { refusal: Refusal }): Promise<Outcome> {
+    if ('refusal' in verified) return { result: 'refused', refusal: verified.refusal };
+    const { outcome, durable } = await this.apply(verified);
+    await durable;
+    return outcome;
+  }
+
+  /**
+   * Resolves once all is durable here that any node has told anybody so far; or with why that is
+   * not known.
+   */
+  barrier = async (): Promise<Refusal | null> => {
+    const settled = await this.#node.ask(null);
+    if ('refusal' in settled) return settled.refusal;
+    await this.inner.durable;
+    return null;
+  };
+
+  /** Whoever waits is told; what was applied is committed, and the store closed. */
+  close(): Promise<void> {
+    this.#node.close();
+    return this.inner.close();
+  }
+}

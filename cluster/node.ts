@@ -1,0 +1,249 @@
+/**
+ * This process's part of a network that several keep: it takes batches out of the order, applies
+ * each in one turn to a network of its own, and appends what is asked for here.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Network,
+  type OrderMark,
+  type Refusal,
+  refuse,
+  StoreError,
+  type Verified,
+} from '../engine/internal.js';
+import { Appender, type Settled } from './appender.js';
+import { bounds } from './bounds.js';
+import { ClockOffsets, NodeTime } from './clocks.js';
+import { Contact } from './contact.js';
+import { Follower } from './follower.js';
+import { Members } from './members.js';
+import type { Batch, Card, Order, OrderedBatch } from './order/order.js';
+import { readRequests } from './read-requests.js';
+import { Ticker } from './ticker.js';
+
+export interface NodeOptions {
+  order: Order;
+  /** This node's name: no other process may have it. */
+  node: string;
+  /** Verifies what other nodes let in as well. */
+  verifyAll?: boolean;
+  /** Where clients find this node, for its card. */
+  url?: string;
+  /** Of this program, for its card. */
+  version?: string;
+  /** The wall clock, milliseconds since 1970; default: the system's. */
+  wall?: () => number;
+  /** What whoever runs the node should know. */
+  warn?: (message: string) => void;
+  /** Called once when it cannot go on. */
+  onFatal: (error: Error) => void;
+}
+
+/** The clock of a network whose time comes by an order. */
+export interface OrderClock {
+  time: number;
+}
+
+export class ClusterNode {
+  readonly incarnation = randomUUID();
+  readonly #options: NodeOptions;
+  readonly #inner: Network;
+  readonly #clock: OrderClock;
+  readonly #wall: () => number;
+  readonly #warn: (message: string) => void;
+  readonly #time: NodeTime;
+  readonly #offsets: ClockOffsets;
+  readonly #contact = new Contact();
+  readonly #members: Members;
+  readonly #appender: Appender;
+  readonly #ticker: Ticker;
+  #follower: Follower | null = null;
+  /** What was applied last. */
+  #mark: OrderMark;
+  /** Where the order ended when this node began: what comes later is news. */
+  #begin = 0;
+  #warnedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  /** Over a network that was opened at its mark, with this clock. */
+  constructor(inner: Network, clock: OrderClock, options: NodeOptions) {
+    const { order, node, wall = Date.now, warn = () => {} } = options;
+    this.#options = options;
+    this.#inner = inner;
+    this.#clock = clock;
+    this.#wall = wall;
+    this.#warn = warn;
+    this.#mark = inner.read.position.order!;
+    this.#time = new NodeTime(wall, this.#mark.time);
+    this.#offsets = new ClockOffsets(wall);
+    const failed = (error: Error) => this.#fail(error);
+    this.#members = new Members({
+      order,
+      node,
+      offsets: this.#offsets,
+      card: () => this.#card(),
+      ends: ({ version }) => this.#compare(version),
+      failed,
+    });
+    this.#appender = new Appender({
+      order,
+      node,
+      incarnation: this.incarnation,
+      now: () => this.#now(),
+      cutOffMs: () => this.#contact.cutOffMs(),
+      heard: () => this.#contact.heard(),
+      failed,
+    });
+    this.#ticker = new Ticker({
+      node,
+      alive: () => this.#members.alive(),
+      now: () => this.#time.now(),
+      deadline: () => (this.#clockProblem() ? null : inner.nextDeadline()),
+      tick: () => this.#appender.ask(null),
+    });
+  }
+
+  /**
+   * Resolves when it has the name, and all is applied that stood in the order when it began.
+   *
+   * @throws {OrderError} when the order is not to be had.
+   * @throws {StoreError} `OTHER_NETWORK` when the folder is ahead of the order.
+   */
+  async begin(): Promise<void> {
+    const { order, node } = this.#options;
+    const { version } = await order.head();
+    this.#assertNotAhead(version);
+    this.#begin = version;
+    await order.join(node, this.incarnation);
+    this.#follower = new Follower({
+      order,
+      position: () => this.#mark,
+      prepare: (batch) => this.#prepare(batch),
+      warn: this.#warn,
+      failed: (error) => this.#fail(error),
+    });
+    await this.#members.greet();
+    while (this.#mark.version < this.#begin && !this.#closed) await sleep(bounds.roomMs);
+    this.#ticker.set();
+  }
+
+  /** Requests that wait for the order. */
+  get pending(): number {
+    return this.#appender.pending;
+  }
+
+  /** For how many ms the order was not heard of; 0 as long as that is usual. */
+  cutOffMs(): number {
+    return this.#contact.cutOffMs();
+  }
+
+  /** Why no request is taken now, or null. */
+  unable(): Refusal | null {
+    const outcome = this.#inner.unable();
+    if (outcome?.result === 'refused') return outcome.refusal;
+    return this.#clockProblem() ?? this.#appender.unable();
+  }
+
+  /** Asks for a request's place in the order, or, of null, for a barrier. */
+  async ask(verified: Verified | null): Promise<Settled> {
+    const refusal = verified ? this.unable() : null;
+    return refusal ? { refusal } : this.#appender.ask(verified);
+  }
+
+  /** Nothing more is asked or applied; whoever waits is told. */
+  close(): void {
+    this.#closed = true;
+    this.#ticker.close();
+    this.#members.close();
+    this.#follower?.close();
+    this.#appender.close();
+  }
+
+  /** Time and witness of a batch that is made now; a clock that is off moves nothing. */
+  #now(): Pick<Batch, 'stamp' | 'witness'> {
+    const { seq, digest } = this.#inner.read.position;
+    const stamp = this.#clockProblem() ? 0 : this.#time.now();
+    return { stamp, witness: { seq, digest } };
+  }
+
+  #card(): Card {
+    const { node, url = '', version = '' } = this.#options;
+    const { seq, event_seq, digest, order } = this.#inner.read.position;
+    const position = { version: order!.version, revision: order!.revision };
+    const { incarnation } = this;
+    return {
+      ...{ node, incarnation, wall: this.#wall(), position, seq, event_seq, digest, url, version },
+    };
+  }
+
+  async #prepare(batch: OrderedBatch): Promise<() => void> {
+    const own =
+      batch.incarnation === this.incarnation ? this.#appender.requestsOf(batch.k) : undefined;
+    const requests =
+      own ?? (await readRequests(batch, this.#inner, this.#options.verifyAll === true));
+    // A batch is applied whole: what would refuse a request is waited for.
+    while (!this.#closed && this.#inner.unable()) await sleep(bounds.roomMs);
+    return () => this.#apply(batch, requests);
+  }
+
+  /** In one turn: whatever reads the network sees all of a batch, or nothing. */
+  #apply(batch: OrderedBatch, requests: readonly Verified[]): void {
+    if (this.#closed) return;
+    const { log } = this.#mark;
+    const time = Math.max(this.#mark.time, batch.stamp);
+    this.#mark = { log, ...batch.position, time };
+    this.#clock.time = time;
+    const applied = this.#inner.applyOrdered(requests, this.#mark);
+    this.#time.came(time);
+    if (batch.incarnation === this.incarnation) this.#appender.came(batch.k, applied);
+    else if (batch.position.version > this.#begin) this.#check(batch);
+    this.#ticker.set();
+  }
+
+  /** Digests are chains: the same one at an entry means the same all the way. */
+  #check({ node, witness: { seq, digest } }: OrderedBatch): void {
+    const compare = () => {
+      const own = this.#inner.read.log.entry(seq)?.digest ?? 'none';
+      if (own === digest || this.#closed) return;
+      const parts = `at entry ${seq} node ${node} has the digest ${digest}, this one ${own}`;
+      const advice = '`folkmoot replay` tells which folder is damaged: begin that node anew';
+      this.#fail(new Error(`nodes have parted: ${parts}; ${advice}`));
+    };
+    // What it refers to is applied here; it is read where it is stored.
+    this.#inner.durable.then(compare, () => {});
+  }
+
+  #compare(head: number): void {
+    if (head < this.#mark.version) return this.#fail(this.#ahead(head));
+    if (this.#contact.compared(head, this.#mark.version)) this.#follower?.restart();
+  }
+
+  #assertNotAhead(head: number): void {
+    if (head < this.#mark.version) throw this.#ahead(head);
+  }
+
+  #ahead(head: number): StoreError {
+    const what = `the order ends at batch ${head}, and this node has applied ${this.#mark.version}`;
+    const why = 'it was emptied, or restored as it was before';
+    return new StoreError('OTHER_NETWORK', `${what}: ${why}; nothing is written`);
+  }
+
+  #clockProblem(): Refusal | null {
+    const ahead = this.#offsets.ahead();
+    const off = Math.abs(ahead);
+    if (off < bounds.clockWarnMs) return null;
+    const text = `this node's clock is ${off} ms ${ahead > 0 ? 'ahead of' : 'behind'} the others'`;
+    if (performance.now() - this.#warnedAt > bounds.clockWindowMs) {
+      this.#warnedAt = performance.now();
+      this.#warn(`${text}; at ${bounds.clockMostMs} ms it takes no writes`);
+    }
+    return off < bounds.clockMostMs ? null : refuse('CLOCK', `${text}; ask another node`);
+  }
+
+  #fail(error: Error): void {
+    if (this.#closed) return;
+    this.close();
+    this.#options.onFatal(error);
+  }
+}

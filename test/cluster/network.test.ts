@@ -1,0 +1,204 @@
+/** One network that several nodes keep: the same on all, whichever an agent asks. */
+import { createVerifier, type GenesisOptions, Network, type Signatory, StoreError } from 'folkmoot';
+import { expect, test } from 'vitest';
+import {
+  agents,
+  blockOf,
+  endOf,
+  expectSame,
+  openNode,
+  proposal,
+  registration,
+  vote,
+} from '../support/cluster/nodes.js';
+import { MemoryOrder } from '../support/cluster/order.js';
+import { temporaryFolder } from '../support/fixture.js';
+
+const accepted = { result: 'accepted' };
+const [ada, bob, eve] = agents as [Signatory, Signatory, Signatory];
+
+async function three(genesis: Partial<GenesisOptions> = {}) {
+  const order = new MemoryOrder();
+  const n1 = await openNode(order, { name: 'n1', genesis });
+  const n2 = await openNode(order, { name: 'n2', genesis });
+  const n3 = await openNode(order, { name: 'n3', genesis });
+  return { order, nodes: [n1, n2, n3], n1, n2, n3 };
+}
+
+test('nodes: what one takes all have, with the same digests and event numbers', async () => {
+  const { order, nodes, n1, n2, n3 } = await three();
+  expect(await n1.submit(registration(ada))).toMatchObject(accepted);
+  expect(await n2.submit(registration(bob))).toMatchObject(accepted);
+  expect(await n3.submit(registration(eve))).toMatchObject(accepted);
+  await expectSame(order, nodes);
+  const block = blockOf(await n2.submit(proposal(bob)));
+  await expectSame(order, nodes);
+  expect(await n3.submit(vote(ada, block))).toMatchObject(accepted);
+  expect(await n1.submit(vote(bob, block))).toMatchObject(accepted);
+  expect(await n1.submit(vote(eve, block))).toMatchObject(accepted);
+  await expectSame(order, nodes);
+  expect(n2.network.read.block(block)).toMatchObject({ status: 'finalized' });
+  const events = nodes.map(({ network }) => [...network.read.events(1, 1_000)]);
+  expect(events[0]!.length).toBeGreaterThan(5);
+  expect(events[1]).toEqual(events[0]);
+  expect(events[2]).toEqual(events[0]);
+  expect(n1.network.epoch).toBe(n3.network.epoch);
+});
+
+test('nodes: the same bytes again, at another node, are a repeat', async () => {
+  const { order, nodes, n1, n2, n3 } = await three();
+  const request = registration(ada);
+  expect(await n1.submit(request)).toMatchObject(accepted);
+  await expectSame(order, nodes);
+  expect(await n2.submit(request)).toMatchObject({ result: 'duplicate' });
+  const both = await Promise.all([n1.submit(registration(bob)), n3.submit(registration(bob))]);
+  expect(both.map(({ result }) => result).sort()).toEqual(['accepted', 'duplicate']);
+});
+
+test('nodes: a barrier waits for what others told; a no comes behind one', async () => {
+  const { n1, n2, order } = await three();
+  await n1.submit(registration(ada));
+  // What stands in the order does not come to n2 for a while.
+  n2.door.shut = true;
+  await n1.submit(registration(bob));
+  expect(n2.network.knows(bob.publicKey)).toBe(false);
+  n2.door.shut = false;
+  order.news();
+  expect(await n2.network.barrier()).toBe(null);
+  expect(n2.network.knows(bob.publicKey)).toBe(true);
+});
+
+test('nodes: a deadline fires on all, once, also where nobody asks anything', async () => {
+  const { order, nodes, n1, n2, n3 } = await three({ voting_period_ms: 700 });
+  for (const by of [ada, bob, eve]) await n1.submit(registration(by));
+  const block = blockOf(await n2.submit(proposal(ada)));
+  const statusOf = (hash: string) => () => n3.network.read.block(hash)?.status;
+  await expect.poll(statusOf(block), { timeout: 30_000 }).toBe('expired');
+  await expectSame(order, nodes);
+  // One that is left alone fires them, too.
+  await n1.close();
+  await n2.close();
+  const head = n3.network.read.block(block)!.parent_hash;
+  const next = blockOf(await n3.submit(proposal(bob, head)));
+  await expect.poll(statusOf(next), { timeout: 30_000 }).toBe('expired');
+});
+
+test('nodes: with --verify-all a signature that another node let in is found', async () => {
+  const order = new MemoryOrder();
+  const careless = await openNode(order, { name: 'n1' });
+  const careful = await openNode(order, { name: 'n2', verifyAll: true });
+  expect(await careless.submit(registration(ada))).toMatchObject(accepted);
+  await expectSame(order, [careless, careful]);
+  const { position: _, ...batch } = order.batch(1);
+  const forged = { ...registration(bob), signature: '0'.repeat(128) };
+  const incarnation = 'forger';
+  order.join('n3', incarnation);
+  order.append({ ...batch, node: 'n3', incarnation, k: 1, inputs: [{ request: forged }] });
+  await expect.poll(() => careful.fatal.map(({ message }) => message)).toHaveLength(1);
+  expect(careful.fatal[0]!.message).toMatch(/which node n3 made, is refused here: MISMATCH/);
+});
+
+test('nodes: the older of two processes with one name ends', async () => {
+  const order = new MemoryOrder();
+  const older = await openNode(order, { name: 'n1' });
+  const newer = await openNode(order, { name: 'n1' });
+  expect(await older.submit(registration(ada))).toMatchObject({ result: 'refused' });
+  expect(older.fatal.map(({ message }) => message)).toEqual([
+    'another process has taken the name n1',
+  ]);
+  expect(await newer.submit(registration(ada))).toMatchObject(accepted);
+});
+
+test('nodes: cut off, one refuses what it has not sent, and cannot know the rest', async () => {
+  const { order, nodes, n1, n2 } = await three();
+  await n1.submit(registration(ada));
+  n1.door.shut = true;
+  const pending = n1.submit(registration(bob));
+  expect(await pending).toMatchObject({ refusal: { reason: 'UNCERTAIN', status: 503 } });
+  expect(n1.network.cutOffMs()).toBeGreaterThan(3_000);
+  expect(await n1.submit(registration(eve))).toMatchObject({ refusal: { reason: 'NO_QUORUM' } });
+  expect(n2.network.cutOffMs()).toBe(0);
+  n1.door.shut = false;
+  order.news();
+  await expect.poll(() => n1.network.cutOffMs(), { timeout: 30_000 }).toBe(0);
+  await expectSame(order, nodes);
+  // It was done after all, once.
+  expect(await n1.submit(registration(bob))).toMatchObject({ result: 'duplicate' });
+});
+
+test('nodes: one whose clock is off takes no writes, and moves no time', async () => {
+  const order = new MemoryOrder();
+  const right = await openNode(order, { name: 'n1' });
+  await openNode(order, { name: 'n2' });
+  const fast = await openNode(order, { name: 'n3', wall: () => Date.now() + 600_000 });
+  await right.submit(registration(ada));
+  // A card of each is enough.
+  await expect
+    .poll(async () => (await fast.submit(registration(bob))) as object, { timeout: 30_000 })
+    .toMatchObject({ refusal: { reason: 'CLOCK', status: 503 } });
+  expect(fast.warnings.join()).toMatch(/clock is (599|60)\d+ ms ahead of the others'/);
+  expect(await fast.network.barrier()).toBe(null);
+  expect(await right.submit(registration(eve))).toMatchObject(accepted);
+  expect(endOf(right).time).toBeLessThan(Date.now() + 1_000);
+});
+
+test('nodes: those that have parted end, and name the entry', async () => {
+  const order = new MemoryOrder();
+  const one = await openNode(order, { name: 'n1' });
+  await one.submit(registration(ada));
+  const { position: _, ...batch } = order.batch(1);
+  const witness = { seq: 1, digest: 'f'.repeat(64) };
+  order.join('n2', 'other');
+  order.append({ ...batch, node: 'n2', incarnation: 'other', k: 1, witness, inputs: [] });
+  await expect.poll(() => one.fatal.map(({ message }) => message)).toHaveLength(1);
+  expect(one.fatal[0]!.message).toMatch(
+    /nodes have parted: at entry 1 node n2 has the digest ffff/,
+  );
+});
+
+test('nodes: refuse to begin with another parameter, order or folder', async () => {
+  const order = new MemoryOrder();
+  const path = temporaryFolder();
+  const node = await openNode(order, { path });
+  await node.submit(registration(ada));
+  await node.close();
+  const other = openNode(order, { name: 'n2', genesis: { voting_period_ms: 1_234 } });
+  await expect(other).rejects.toThrow(/begun with voting_period_ms 30000, not 1234/);
+  const elsewhere = openNode(new MemoryOrder(), { path });
+  await expect(elsewhere).rejects.toThrow(/is a node's of a cluster .* expected: a new folder/);
+  const verifier = createVerifier('inline');
+  const alone = Network.open({ path, genesis: { network_id: 'devnet' }, verifier });
+  await expect(alone).rejects.toThrow(StoreError);
+  await expect(alone).rejects.toThrow(/serve it with --cluster/);
+  // The order as it was before.
+  order.batches.length = 0;
+  const restored = openNode(order, { path });
+  await expect(restored).rejects.toThrow(/ends at batch 0, and this node has applied \d+/);
+  await verifier.close();
+});
+
+test('nodes: an order that is emptied under a node ends it', async () => {
+  const order = new MemoryOrder();
+  const node = await openNode(order);
+  await node.submit(registration(ada));
+  order.batches.length = 0;
+  await expect.poll(() => node.fatal.length, { timeout: 30_000 }).toBe(1);
+  expect(node.fatal[0]!.message).toMatch(/it was emptied, or restored as it was before/);
+});
+
+test('nodes: batches of refusals alone leave a place and a time, also after an end', async () => {
+  const order = new MemoryOrder();
+  const path = temporaryFolder();
+  const n1 = await openNode(order, { path });
+  const n2 = await openNode(order, { name: 'n2' });
+  await n1.submit(registration(ada));
+  for (let time = 0; time < 5; time += 1) {
+    const outcome = await n1.submit(vote(ada, 'a'.repeat(64)));
+    expect(outcome).toMatchObject({ refusal: { reason: 'UNKNOWN_BLOCK' } });
+  }
+  await n1.close();
+  await n2.submit(registration(bob));
+  const again = await openNode(order, { path });
+  await expectSame(order, [again, n2]);
+  expect(endOf(again)).toMatchObject({ seq: 2 });
+});

@@ -1,0 +1,126 @@
+/** Nodes of one network in this process, over an order in memory, and agents that act on them. */
+import {
+  composeProposal,
+  composeRegister,
+  composeVote,
+  createVerifier,
+  GENESIS_HASH,
+  type NetworkOptions,
+  type Outcome,
+  type Signatory,
+  type SignedRequest,
+  type VerifierKind,
+} from 'folkmoot';
+import { expect, onTestFinished } from 'vitest';
+import { ClusterNetwork } from '../../../dist/cluster/network.js';
+import { admit } from '../../../dist/engine/internal.js';
+import { signatoryOf } from '../fixture.js';
+import { Door, type Faults, type MemoryOrder } from './order.js';
+
+export interface TestNode {
+  network: ClusterNetwork;
+  door: Door;
+  /** What ended it, if anything did. */
+  fatal: Error[];
+  warnings: string[];
+  /** Verifies and submits. */
+  submit(request: SignedRequest): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+export interface TestNodeOptions {
+  name?: string;
+  path?: string;
+  genesis?: Partial<NetworkOptions['genesis']>;
+  faults?: Faults;
+  door?: Door;
+  verifier?: VerifierKind;
+  verifyAll?: boolean;
+  wall?: () => number;
+}
+
+/** Opens a node, closed when the test ends. */
+export async function openNode(
+  order: MemoryOrder,
+  options: TestNodeOptions = {},
+): Promise<TestNode> {
+  const { name = 'n1', path, genesis = {}, verifyAll = false, wall } = options;
+  const door = options.door ?? new Door(order, options.faults);
+  const verifier = createVerifier(options.verifier ?? 'inline');
+  const fatal: Error[] = [];
+  const warnings: string[] = [];
+  const network = await ClusterNetwork.open({
+    order: door,
+    node: name,
+    verifier,
+    verifyAll,
+    ...(path === undefined ? { memory: true } : { path }),
+    genesis: { network_id: 'devnet', ...genesis },
+    ...(wall ? { wall } : {}),
+    warn: (line) => warnings.push(line),
+    onFatal: (error) => fatal.push(error),
+  });
+  const close = async () => {
+    await network.close().catch(() => {});
+    await verifier.close();
+  };
+  onTestFinished(close);
+  return {
+    network,
+    door,
+    fatal,
+    warnings,
+    submit: async (request) =>
+      network.submit(await network.verification.all(admittedOf(network, request))),
+    close,
+  };
+}
+
+function admittedOf(network: ClusterNetwork, request: SignedRequest) {
+  const admitted = admit(request, network.genesis.network_id);
+  if ('refusal' in admitted) throw new Error(admitted.refusal.message);
+  return admitted;
+}
+
+const now = () => new Date().toISOString();
+const capabilities = ['validator', 'producer'] as const;
+
+export const agents: readonly Signatory[] = Array.from({ length: 9 }, (_, n) => signatoryOf(n));
+
+export const registration = (by: Signatory, name = 'Ada') =>
+  composeRegister(by, now(), { personality: 'lawful', name, capabilities });
+
+export const proposal = (by: Signatory, parent_hash: string = GENESIS_HASH) =>
+  composeProposal(by, now(), { parent_hash, transactions: [] });
+
+export const vote = (
+  by: Signatory,
+  block_hash: string,
+  decision: 'approve' | 'reject' = 'approve',
+) => composeVote(by, now(), { block_hash, decision });
+
+/** The hash of the block that an accepted proposal opened. */
+export function blockOf(outcome: Outcome): string {
+  if (!('data' in outcome) || !('block_hash' in outcome.data)) {
+    throw new Error(`no block: ${JSON.stringify(outcome)}`);
+  }
+  return outcome.data.block_hash;
+}
+
+/** What must be the same on all nodes. */
+export function endOf({ network }: TestNode) {
+  const { seq, event_seq, digest, log_digest, order } = network.read.position;
+  return { seq, event_seq, digest, log_digest, version: order!.version, time: order!.time };
+}
+
+/** Waits until all nodes have applied the same, and holds them against each other. */
+export async function expectSame(order: MemoryOrder, nodes: readonly TestNode[]) {
+  const [first] = nodes;
+  await expect
+    .poll(() => nodes.map((node) => order.head.version - endOf(node).version), { interval: 20 })
+    .toEqual(nodes.map(() => 0));
+  for (const node of nodes) {
+    expect(node.fatal).toEqual([]);
+    expect(endOf(node)).toEqual(endOf(first!));
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * An order in memory, and doors to it through which a node sees what networks do: answers that are
+ * lost, batches that come twice, late, out of turn or not at all. Chance is seeded.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decodeBatch, encodeBatch } from '../../../dist/cluster/order/encode.js';
+import {
+  type Batch,
+  type Card,
+  type Founding,
+  type Order,
+  OrderError,
+  type OrderedBatch,
+  type Position,
+} from '../../../dist/cluster/order/order.js';
+
+/** What stands: bytes, as an order on other machines would keep them. */
+export class MemoryOrder {
+  founding: Founding | null = null;
+  readonly batches: Buffer[] = [];
+  readonly names = new Map<string, string>();
+  readonly cards = new Map<string, Card>();
+  readonly #waiting = new Set<() => void>();
+
+  batch(version: number): OrderedBatch {
+    const bytes = this.batches[version - 1]!;
+    return { ...decodeBatch(bytes), position: { version, revision: version * 3 } };
+  }
+
+  get head(): Position {
+    return { version: this.batches.length, revision: this.batches.length * 3 };
+  }
+
+  join(node: string, incarnation: string): void {
+    this.names.set(node, `${incarnation}:0`);
+  }
+
+  append(batch: Batch): void {
+    const { node, incarnation, k } = batch;
+    const last = this.names.get(node);
+    if (last === `${incarnation}:${k}`) return;
+    if (last !== `${incarnation}:${k - 1}`) {
+      throw new OrderError('FENCED', `another process has taken the name ${node}`);
+    }
+    this.names.set(node, `${incarnation}:${k}`);
+    this.batches.push(encodeBatch(batch));
+    this.news();
+  }
+
+  tell(card: Card): void {
+    this.cards.set(card.node, card);
+    this.news();
+  }
+
+  news(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const resume of waiting) resume();
+  }
+
+  /** Resolves at the next change, or when it is aborted. */
+  change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const resume = () => {
+        signal.removeEventListener('abort', resume);
+        resolve();
+      };
+      this.#waiting.add(resume);
+      signal.addEventListener('abort', resume);
+    });
+  }
+}
+
+export interface Faults {
+  /** Seeded: 0 to 1. */
+  random(): number;
+  /** How often something goes wrong, 0 to 1. */
+  rate: number;
+}
+
+const lost = () => new OrderError('UNAVAILABLE', 'the connection broke');
+
+/** One node's way to an order. */
+export class Door implements Order {
+  readonly #order: MemoryOrder;
+  readonly #faults: Faults;
+  /** Nothing goes through as long as it is shut. */
+  shut = false;
+  /** What it did wrong, to see that it did. */
+  readonly done = { lost: 0, late: 0, repeated: 0, dropped: 0, swapped: 0, cut: 0 };
+
+  constructor(order: MemoryOrder, faults: Faults = { random: Math.random, rate: 0 }) {
+    this.#order = order;
+    this.#faults = faults;
+  }
+
+  async found(mine: Founding): Promise<Founding> {
+    this.#order.founding ??= structuredClone(mine);
+    return structuredClone(this.#order.founding);
+  }
+
+  async join(node: string, incarnation: string): Promise<void> {
+    this.#order.join(node, incarnation);
+  }
+
+  async head(): Promise<Position> {
+    return this.#order.head;
+  }
+
+  async append(batch: Batch): Promise<void> {
+    await this.#pass();
+    if (this.#happens('lost')) throw lost();
+    if (this.#happens('late')) {
+      // Nobody knows whether it is done: it will be, after the same was tried once more.
+      setTimeout(() => this.#late(batch), 5 + this.#faults.random() * 300);
+      throw lost();
+    }
+    this.#order.append(batch);
+    await this.#pass();
+    if (this.#happens('lost')) throw lost();
+  }
+
+  #late(batch: Batch): void {
+    const { node, incarnation, k } = batch;
+    const last = this.#order.names.get(node);
+    if (last === `${incarnation}:${k - 1}`) this.#order.append(batch);
+  }
+
+  async follow(
+    from: Position,
+    take: (batch: OrderedBatch) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let next = from.version + 1;
+    while (!signal.aborted) {
+      if (next > this.#order.batches.length || this.shut) {
+        await this.#order.change(signal);
+        continue;
+      }
+      const { length } = this.#order.batches;
+      if (this.#happens('cut')) throw lost();
+      if (next < length && this.#happens('swapped')) await take(this.#order.batch(next + 1));
+      if (this.#happens('repeated')) {
+        // Not one after the other either.
+        const again = this.#order.batch(Math.max(1, next - Math.floor(this.#faults.random() * 3)));
+        await Promise.all([take(this.#order.batch(next)), take(again)]);
+      } else if (!this.#happens('dropped')) await take(this.#order.batch(next));
+      next += 1;
+      if (this.#faults.rate > 0) await sleep(this.#faults.random() * 5);
+    }
+  }
+
+  async trim(): Promise<void> {}
+
+  async announce(card: Card): Promise<Position> {
+    await this.#pass();
+    this.#order.tell(card);
+    return this.#order.head;
+  }
+
+  async cards(): Promise<Card[]> {
+    return [...this.#order.cards.values()];
+  }
+
+  async watchCards(tell: (card: Card) => void, signal: AbortSignal): Promise<void> {
+    const seen = new Map<string, Card>();
+    while (!signal.aborted) {
+      for (const [node, card] of this.#order.cards) {
+        if (!this.shut && seen.get(node) !== card) tell(card);
+        seen.set(node, card);
+      }
+      await this.#order.change(signal);
+    }
+  }
+
+  async #pass(): Promise<void> {
+    if (this.shut) throw lost();
+    if (this.#faults.rate > 0) await sleep(this.#faults.random() * 5);
+  }
+
+  #happens(fault: keyof Door['done']): boolean {
+    if (this.#faults.random() >= this.#faults.rate) return false;
+    this.done[fault] += 1;
+    return true;
+  }
+}
