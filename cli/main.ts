@@ -44,6 +44,7 @@ const commands: Record<string, () => Promise<Command>> = {
   compare: () => import('./commands/fork/compare.js').then((of) => of.compareCommand()),
   sweep: () => import('./commands/sweep/sweep.js').then((of) => of.sweepCommand()),
   merge: () => import('./commands/sweep/merge.js').then((of) => of.mergeCommand()),
+  worker: () => import('./commands/sweep/worker.js').then((of) => of.workerCommand()),
   swarm: () => import('./commands/swarm.js').then((of) => of.swarmCommand()),
   replay: () => import('./commands/replay/replay.js').then((of) => of.replayCommand()),
   explore: () => import('./commands/explore/explore.js').then((of) => of.exploreCommand()),

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import type { SwarmFailure, SwarmResult } from '../../sim/swarm/index.js';
 import { integer } from '../options/options.js';
+import { type QueueFlags, queueOptions, spreadOver } from '../options/queue.js';
 import { exitCodes } from '../output/exit.js';
 import { escaped, print, printJson, say } from '../output/output.js';
 import { simCommandLine } from '../output/reproduce.js';
 import { interruption } from '../output/signals.js';
 
-interface Flags {
+interface Flags extends QueueFlags {
   seeds: number;
   first: number;
   jobs: number;
@@ -20,13 +21,15 @@ interface Flags {
 
 export function swarmCommand(): Command {
   const whole = (least: number, most: number) => integer({ least, most });
-  return new Command('swarm')
+  const command = new Command('swarm')
     .description('run scenarios drawn by chance, and shrink the first that fails')
     .option('--seeds <n>', 'how many scenarios', whole(1, 1_000_000_000), 1_000)
     .option('--first <k>', 'number of the first one', whole(1, 1_000_000_000), 1)
     .option('--jobs <n>', 'runs at a time', whole(1, 256), availableParallelism())
     .option('--minutes <n>', 'begin no more after so many', whole(1, 100_000))
-    .option('--out <dir>', 'where a failing scenario is written; default: swarm-failure-NUMBER')
+    .option('--out <dir>', 'where a failing scenario is written; default: swarm-failure-NUMBER');
+  for (const option of queueOptions()) command.addOption(option);
+  return command
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
       'after',
@@ -37,11 +40,13 @@ network breaks; a crash; a second run, one of ten has it, with another digest; a
 where enough agents vote for every sound block and little goes wrong.
 
 The first failure is made as small as it gets while it fails alike, and written with the command
-that runs it. Exit codes: 0 none failed, 10 no progress, 11 a broken rule, 12 two digests, 13 crash.
+that runs it. With --queue, workers on any machines run them (folkmoot worker); what failed is made
+small here. Exit codes: 0 none failed, 10 no progress, 11 a broken rule, 12 two digests, 13 crash.
 
 Examples:
   $ folkmoot swarm --seeds 200
-  $ folkmoot swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8`,
+  $ folkmoot swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8
+  $ folkmoot swarm --seeds 100000 --queue etcd://10.0.0.1:2379`,
     )
     .action(run);
 }
@@ -50,7 +55,9 @@ async function run(flags: Flags): Promise<void> {
   const { seeds, first, jobs, minutes } = flags;
   const { swarm } = await import('../../sim/swarm/index.js');
   const { showCount } = await import('../output/progress.js');
-  say(`folkmoot swarm: ${first} to ${first + seeds - 1}, ${jobs} at a time`);
+  const how = flags.queue === undefined ? `${jobs} at a time` : `by workers of ${flags.queue}`;
+  say(`folkmoot swarm: ${first} to ${first + seeds - 1}, ${how}`);
+  const queue = await spreadOver(flags, { title: 'swarm' });
   const interrupt = interruption();
   const progress = showCount(seeds, 'scenarios');
   const until = performance.now() + (minutes ?? Number.POSITIVE_INFINITY) * 60_000;
@@ -60,6 +67,7 @@ async function run(flags: Flags): Promise<void> {
       seeds,
       first,
       jobs,
+      ...queue?.given,
       signal: interrupt.signal,
       goesOn: () => performance.now() < until,
       onProgress: progress.update,
@@ -69,6 +77,7 @@ async function run(flags: Flags): Promise<void> {
     });
   } finally {
     progress.stop();
+    queue?.close();
   }
   const kept = result.failure && (await keep(result.failure, flags));
   if (flags.json) printJson(shown(result, kept));

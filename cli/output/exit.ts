@@ -50,11 +50,12 @@ const named = (error: unknown, ...names: string[]) =>
 /** Whether a user can mend it: a wrong option, condition, scenario or folder. */
 const isUsage = (error: unknown) =>
   named(error, 'UsageError', 'ScenarioError', 'SweepError', 'ConditionError') ||
+  named(error, 'EtcdAddressError', 'QueueError') ||
   (isStore(error) && isNamedWrongly(error as StoreFailure));
 
 /** Whether a server is to blame, or none can be had. */
 const isRemote = (error: unknown) =>
-  named(error, 'RemoteError', 'LoadError', 'RefusedError', 'ListenError');
+  named(error, 'RemoteError', 'LoadError', 'RefusedError', 'ListenError', 'EtcdError');
 
 /** Whether nobody was there, or might be asked, to decide. */
 const isUnanswered = (error: unknown) => named(error, 'DeciderError');

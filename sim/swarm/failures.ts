@@ -1,5 +1,5 @@
 /** What counts as a failure of a run, and when two runs fail alike. */
-import { brokenText, type Outcome } from '../run/jobs/index.js';
+import { brokenText, type Lasting, type Outcome } from '../run/jobs/index.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { expectsProgress } from './expectation.js';
 
@@ -19,7 +19,7 @@ export interface RunFailure {
 }
 
 /** Null unless the run failed. */
-export function failureIn(scenario: Scenario, outcome: Outcome): RunFailure | null {
+export function failureIn(scenario: Scenario, outcome: Outcome<Lasting>): RunFailure | null {
   if ('failure' in outcome) {
     const { message } = outcome.failure;
     // Hashes, ids and numbers differ from scenario to scenario.
@@ -42,7 +42,7 @@ export function differenceOf(first: string, second: string): RunFailure | null {
 }
 
 /** What two runs of a scenario must have in common. */
-export const digestOf = (outcome: Outcome): string =>
+export const digestOf = (outcome: Outcome<Lasting>): string =>
   'result' in outcome ? outcome.result.digest : outcome.failure.message;
 
 export const isSame = (a: RunFailure, b: RunFailure | null): boolean =>

@@ -1,5 +1,5 @@
 /** A swarm: scenario after scenario drawn by number, each run and judged, until one fails. */
-import { type Job, type Outcome, runJobs } from '../run/jobs/index.js';
+import { type Job, type Lasting, type Outcome, runJobs, type Spread } from '../run/jobs/index.js';
 import { type Coverage, cover, emptyCoverage } from './coverage.js';
 import { draw } from './draw.js';
 import { expectsProgress } from './expectation.js';
@@ -14,6 +14,8 @@ export interface SwarmOptions {
   first?: number;
   jobs?: number;
   signal: AbortSignal;
+  /** Who runs them; default: processes of this machine, `jobs` at a time. */
+  spread?: Spread;
   /** Asked before each scenario: false ends the swarm. */
   goesOn?: () => boolean;
   onProgress?: (done: number) => void;
@@ -60,9 +62,9 @@ interface Found extends RunFailure {
 
 /** Draws scenarios by number, runs each under the auditor, and makes the first that fails small. */
 export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
-  const { jobs, signal, onProgress, onShrink } = options;
+  const { jobs, signal, spread = runJobs, onProgress, onShrink } = options;
   const state = new Judgement();
-  await runJobs(drawing(options, state), {
+  await spread(drawing(options, state), {
     ...limits,
     ...(jobs === undefined ? {} : { jobs }),
     signal,
@@ -70,6 +72,8 @@ export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
       state.take(task, outcome);
       onProgress?.(state.result.ran);
     },
+    enough: () => state.failed,
+    onDiffers: (task, message) => state.differs(task, message),
   });
   const found = state.first();
   if (!found) return state.result;
@@ -118,7 +122,11 @@ class Judgement {
     return this.#found.sort((a, b) => a.task.number - b.task.number)[0] ?? null;
   }
 
-  take(task: SwarmTask, outcome: Outcome): void {
+  differs(task: SwarmTask, message: string): void {
+    this.#found.push({ kind: 'nondeterminism', sign: '', message, task });
+  }
+
+  take(task: SwarmTask, outcome: Outcome<Lasting>): void {
     const { number, scenario, again } = task;
     if (!again) this.#count(task, outcome);
     const found = again ? null : failureIn(scenario, outcome);
@@ -138,7 +146,7 @@ class Judgement {
     if (difference) this.#found.push({ ...difference, task });
   }
 
-  #count({ scenario }: SwarmTask, outcome: Outcome): void {
+  #count({ scenario }: SwarmTask, outcome: Outcome<Lasting>): void {
     this.result.ran += 1;
     cover(this.result.coverage, scenario);
     if (expectsProgress(scenario)) this.result.expected += 1;

@@ -37,6 +37,8 @@ export interface Plan {
   runs: number;
   /** sha256 of each module and data file of any cell, by its path in the scenario. */
   modules: Record<string, string>;
+  /** Those of them that are programs. */
+  scripts: readonly string[];
   /**
    * Of each cell, what its runs are kept under: it follows from its scenario and its seeds alone,
    * so that runs keep their place when a sweep gets more of anything.
@@ -124,22 +126,24 @@ function checkSize(cells: number, runs: number, longest: string): void {
   throw new ScenarioError(`seed is too long: runs add their replicate; expected at most ${room}`);
 }
 
-type Uncounted = Omit<Plan, 'modules' | 'keys'>;
+type Uncounted = Omit<Plan, 'modules' | 'scripts' | 'keys'>;
 
 /** Completes every cell once, which checks it, and keeps nothing of it but its key. */
-function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'keys'> {
+function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'scripts' | 'keys'> {
   const modules = new Map<string, string>();
+  const scripts = new Set<string>();
   const keys: string[] = [];
   for (const cell of cellsOf(plan.sweep, plan.scenario.seed)) {
     const scenario = scenarioOf(plan, cell);
     const hash = createHash('sha256').update(`${cell.seed}\n${canonical(scenario)}`);
     keys.push(hash.digest('hex').slice(0, KEY_LENGTH));
+    for (const path of scriptModules(scenario)) scripts.add(path);
     for (const path of filesOf(scenario)) {
       if (!modules.has(path)) modules.set(path, fileHash(resolve(plan.folder, path)));
     }
   }
   const sorted = [...modules].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { modules: Object.fromEntries(sorted), keys };
+  return { modules: Object.fromEntries(sorted), scripts: [...scripts].sort(), keys };
 }
 
 const promptsIn = (strategy: Strategy): string[] =>

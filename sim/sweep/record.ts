@@ -2,7 +2,7 @@
 
 import { measureKinds } from '../../report/shared/measures/kinds.js';
 import { measures as dictionary, type MeasureName, type Measures } from '../measure/dictionary.js';
-import { brokenText, type Failure, type Outcome } from '../run/jobs/index.js';
+import { brokenText, type Failure, type Lasting, type Outcome } from '../run/jobs/index.js';
 import type { EndedBy, SimResult, Verdict } from '../run/result.js';
 import type { Sweep } from '../scenario/schema/sweep.js';
 import type { RuleViolation } from '../world/virtual/watch.js';
@@ -36,7 +36,7 @@ export interface RunRecord {
   reported: SimResult['reported'];
 }
 
-export function recordOf(sweep: Sweep, task: SweepTask, outcome: Outcome): RunRecord {
+export function recordOf(sweep: Sweep, task: SweepTask, outcome: Outcome<Lasting>): RunRecord {
   const { cell, replicate, seed, audit = true } = task;
   const columns = sweep.factors.map((factor, index) => [columnOf(factor), cell.values[index]!]);
   const values = Object.fromEntries(columns) as RunRecord['values'];

@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { makeFolder } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';
 import type { DeciderOptions } from '../agents/deciders/index.js';
-import { type Outcome, runJobs, usesDeciders } from '../run/jobs/index.js';
+import {
+  type Lasting,
+  type Outcome,
+  runJobs,
+  type Spread,
+  usesDeciders,
+} from '../run/jobs/index.js';
 import { countRuns, type Extent } from './extent.js';
 import { finishShard, finishSweep } from './finish.js';
 import { checkFirstRun, differenceText } from './first-run.js';
@@ -27,6 +33,8 @@ export interface SweepOptions {
   /** Only the runs of this part: `mergeSweep` makes one sweep of all parts. */
   shard?: Shard;
   jobs?: number;
+  /** Who runs them; default: processes of this machine, `jobs` at a time. */
+  spread?: Spread;
   /** What a failed run ends: the sweep, with those under way (default), or only itself. */
   onError?: 'stop' | 'continue';
   /** A run that takes longer has failed. */
@@ -76,7 +84,7 @@ async function runMissing(
   options: SweepOptions,
 ): Promise<FailedRun | null> {
   const { plan } = extent;
-  const { jobs, wallMs, signal, onError = 'stop' } = options;
+  const { jobs, wallMs, signal, spread = runJobs, onError = 'stop' } = options;
   const failures: FailedRun[] = [];
   const underWay = new UnderWay();
   const end = () => underWay.end();
@@ -86,7 +94,7 @@ async function runMissing(
     ({ completed: done, planned } = countRuns(folder, extent));
     options.onProgress?.(done, planned);
   };
-  const keep = (task: SweepTask, outcome: Outcome) => {
+  const keep = (task: SweepTask, outcome: Outcome<Lasting>) => {
     const record = recordOf(plan.sweep, task, outcome);
     const failure = failureOf(record);
     // Not kept: what is resumed later runs it again, and ends there again or goes past it.
@@ -99,7 +107,7 @@ async function runMissing(
   signal?.addEventListener('abort', end);
   const tasks = missingTasks(folder, extent, underWay, recount);
   const asking = askingIn(folder.path, options.deciders);
-  await runJobs(untilFailed(tasks, failures, asking), {
+  await spread(untilFailed(tasks, failures, asking), {
     ...(jobs === undefined ? {} : { jobs }),
     ...(wallMs === undefined ? {} : { wallMs }),
     ...(signal === undefined ? {} : { signal }),
@@ -112,6 +120,13 @@ async function runMissing(
         end();
         throw error;
       }
+    },
+    enough: () => failures.length > 0,
+    onDiffers: (task, message) => {
+      // Nobody knows which of the two it was.
+      folder.remove(task.key, task.replicate);
+      failures.push(failedRun(plan, task, { kind: 'differs', message }));
+      end();
     },
   });
   signal?.removeEventListener('abort', end);

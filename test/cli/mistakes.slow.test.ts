@@ -31,6 +31,7 @@ const commands = [
   ['scenario', 'check'],
   ['sweep'],
   ['merge'],
+  ['worker'],
   ['swarm'],
   ['replay'],
   ['load'],

@@ -17,6 +17,7 @@ const commands = [
   'compare',
   'sweep',
   'merge',
+  'worker',
   'swarm',
   'replay',
   'explore',

@@ -161,6 +161,14 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
+test('install: worker finds its client of etcd in the package', async () => {
+  const worker = ['worker', '--queue', 'etcd://127.0.0.1:1'];
+  const main = 'node_modules/folkmoot/dist/cli/main.js';
+  const ended = await run(process.execPath, [main, ...worker], here).catch((error) => error);
+  expect([ended.code, ended.stdout]).toEqual([1, '']);
+  expect(ended.stderr).toMatch(/^folkmoot: etcd at 127\.0\.0\.1:1: .*ECONNREFUSED.*\n$/);
+});
+
 test('install: --transport uws where it is not installed says how to get it', async () => {
   const main = 'node_modules/folkmoot/dist/cli/main.js';
   const serve = ['serve', '--port', '0', '--transport', 'uws', '--data', 'other'];

@@ -16,7 +16,7 @@ const floors: Record<string, string> = {
     'report shown files index.ts',
   sim:
     'rng.ts scenario agents world audit measure run ' +
-    'compare conformance report sweep fork shown swarm why validation index.ts',
+    'compare queue conformance report sweep fork shown swarm why validation index.ts',
   'sim/agents': 'keys.ts port actions strategies script deciders create.ts behaviour.ts',
   'sim/world': 'messages.ts observer.ts links gateway society virtual live.ts',
   ui: 'look home data route parts player clock views shell main.tsx exported',

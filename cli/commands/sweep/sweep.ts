@@ -5,6 +5,7 @@ import { Command, Option } from 'commander';
 import type { Plan, Shard, SweepResult } from '../../../sim/sweep/index.js';
 import { type DeciderFlags, deciderOptions, decidersFrom } from '../../options/deciders.js';
 import { type HalfWidth, halfWidth, integer } from '../../options/options.js';
+import { type QueueFlags, queueOptions, spreadOver } from '../../options/queue.js';
 import { UsageError } from '../../output/exit.js';
 import { print, printJson, say } from '../../output/output.js';
 import { interruption } from '../../output/signals.js';
@@ -12,7 +13,7 @@ import { build } from '../../output/version.js';
 import { summary, tellFailed } from './result.js';
 import { shardOf } from './shard.js';
 
-interface Flags extends DeciderFlags {
+interface Flags extends DeciderFlags, QueueFlags {
   jobs: number;
   out?: string;
   shard?: Shard;
@@ -59,7 +60,7 @@ export function sweepCommand(): Command {
     )
     .option('--seed <text>', "default: the scenario's; replicate r of each cell has SEED/r")
     .option('--run-minutes <n>', 'a run that takes longer has failed', whole(1, 10_000), 60);
-  for (const option of deciderOptions()) command.addOption(option);
+  for (const option of [...deciderOptions(), ...queueOptions()]) command.addOption(option);
   return command
     .option('--json', 'print one JSON object on standard output')
     .addHelpText(
@@ -83,6 +84,10 @@ that is not there, 13 for a crash.
 With --shard a machine runs its part, in a folder of its own, without tables; folkmoot merge makes
 one sweep of all parts. Runs are dealt out one by one, with --until-interval cell by cell.
 
+With --queue the runs are done by workers on any machines, which folkmoot worker starts; this
+process offers them by way of an etcd, keeps what they find, and makes the same bytes as if it had
+done all itself. Workers may come, go and die. Another build or Node takes no part.
+
 With --record, programs and models that decide for agents are asked (docs/deciders.md), at most
 --most-calls times a run, and DIR/cassettes/ has a cassette for each run; --cassette takes those of
 another sweep's folder.
@@ -94,7 +99,9 @@ Examples:
   $ folkmoot sweep byzantine --until-interval 0.02 --most-replicates 200
   $ folkmoot sweep byzantine --replicates 30 --jobs 8 --audit first --json
   $ folkmoot sweep byzantine --shard 2/3 --out shards/2
-  $ folkmoot merge shards/1 shards/2 shards/3 --out sweeps/byzantine`,
+  $ folkmoot merge shards/1 shards/2 shards/3 --out sweeps/byzantine
+  $ folkmoot sweep byzantine --queue etcd://10.0.0.1:2379 --out sweeps/byzantine
+  $ folkmoot worker --queue etcd://10.0.0.1:2379 --jobs 8`,
     )
     .action(run);
 }
@@ -108,7 +115,9 @@ async function run(file: string, flags: Flags): Promise<void> {
   const least = sweep.until ? 'or more ' : '';
   const each = `${cells} cells, ${runs / cells} runs ${least}each`;
   const which = shard ? `shard ${shard.index}/${shard.of}, ` : '';
-  say(`folkmoot sweep ${file}: ${each}, ${which}${flags.jobs} at a time, in ${out}`);
+  const how =
+    flags.queue === undefined ? `${flags.jobs} at a time` : `by workers of ${flags.queue}`;
+  say(`folkmoot sweep ${file}: ${each}, ${which}${how}, in ${out}`);
   const interrupt = interruption();
   const { showCount } = await import('../../output/progress.js');
   const progress = showCount(runs, 'runs');
@@ -155,8 +164,15 @@ async function sweepIn(
 ): Promise<SweepResult> {
   const { sweep } = await import('../../../sim/sweep/index.js');
   const { resume = false, shard, jobs, onError, runMinutes } = flags;
+  const { folder, modules, scripts, scenario } = plan;
+  const carried = { title: `sweep: ${scenario.title}`, files: { folder, modules, scripts } };
+  const queue = await spreadOver(flags, carried);
   const wallMs = runMinutes * 60_000;
   const where = { out, made: build(), resume, ...(shard ? { shard } : {}) };
-  const how = { jobs, onError, wallMs, deciders: decidersFrom(flags) };
-  return sweep(plan, { ...where, ...how, signal, onProgress });
+  const how = { jobs, onError, wallMs, deciders: decidersFrom(flags), ...queue?.given };
+  try {
+    return await sweep(plan, { ...where, ...how, signal, onProgress });
+  } finally {
+    queue?.close();
+  }
 }

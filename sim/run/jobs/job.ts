@@ -33,7 +33,15 @@ export interface Failure {
   stack?: string;
 }
 
-export type Outcome = { result: SimResult } | { failure: Failure };
+/** What follows from a scenario and its seed alone: the same wherever, and whenever, it is run. */
+export type Lasting = Pick<SimResult, (typeof lasting)[number]>;
+
+export const lasting = [
+  ...(['verdict', 'ended_by', 'broken', 'digest', 'log_digest', 'entries', 'events'] as const),
+  ...(['virtual_ms', 'refused', 'measures', 'groups', 'reported'] as const),
+] as const satisfies (keyof SimResult)[];
+
+export type Outcome<R extends Lasting = SimResult> = { result: R } | { failure: Failure };
 
 /** One line for a rule that the network broke. */
 export const brokenText = ({ rule, actor, expected, found }: RuleViolation): string =>

@@ -3,17 +3,33 @@
  * is free, so that a million of them need no more memory than a few.
  */
 import { availableParallelism } from 'node:os';
-import type { Job, Outcome } from './job.js';
+import type { SimResult } from '../result.js';
+import type { Job, Lasting, Outcome } from './job.js';
 import { type JobLimits, JobWorker } from './worker.js';
 
-export interface JobOptions<T extends Job> extends Partial<JobLimits> {
+export interface JobOptions<T extends Job, R extends Lasting = SimResult>
+  extends Partial<JobLimits> {
   /** How many run at a time; default: one a core. */
   jobs?: number;
   /** Ends the runs that are under way at once; no `onDone` is called for them. */
   signal?: AbortSignal;
   /** Called as each ends, in no fixed order. What it throws ends everything. */
-  onDone: (task: T, outcome: Outcome) => void | Promise<void>;
+  onDone: (task: T, outcome: Outcome<R>) => void | Promise<void>;
 }
+
+/** For those who run them elsewhere. */
+export interface SpreadOptions<T extends Job> extends JobOptions<T, Lasting> {
+  /** Whether nothing more need be done: asked after each. */
+  enough?: () => boolean;
+  /** Called for a task that was done twice, with two results; after `onDone` for the first. */
+  onDiffers?: (task: T, message: string) => void;
+}
+
+/** Whoever runs many scenarios: `runJobs` does it here. */
+export type Spread = <T extends Job>(
+  tasks: Iterable<T> | AsyncIterable<T>,
+  options: SpreadOptions<T>,
+) => Promise<void>;
 
 export const jobDefaults = { wallMs: 3_600_000, memoryMb: 4_096 } as const;
 

@@ -68,6 +68,12 @@ export class SweepFolder {
     this.note({ key, replicate });
   }
 
+  /** Where it is wanted, it will be made again. */
+  remove(key: string, replicate: number): void {
+    rmSync(join(this.path, runPath({ key, replicate })), { force: true });
+    this.#there.get(key)?.delete(replicate);
+  }
+
   /** The file of this run is there. */
   note({ key, replicate }: RunName): void {
     const there = this.#there.get(key) ?? new Set();

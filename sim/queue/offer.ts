@@ -1,0 +1,253 @@
+/**
+ * Runs that workers elsewhere do: offered in a queue, a little ahead of them, and taken back as
+ * they are done. The queue is nothing but a way to the workers: what is done is kept by who asked,
+ * and when etcd has let go of the queue, what is not done is offered in another one.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type EtcdClient, EtcdError } from '../../cluster/etcd/index.js';
+import { Ended, QueueHost, taskName } from '../../cluster/queue/index.js';
+import type { Provenance } from '../../report/provenance.js';
+import { type Job, jobDefaults, type Spread, type SpreadOptions } from '../run/jobs/index.js';
+import { type NamedFiles, readFiles } from './carried.js';
+import { headText } from './head.js';
+import { jobText, jsonOf, outcomeTold, QueueError } from './told.js';
+import { Workers } from './workers.js';
+
+/** Who the runs are offered to, and how they are told of. */
+export interface OfferOptions {
+  title: string;
+  made: Provenance;
+  /** Scripts and data that the scenarios name; left out, they name none. */
+  files?: NamedFiles;
+  /** Lines about workers, and about what does not belong in a queue. */
+  say: (line: string) => void;
+}
+
+/** Runs that are offered for each one that workers do at a time, and how many in any case. */
+const AHEAD = { each: 8, least: 16, most: 4_096, bytes: 16 * 1_048_576 } as const;
+/** How long to wait when nothing has come. */
+const PAUSE_MS = { least: 10, most: 200 } as const;
+/** Whose second results are compared: the last so many. */
+const REMEMBERED = 4_096;
+/** How often what is no result may be stored for a run. */
+const STRIKES = 3;
+
+/** A `Spread` over the workers of a queue. */
+export function offeredIn(client: EtcdClient, about: OfferOptions): Spread {
+  return async (tasks, options) => {
+    const iterator =
+      Symbol.asyncIterator in tasks ? tasks[Symbol.asyncIterator]() : tasks[Symbol.iterator]();
+    const offer = new Offer(client, about, options, iterator);
+    await offer.run();
+  };
+}
+
+interface Offered<T> {
+  task: T;
+  text: string;
+  strikes: number;
+}
+
+type Pulled<T> = Iterator<T> | AsyncIterator<T>;
+
+class Offer<T extends Job> {
+  readonly #client: EtcdClient;
+  readonly #about: OfferOptions;
+  readonly #options: SpreadOptions<T>;
+  readonly #tasks: Pulled<T>;
+  readonly #open = new Map<string, Offered<T>>();
+  /** The digest of each result, of the last that came. */
+  readonly #done = new Map<string, { task: T; digest: string }>();
+  /** Results of who had lost a claim, for runs that are not done yet. */
+  readonly #early = new Map<string, string>();
+  readonly #workers: Workers;
+  readonly #signal: AbortSignal;
+  #pauseMs: number = PAUSE_MS.least;
+  #pulling: Promise<void> | null = null;
+  readonly #pulled: T[] = [];
+  #exhausted = false;
+  #failure: unknown = null;
+  #count = 0;
+  #bytes = 0;
+
+  constructor(
+    client: EtcdClient,
+    about: OfferOptions,
+    options: SpreadOptions<T>,
+    tasks: Pulled<T>,
+  ) {
+    this.#client = client;
+    this.#about = about;
+    this.#options = options;
+    this.#tasks = tasks;
+    this.#workers = new Workers(about.say);
+    this.#signal = options.signal ?? new AbortController().signal;
+  }
+
+  async run(): Promise<void> {
+    const files = this.#about.files ? readFiles(this.#about.files) : [];
+    while (!this.#isOver()) {
+      const host = await QueueHost.open(this.#client, this.#signal).catch(ended);
+      if (!host) break;
+      try {
+        await this.#begin(host, files);
+        while (!this.#isOver()) await this.#turn(host);
+      } catch (error) {
+        ended(error);
+        if (!this.#isOver())
+          this.#about.say('etcd was out of reach: what is not done is offered anew');
+      } finally {
+        await host.close();
+      }
+    }
+    if (this.#failure) throw this.#failure;
+  }
+
+  #isOver(): boolean {
+    if (this.#signal.aborted || this.#failure || this.#options.enough?.()) return true;
+    return this.#exhausted && this.#open.size === 0 && this.#pulled.length === 0;
+  }
+
+  async #begin(host: QueueHost, files: ReturnType<typeof readFiles>): Promise<void> {
+    for (const { sha256, body } of files) await host.carry(sha256, body);
+    for (const [name, { text }] of this.#open) await host.offer(name, text);
+    const { title, made, files: named } = this.#about;
+    const { wallMs, memoryMb } = { ...jobDefaults, ...this.#options };
+    const told = files.map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
+    const scripts = (named?.scripts.length ?? 0) > 0;
+    const limits = { wallMs, memoryMb };
+    await host.announce(headText({ title, made, limits, scripts, files: told }));
+  }
+
+  /** Offers what there is room for, and takes what is there. */
+  async #turn(host: QueueHost): Promise<void> {
+    await this.#workers.look(host);
+    let moved = await this.#offerMore(host);
+    moved = (await this.#take(host)) || moved;
+    await this.#compare(host);
+    if (moved) this.#pauseMs = PAUSE_MS.least;
+    else {
+      await Promise.race([pause(this.#pauseMs), ...(this.#pulling ? [this.#pulling] : [])]);
+      this.#pauseMs = Math.min(PAUSE_MS.most, 2 * this.#pauseMs);
+    }
+  }
+
+  async #offerMore(host: QueueHost): Promise<boolean> {
+    const ahead = AHEAD.each * this.#workers.slots;
+    const room = Math.min(AHEAD.most, Math.max(AHEAD.least, ahead)) - this.#open.size;
+    this.#pull(this.#bytes < AHEAD.bytes ? room : 0);
+    const offered = this.#pulled.splice(0).map((task) => {
+      this.#count += 1;
+      const [name, text] = [taskName(this.#count), jobText(task)];
+      this.#open.set(name, { task, text, strikes: 0 });
+      this.#bytes += text.length;
+      return host.offer(name, text);
+    });
+    await Promise.all(offered);
+    return offered.length > 0;
+  }
+
+  /** Asks for tasks beside all else: the next one may wait for results. */
+  #pull(room: number): void {
+    if (this.#pulling || this.#exhausted || room <= this.#pulled.length) return;
+    const pull = async () => {
+      while (this.#pulled.length < room) {
+        const next = await this.#tasks.next();
+        if (next.done) {
+          this.#exhausted = true;
+          return;
+        }
+        this.#pulled.push(next.value);
+      }
+    };
+    this.#pulling = pull().then(
+      () => {
+        this.#pulling = null;
+      },
+      (error) => {
+        this.#failure = error;
+        this.#pulling = null;
+      },
+    );
+  }
+
+  async #take(host: QueueHost): Promise<boolean> {
+    const stored = await host.results();
+    const done: string[] = [];
+    for (const { name, value } of stored) {
+      const offered = this.#open.get(name);
+      const text = value.toString('utf8');
+      const outcome = offered ? outcomeTold(text) : null;
+      if (!offered) {
+        this.#about.say(`a result of no run of this queue is left out: ${JSON.stringify(name)}`);
+        done.push(name);
+      } else if (!outcome) await this.#strike(host, name, offered);
+      else {
+        this.#open.delete(name);
+        this.#bytes -= offered.text.length;
+        done.push(name);
+        await this.#options.onDone(offered.task, outcome);
+        this.#remember(name, offered.task, text);
+        if (this.#isOver()) break;
+      }
+    }
+    await host.drop(done);
+    return stored.length > 0;
+  }
+
+  async #strike(host: QueueHost, name: string, offered: Offered<T>): Promise<void> {
+    offered.strikes += 1;
+    const what = `what was stored for run ${Number(name)} is no result`;
+    if (offered.strikes >= STRIKES) {
+      const advice = 'something else writes to this queue; --resume goes on';
+      throw new QueueError(`${what}, ${STRIKES} times: ${advice}`);
+    }
+    this.#about.say(`${what}: it is offered again`);
+    await host.reject(name);
+  }
+
+  #remember(name: string, task: T, text: string): void {
+    const digest = digestOf(text);
+    if (digest === null) return;
+    this.#done.set(name, { task, digest });
+    const early = this.#early.get(name);
+    if (early !== undefined) this.#judge(name, early);
+    this.#early.delete(name);
+    if (this.#done.size <= REMEMBERED) return;
+    const [oldest] = this.#done.keys();
+    this.#done.delete(oldest!);
+  }
+
+  /** Second results: of a run that was taken from a worker who went on with it all the same. */
+  async #compare(host: QueueHost): Promise<void> {
+    for (const { name, value } of await host.again()) {
+      const [task = ''] = name.split('/');
+      const digest = digestOf(value.toString('utf8'));
+      if (digest !== null && this.#done.has(task)) this.#judge(task, digest);
+      else if (digest !== null && this.#open.has(task)) this.#early.set(task, digest);
+      await host.forget(name);
+    }
+  }
+
+  #judge(name: string, digest: string): void {
+    const { task, digest: first } = this.#done.get(name)!;
+    if (digest === first) return;
+    const message = 'two workers have stored two results for the run, which should be the same';
+    this.#options.onDiffers?.(task, message);
+  }
+}
+
+/** Null for a failure: how a machine fails is its own. */
+function digestOf(text: string): string | null {
+  const told = jsonOf(text) as { result?: unknown } | null | undefined;
+  if (told?.result === undefined) return null;
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** That etcd has let go of a queue, or nobody wants it, ends it; all else is thrown. */
+function ended(error: unknown): null {
+  const isEnd = error instanceof Ended || (error instanceof EtcdError && error.kind === 'no_lease');
+  if (!isEnd) throw error;
+  return null;
+}

@@ -1,0 +1,201 @@
+/**
+ * A worker: looks for queues, claims runs under a lease, does them in processes of its own, and
+ * stores what came of them. A queue is what somebody wrote into an etcd: it is checked before any
+ * of it is used, and its programs are run only where the worker's owner said so.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type EtcdClient, HeldLease } from '../../cluster/etcd/index.js';
+import { type Claim, Ended, persist, QueueClaims, queuesIn } from '../../cluster/queue/index.js';
+import type { Provenance } from '../../report/provenance.js';
+import { type Job, runJobs } from '../run/jobs/index.js';
+import { pathProblem, writeFile } from './carried.js';
+import { headTold, otherBuild, type QueueHead } from './head.js';
+import { jobTold, outcomeText } from './told.js';
+
+export interface ServeOptions {
+  made: Provenance;
+  jobs: number;
+  /** How long a claim outlives a worker that has died. */
+  leaseSeconds: number;
+  /** Whether programs of a queue may run here. */
+  scripts: boolean;
+  /** Ends the worker when it had nothing to do for so long. */
+  idleMs?: number;
+  /** Ends it: runs under way are given back. */
+  signal: AbortSignal;
+  say: (line: string) => void;
+}
+
+const PAUSE_MS = { least: 50, most: 1_000 } as const;
+/** How long an empty queue is waited for before another one is looked at: processes stay warm. */
+const LINGER_MS = 2_000;
+/** How often a queue is looked at whose runs take long. */
+const LOOK_MS = 2_000;
+
+/** @returns how many results it stored. */
+export async function serveQueues(client: EtcdClient, options: ServeOptions): Promise<number> {
+  const worker = new Worker(client, options);
+  try {
+    await worker.run();
+  } catch (error) {
+    if (!(error instanceof Ended)) throw error;
+  } finally {
+    await worker.close();
+  }
+  return worker.stored;
+}
+
+type Found = Awaited<ReturnType<typeof queuesIn>>[number];
+
+interface ClaimedJob extends Job {
+  claim: Claim;
+}
+
+class Worker {
+  readonly #client: EtcdClient;
+  readonly #options: ServeOptions;
+  readonly #name = randomBytes(8).toString('hex');
+  /** Queues that are none, or none for this worker, and why that was said. */
+  readonly #refused = new Set<string>();
+  #lease: HeldLease | null = null;
+  stored = 0;
+
+  constructor(client: EtcdClient, options: ServeOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { signal, idleMs = Number.POSITIVE_INFINITY } = this.#options;
+    let busyAt = performance.now();
+    let pauseMs: number = PAUSE_MS.least;
+    while (!signal.aborted && performance.now() - busyAt < idleMs) {
+      const before = this.stored;
+      for (const queue of await persist(signal, () => queuesIn(this.#client))) {
+        if (!signal.aborted && !this.#refused.has(queue.id)) await this.#consider(queue);
+      }
+      const busy = this.stored > before;
+      if (busy) busyAt = performance.now();
+      pauseMs = busy ? PAUSE_MS.least : Math.min(PAUSE_MS.most, 2 * pauseMs);
+      await pause(pauseMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** What it had claimed is free for others. */
+  async close(): Promise<void> {
+    await this.#lease?.release();
+  }
+
+  async #consider(queue: Found): Promise<void> {
+    const head = headTold(queue.value);
+    const why = head ? this.#problemOf(head) : 'it is none of this build';
+    if (head && why === null) return this.#serve(queue, head);
+    this.#refused.add(queue.id);
+    this.#options.say(`queue ${queue.id} is not served: ${why}`);
+    const claims = new QueueClaims(this.#client, queue, this.#name, this.#options.signal);
+    const refused = `${hostname()}: ${why}`;
+    await claims.register(await this.#held(), JSON.stringify({ refused }));
+  }
+
+  #problemOf(head: QueueHead): string | null {
+    const other = otherBuild(head, this.#options.made);
+    if (other !== null) return `it is of another build: ${other}`;
+    if (head.scripts && !this.#options.scripts) {
+      return 'it has scripts, which are programs; --scripts runs them, with all you may do here';
+    }
+    return head.files.map(pathProblem).find((problem) => problem !== null) ?? null;
+  }
+
+  /** Works in a queue until it has nothing for a while, or is gone. */
+  async #serve(queue: Found, head: QueueHead): Promise<void> {
+    const { jobs, signal } = this.#options;
+    const over = new AbortController();
+    const end = () => over.abort();
+    signal.addEventListener('abort', end);
+    const claims = new QueueClaims(this.#client, queue, this.#name, over.signal);
+    const folder = mkdtempSync(join(tmpdir(), 'folkmoot-worker-'));
+    const looking = this.#endWhenGone(claims, over);
+    try {
+      for (const file of head.files) writeFile(folder, file, await claims.file(file.sha256));
+      await runJobs(this.#claimed(claims, head, folder, over.signal), {
+        ...head.limits,
+        jobs,
+        signal: over.signal,
+        onDone: async ({ claim }, outcome) => this.#store(claims, claim, outcomeText(outcome)),
+      });
+    } catch (error) {
+      if (!(error instanceof Ended)) throw error;
+    } finally {
+      over.abort();
+      await looking;
+      await claims.leave();
+      signal.removeEventListener('abort', end);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Runs that nobody waits for any more are ended. */
+  async #endWhenGone(claims: QueueClaims, over: AbortController): Promise<void> {
+    const { signal } = over;
+    try {
+      while (!signal.aborted && (await claims.isThere())) {
+        await pause(LOOK_MS, undefined, { signal }).catch(() => {});
+      }
+    } catch (error) {
+      if (!(error instanceof Ended)) throw error;
+    } finally {
+      over.abort();
+    }
+  }
+
+  async *#claimed(
+    claims: QueueClaims,
+    head: QueueHead,
+    folder: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<ClaimedJob> {
+    const about = JSON.stringify({ jobs: this.#options.jobs, host: hostname() });
+    let registered: HeldLease | null = null;
+    let since = performance.now();
+    let pauseMs: number = PAUSE_MS.least;
+    while (!signal.aborted) {
+      const lease = await this.#held();
+      if (lease !== registered) await claims.register(lease, about);
+      registered = lease;
+      const claim = await claims.claim(lease);
+      if (claim) {
+        const job = jobTold(claim.body, folder, head.scripts);
+        if (typeof job === 'string') {
+          const failure = { kind: 'scenario' as const, message: `what the queue offers: ${job}` };
+          await this.#store(claims, claim, JSON.stringify({ failure }));
+        } else yield { ...job, claim };
+        since = performance.now();
+        pauseMs = PAUSE_MS.least;
+        continue;
+      }
+      if (performance.now() - since > LINGER_MS) return;
+      await pause(pauseMs, undefined, { signal }).catch(() => {});
+      pauseMs = Math.min(PAUSE_MS.most, 2 * pauseMs);
+    }
+  }
+
+  async #store(claims: QueueClaims, claim: Claim, text: string): Promise<void> {
+    const how = await claims.store(claim, text);
+    if (how === 'late') {
+      this.#options.say(`run ${Number(claim.task)} was given to another worker meanwhile`);
+    }
+    if (how === 'stored') this.stored += 1;
+  }
+
+  /** The lease under which claims are made; another one when that was lost. */
+  async #held(): Promise<HeldLease> {
+    if (this.#lease && !this.#lease.lost.aborted) return this.#lease;
+    const { signal, leaseSeconds } = this.#options;
+    this.#lease = await persist(signal, () => HeldLease.grant(this.#client, leaseSeconds));
+    return this.#lease;
+  }
+}

@@ -1,0 +1,114 @@
+/** Somebody else writes to the etcd: garbage, runs that nobody offered, results that are lies. */
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { etcd, etcdClient, hasEtcd } from '../../../support/etcd.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { suiteFolder } from '../../../support/runs.js';
+import { expectSame, runsIn, sweepIn } from '../folders.js';
+import { smallRaw, writeScenario } from '../scenarios.js';
+import { done, firstOf, keysOf, queued, worker } from './queued.js';
+
+const around = suiteFolder();
+const raw = { ...smallRaw(40), length: { blocks: 12 } };
+const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
+const file = writeScenario(around, { ...raw, sweep });
+const alone = join(around, 'alone');
+
+beforeAll(async () => {
+  if (hasEtcd) expect((await sweepIn(file, alone)).code).toBe(0);
+});
+
+const lie = {
+  result: {
+    verdict: 'pass',
+    ended_by: 'blocks',
+    broken: null,
+    digest: 'f'.repeat(64),
+    log_digest: 'f'.repeat(64),
+    entries: 1,
+    events: 1,
+    virtual_ms: 1,
+    refused: {},
+    measures: {},
+    groups: [],
+    reported: { run: {}, groups: {} },
+  },
+};
+
+describe.skipIf(!hasEtcd)('sweep --queue, hostile (needs etcd-server)', () => {
+  test('queue: garbage in it changes nothing, and is told of', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const out = join(temporaryFolder(), 'out');
+    const all = 'folkmoot/queue';
+    for (const text of ['', 'null', '{"format":1}', '\x00\xff', '[]'.repeat(10_000)]) {
+      await client.put(`${all}/head/bad-${text.length}`, text);
+    }
+    await client.put('folkmoot/queue/what/is/this', 'x');
+    const sweeping = queued(file, out, running.url);
+    await expect.poll(() => keysOf(client, 'task').then((keys) => keys.length)).toBe(6);
+    const [id, first] = (await firstOf(client, 'task')).split('/');
+    await client.put(`${all}/task/${id}/../../etc`, '{}');
+    await client.put(`${all}/task/${id}/999999999`, '{"scenario":{},"seed":"x","audit":true}');
+    await client.put(`${all}/result/${id}/777777777`, JSON.stringify(lie));
+    await client.put(`${all}/result/${id}/\x1b[31m`, 'red');
+    await client.put(`${all}/again/${id}/${first}`, 'nothing');
+    await client.put(`${all}/worker/${id}/giant`, '{"jobs":1e300}');
+    await client.put(`${all}/worker/${id}/null`, 'null');
+    const { result } = lie;
+    const wrong = [
+      { result: { ...result, digest: 7 } },
+      { result: { ...result, verdict: 'safety' } },
+    ];
+    for (const [at, told] of wrong.entries()) {
+      await client.put(`${all}/result/${id}/${first}`, JSON.stringify(told));
+      const said = () => sweeping.stderr().split('is no result: it is offered again').length - 1;
+      await expect.poll(said).toBe(at + 1);
+    }
+    const one = worker(running.url);
+    await done(sweeping);
+    expectSame(alone, out);
+    expect(sweeping.stderr()).toContain(
+      'a result of no run of this queue is left out: "777777777"',
+    );
+    expect(sweeping.stderr()).not.toContain('\x1b[31m');
+    expect(one.stderr()).toMatch(/queue bad-0 is not served: it is none of this build/);
+  });
+
+  test('queue: a result that is no result for a third time ends the sweep', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const out = join(temporaryFolder(), 'out');
+    const sweeping = queued(file, out, running.url);
+    const task = await firstOf(client, 'task');
+    let ended = false;
+    void sweeping.ended.then(() => {
+      ended = true;
+    });
+    await expect
+      .poll(async () => {
+        await client.put(`folkmoot/queue/result/${task}`, 'garbage');
+        return ended;
+      })
+      .toBe(true);
+    expect((await sweeping.ended).code).toBe(2);
+    expect(sweeping.stderr()).toMatch(/what was stored for run 1 is no result, 3 times/);
+    expect(await keysOf(client, 'head')).toEqual([]);
+  });
+
+  test('queue: a lying result is found by the one who did the run, and is not kept', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const out = join(temporaryFolder(), 'out');
+    const sweeping = queued(file, out, running.url);
+    worker(running.url);
+    const claim = await firstOf(client, 'claim');
+    await client.put(`folkmoot/queue/result/${claim}`, JSON.stringify(lie));
+    expect((await sweeping.ended).code, sweeping.stderr()).toBe(12);
+    expect(sweeping.stderr()).toMatch(/not deterministic: two workers have stored two results/);
+    // What is left is true: with the run done again it is the whole sweep.
+    expect(runsIn(out)).toBeLessThan(6);
+    await done(queued(file, out, running.url, '--resume'));
+    expectSame(alone, out);
+  });
+});

@@ -1,0 +1,111 @@
+/** Sweeps over workers that come, die, stop and go on: the same bytes as of one machine alone. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { etcd, etcdClient, hasEtcd } from '../../../support/etcd.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { suiteFolder } from '../../../support/runs.js';
+import { expectSame, runsIn, sweepIn } from '../folders.js';
+import { smallRaw, writeScenario } from '../scenarios.js';
+import { done, firstOf, keysOf, queued, worker } from './queued.js';
+
+const around = suiteFolder();
+/** Runs that take long enough for something to happen meanwhile. */
+const raw = { ...smallRaw(40), length: { blocks: 12 } };
+const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 4 };
+const RUNS = 12;
+const file = writeScenario(around, { ...raw, sweep });
+const alone = join(around, 'alone');
+
+beforeAll(async () => {
+  if (hasEtcd) expect((await sweepIn(file, alone)).code).toBe(0);
+});
+
+describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
+  test('queue: two workers, one before the sweep and one after; an etcd member dies', async () => {
+    const running = await etcd({ members: 3 });
+    const out = join(temporaryFolder(), 'out');
+    const first = worker(running.url);
+    await first.printed(/1 runs at a time/);
+    const sweeping = queued(file, out, running.url);
+    await sweeping.printed(/queue: 1 workers, 1 runs at a time/);
+    const second = worker(running.url);
+    await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
+    await (await running.leader()).signal('SIGKILL');
+    await done(sweeping);
+    expectSame(alone, out);
+    expect(sweeping.stderr()).toContain(`by workers of ${running.url}, in ${out}`);
+    expect(sweeping.stderr()).toContain(`${RUNS}/${RUNS} runs`);
+    // Idle ones wait for the next sweep, and end when they are asked to.
+    for (const one of [first, second]) {
+      expect(await one.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
+    }
+    const stored = [first, second].map((one) => Number(/^(\d+) runs done/.exec(one.stdout())?.[1]));
+    expect(stored[0]! + stored[1]!).toBe(RUNS);
+  });
+
+  test('queue: a worker stopped past its lease stores nothing twice; one is killed', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const out = join(temporaryFolder(), 'out');
+    const sweeping = queued(file, out, running.url);
+    const stopped = worker(running.url);
+    const claim = await firstOf(client, 'claim');
+    stopped.child.kill('SIGSTOP');
+    const killed = worker(running.url);
+    // Its lease is over, and somebody else has that run, or has done it.
+    const held = async () => (await client.get(`folkmoot/queue/claim/${claim}`))?.value.toString();
+    const first = await held();
+    const own = (await keysOf(client, 'worker')).map((key) => key.split('/')[1]);
+    expect(first === undefined || own.includes(first)).toBe(true);
+    await expect.poll(async () => (await held()) !== first).toBe(true);
+    await expect
+      .poll(async () => {
+        const there = await keysOf(client, 'task');
+        return !there.includes(claim) || (await held()) !== undefined;
+      })
+      .toBe(true);
+    await killed.stop('SIGKILL');
+    stopped.child.kill('SIGCONT');
+    await done(sweeping);
+    expectSame(alone, out);
+    await expect.poll(() => stopped.stderr()).toMatch(/run \d+ was given to another worker/);
+  });
+
+  test('queue: SIGINT of a worker gives its runs back at once', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const out = join(temporaryFolder(), 'out');
+    const sweeping = queued(file, out, running.url);
+    const leaving = worker(running.url, '--lease-seconds', '3600');
+    await firstOf(client, 'claim');
+    await leaving.stop('SIGINT');
+    expect(await keysOf(client, 'claim')).toEqual([]);
+    const staying = worker(running.url);
+    await done(sweeping);
+    expectSame(alone, out);
+    // Nothing is left of it.
+    await expect.poll(async () => (await client.range({ prefix: 'folkmoot/' })).count).toBe(0);
+    await staying.stop('SIGTERM');
+  });
+
+  test.each([
+    'SIGINT',
+    'SIGKILL',
+  ] as const)('queue: a sweep that %s ends goes on with --resume', async (signal) => {
+    const running = await etcd();
+    const out = join(temporaryFolder(), 'out');
+    const sweeping = queued(file, out, running.url);
+    worker(running.url);
+    await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
+    expect(await sweeping.stop(signal)).toEqual({ code: null, signal });
+    const kept = runsIn(out);
+    expect(kept).toBeLessThan(RUNS);
+    if (signal === 'SIGINT') {
+      expect(sweeping.stderr()).toMatch(/interrupted: --resume .* goes on\n$/);
+      expect(await keysOf(etcdClient(running), 'head')).toEqual([]);
+    }
+    await done(queued(file, out, running.url, '--resume'));
+    expectSame(alone, out);
+  });
+});

@@ -1,0 +1,31 @@
+/** Sweeps whose runs are done by workers, and a look into the etcd that lies between. */
+import { expect } from 'vitest';
+import type { EtcdClient } from '../../../../dist/cluster/etcd/index.js';
+import { type Begun, begin } from '../../../support/begun.js';
+
+/** Begins a worker that has one run at a time. */
+export const worker = (url: string, ...args: string[]): Begun =>
+  begin(['worker', '--queue', url, '--jobs', '1', '--lease-seconds', '2', ...args]);
+
+/** Begins a sweep that others run. */
+export const queued = (file: string, out: string, url: string, ...args: string[]): Begun =>
+  begin(['sweep', file, '--out', out, '--queue', url, ...args]);
+
+/** Keys of some kind, behind `folkmoot/queue/KIND/`. */
+export async function keysOf(client: EtcdClient, kind: string): Promise<string[]> {
+  const prefix = `folkmoot/queue/${kind}/`;
+  const { values } = await client.range({ prefix }, { keysOnly: true });
+  return values.map(({ key }) => key.slice(prefix.length));
+}
+
+/** The first key of some kind, when there is one. */
+export async function firstOf(client: EtcdClient, kind: string): Promise<string> {
+  await expect.poll(async () => (await keysOf(client, kind)).length).toBeGreaterThan(0);
+  const [first] = await keysOf(client, kind);
+  return first ?? firstOf(client, kind);
+}
+
+/** Ends well, with what it said otherwise. */
+export async function done({ ended, stderr }: Begun): Promise<void> {
+  expect(await ended, stderr()).toEqual({ code: 0, signal: null });
+}
