@@ -3,13 +3,9 @@
  * and a bare `publish`, which is the most that a server on this library can reach.
  */
 import type { us_listen_socket, us_socket } from 'uWebSockets.js';
-
-/** What its parent asks, and what it answers. */
-export type BareQuestion = { body: string } | 'usage';
-export type BareAnswer = { port: number } | { cpuSeconds: number; residentBytes: number };
+import { answerParent } from './servers/forked.js';
 
 const uws = await import('uWebSockets.js');
-const answer = (message: BareAnswer) => void process.send?.(message);
 
 /** What GET answers. */
 let body = '';
@@ -40,12 +36,8 @@ const app = uws
 
 app.listen('127.0.0.1', 0, (socket: us_listen_socket | false) => {
   if (!socket) throw new Error('no free port on 127.0.0.1');
-  answer({ port: uws.us_socket_local_port(socket as unknown as us_socket) });
+  const port = uws.us_socket_local_port(socket as unknown as us_socket);
+  answerParent(port, (told) => {
+    body = told.body;
+  });
 });
-
-process.on('message', (asked: BareQuestion) => {
-  if (asked !== 'usage') body = asked.body;
-  const { user, system } = process.cpuUsage();
-  answer({ cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() });
-});
-process.on('disconnect', () => process.exit(0));

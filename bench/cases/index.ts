@@ -15,6 +15,7 @@ import { fanOutCase } from './served/fan-out.js';
 import { feedCase } from './served/feed.js';
 import { footprintCase } from './served/footprint.js';
 import { idleCase } from './served/idle.js';
+import { plainCase } from './served/plain.js';
 import { readsCase } from './served/reads.js';
 import { threadsCase } from './served/threads.js';
 import { transactionsCase } from './served/transactions.js';
@@ -25,6 +26,7 @@ export const cases: readonly Case[] = [
   tiersCase,
   threadsCase,
   transactionsCase,
+  plainCase,
   readsCase,
   fanOutCase,
   idleCase,

@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { carriage, type Signatory, type SignedRequest } from '../../engine/internal.js';
+import type { Signatory, SignedRequest } from '../../engine/internal.js';
 import { registration } from '../fixtures/chain.js';
+import { headOf } from '../fixtures/http.js';
 import { withFolder } from '../fixtures/network.js';
 import { folkmootArguments } from './cli.js';
 import type { MeasuredServer } from './server.js';
@@ -60,20 +61,10 @@ async function start(data: string, more: readonly string[]): Promise<FolkmootSer
 }
 
 async function send(url: string, request: SignedRequest): Promise<unknown> {
-  const { kind, public_key, target, timestamp, signature, body } = request;
-  const { method, path, signed } = carriage[kind];
-  const signs = { 'X-Timestamp': timestamp, 'X-Agent-Signature': signature };
-  const response = await fetch(url + (target || path), {
-    method,
-    headers: {
-      'Content-Type': 'application/json',
-      'X-Agent-Public-Key': public_key,
-      ...(signed === 'header' ? signs : {}),
-    },
-    body,
-  });
+  const { method, path, headers } = headOf(request);
+  const response = await fetch(url + path, { method, headers, body: request.body });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${kind} was answered ${response.status}: ${text}`);
+  if (!response.ok) throw new Error(`${request.kind} was answered ${response.status}: ${text}`);
   return (JSON.parse(text) as { data: unknown }).data;
 }
 

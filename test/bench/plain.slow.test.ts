@@ -1,0 +1,95 @@
+/** The plain server that folkmoot is measured beside: it does what it is said to do. */
+import { open } from 'lmdb';
+import { expect, test } from 'vitest';
+import { postRate } from '../../dist/bench/clients/posts.js';
+import { chain, NETWORK_ID, registration, signatories } from '../../dist/bench/fixtures/chain.js';
+import { bytesOf, headOf } from '../../dist/bench/fixtures/http.js';
+import { withFolkmoot } from '../../dist/bench/servers/folkmoot.js';
+import { withForked } from '../../dist/bench/servers/forked.js';
+import { withPlain } from '../../dist/bench/servers/plain.js';
+import { composeVote, type SignedRequest } from '../../dist/engine/internal.js';
+import { temporaryFolder } from '../support/fixture.js';
+
+const now = () => new Date().toISOString();
+
+async function post(url: string, request: SignedRequest) {
+  const { method, path, headers } = headOf(request);
+  const response = await fetch(url + path, { method, headers, body: Buffer.from(request.body) });
+  return { status: response.status, ...((await response.json()) as { data: object }) };
+}
+
+/** With a digit of its signature changed. */
+function forged(vote: SignedRequest): SignedRequest {
+  const text = Buffer.from(vote.body).toString();
+  const body = text.replace(/(?<="signature":")./, (digit) => (digit === '0' ? '1' : '0'));
+  return { ...vote, body: Buffer.from(body) };
+}
+
+test('plain server: votes are checked, counted once, on disk when they are answered', async () => {
+  const path = temporaryFolder();
+  const by = signatories('plain', 4, true);
+  const timestamp = now();
+  const { proposal, votes } = chain(by, timestamp).next().value;
+  await withForked('plain-server', [path, NETWORK_ID], async ({ url }) => {
+    for (const [ordinal, one] of by.entries()) {
+      expect(await post(url, registration(one, ordinal, timestamp))).toMatchObject({ status: 200 });
+    }
+    const proposed = await post(url, proposal);
+    expect(proposed).toMatchObject({ status: 200, data: { height: 0 } });
+    const [first, second, third] = votes as [SignedRequest, SignedRequest, SignedRequest];
+    expect(await post(url, forged(first))).toMatchObject({ status: 401 });
+    expect(await post(url, { ...first, public_key: 'a'.repeat(64) })).toMatchObject({
+      status: 401,
+    });
+    expect(await post(url, { ...first, body: Buffer.from('{"decision":"yes"}') })).toMatchObject({
+      status: 400,
+    });
+    const answer = await post(url, first);
+    expect(answer).toMatchObject({ status: 200, data: { approvals: 1, block_status: 'voting' } });
+    expect(await post(url, first)).toEqual(answer);
+    const { block_hash } = proposed.data as { block_hash: string };
+    const other = composeVote(by[0]!, timestamp, { block_hash, decision: 'reject' });
+    expect(await post(url, other)).toMatchObject({ status: 409 });
+    const old = composeVote(by[1]!, '2025-01-01T00:00:00Z', { block_hash, decision: 'approve' });
+    expect(await post(url, old)).toMatchObject({ status: 401 });
+    await post(url, second);
+    expect(await post(url, third)).toMatchObject({ data: { block_status: 'finalized' } });
+    const late = composeVote(by[3]!, timestamp, { block_hash, decision: 'approve' });
+    expect(await post(url, late)).toMatchObject({ status: 409 });
+  });
+  const kept = open<string, number>({ path, noSubdir: false, encoding: 'string', pageSize: 8192 });
+  // Four registrations, the proposal, three votes.
+  expect([...kept.getKeys()]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  await kept.close();
+});
+
+test('posts: the same bytes to both servers, and all are taken', async () => {
+  const by = signatories('posts', 20, true);
+  const timestamp = now();
+  const blocks = chain(by, timestamp);
+  const rounds = [by.map((one, ordinal) => bytesOf(registration(one, ordinal, timestamp)))];
+  for (let block = 0; block < 12; block += 1) {
+    const { proposal, votes } = blocks.next().value;
+    rounds.push([bytesOf(proposal)], votes.map(bytesOf));
+  }
+  const load = { connections: 8, warmUp: 5 };
+  const network = ['--network-id', NETWORK_ID];
+  for (const taken of [
+    await withPlain(NETWORK_ID, (server) => postRate(server, rounds, load)),
+    await withFolkmoot((server) => postRate(server, rounds, load), network),
+  ]) {
+    expect(taken.perSecond).toBeGreaterThan(0);
+    expect(taken.cpuUs).toBeGreaterThan(0);
+  }
+});
+
+test('posts: an answer that is no success ends the measurement', async () => {
+  const by = signatories('refused', 4, true);
+  const timestamp = now();
+  const { votes } = chain(by, timestamp).next().value;
+  const rounds = [votes.map(bytesOf)];
+  const measured = withPlain(NETWORK_ID, (server) =>
+    postRate(server, rounds, { connections: 2, warmUp: 0 }),
+  );
+  await expect(measured).rejects.toThrow('expected a success');
+});
