@@ -6,11 +6,15 @@ import { carriage } from '../../engine/protocol/schema/entry.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
 import { Clock } from './clock.js';
 import { ApiError, type ErrorBody, ResponseSignatureError, UnreachableError } from './errors.js';
+import { Servers } from './servers.js';
 
 /** Where the server is, and how it is asked. */
 export interface NetworkClientOptions {
-  /** Of the server, without /api; http or https. */
-  url: string;
+  /**
+   * Of the server, without /api; http or https. Or several of one network: a request that one does
+   * not answer, or with 502, 503 or 504, goes to the next, and streams go on there.
+   */
+  url: string | readonly string[];
   fetch?: typeof fetch;
   /** How long an answer may take. */
   timeoutMs?: number;
@@ -28,10 +32,13 @@ interface Outgoing {
 }
 
 const TIMEOUT_MS = 30_000;
+/** A server that is silent for so long is left while there are others to ask. */
+const SILENT_MS = 5_000;
+/** Answers of a server that cannot do now what another one may. */
+const unable: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export class Http {
-  /** Without a slash at its end. */
-  readonly url: string;
+  readonly servers: Servers;
   readonly #fetch: typeof fetch;
   readonly #timeoutMs: number;
   readonly #serverKey: string | null;
@@ -39,10 +46,7 @@ export class Http {
 
   /** @throws {TypeError} when the url is none of HTTP. */
   constructor({ url, fetch: given, timeoutMs, serverKey }: NetworkClientOptions) {
-    if (!/^https?:$/.test(new URL(url).protocol)) {
-      throw new TypeError(`url: expected http:// or https://, got ${url}`);
-    }
-    this.url = url.replace(/\/+$/, '');
+    this.servers = new Servers(url);
     // Bound: browsers refuse a fetch whose `this` is not the window.
     this.#fetch = given ?? globalThis.fetch.bind(globalThis);
     this.#timeoutMs = timeoutMs ?? TIMEOUT_MS;
@@ -64,9 +68,33 @@ export class Http {
     return this.#exchange(outgoing(request));
   }
 
+  /** Each server is asked once at most: the same signed request is a repeat there. */
   async #exchange(asked: Outgoing, signal?: AbortSignal): Promise<unknown> {
+    for (let others = this.servers.count - 1; ; others -= 1) {
+      const url = this.servers.current;
+      const timeoutMs = others > 0 ? Math.min(SILENT_MS, this.#timeoutMs) : this.#timeoutMs;
+      try {
+        return await this.#ask(url, asked, timeoutMs, signal);
+      } catch (error) {
+        const passes =
+          error instanceof UnreachableError ||
+          (error instanceof ApiError && unable.has(error.status));
+        if (passes) this.servers.leave(url);
+        if (!passes || others === 0 || signal?.aborted) throw error;
+      }
+    }
+  }
+
+  async #ask(
+    url: string,
+    asked: Outgoing,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
     const request = this.#serverKey ? timed(asked, this.#clock.stamp()) : asked;
-    const { response, body } = await this.#answer(request, signal);
+    const late = AbortSignal.timeout(timeoutMs);
+    const given = signal ? AbortSignal.any([signal, late]) : late;
+    const { response, body } = await this.#answer(url, request, given);
     const { status, headers } = response;
     this.#checkSignature(response, request, body);
     const envelope = parsed(body);
@@ -75,23 +103,21 @@ export class Http {
     throw new ApiError(status, error, headers.get('retry-after'));
   }
 
-  async #answer(request: Outgoing, given?: AbortSignal) {
-    const late = AbortSignal.timeout(this.#timeoutMs);
-    const signal = given ? AbortSignal.any([given, late]) : late;
+  async #answer(url: string, request: Outgoing, signal: AbortSignal) {
     try {
       // Once more where the connection broke: a kept one may be closed just as it is used. The
       // same signed request is at most a repeat, which changes nothing.
-      return await this.#once(request, signal).catch((error) => {
+      return await this.#once(url, request, signal).catch((error) => {
         if (signal.aborted) throw error;
-        return this.#once(request, signal);
+        return this.#once(url, request, signal);
       });
     } catch (error) {
-      throw new UnreachableError(`no answer from ${this.url}: ${causeOf(error)}`, { cause: error });
+      throw new UnreachableError(`no answer from ${url}: ${causeOf(error)}`, { cause: error });
     }
   }
 
-  async #once({ method, target, headers, body }: Outgoing, signal: AbortSignal) {
-    const response = await this.#fetch(`${this.url}${target}`, {
+  async #once(url: string, { method, target, headers, body }: Outgoing, signal: AbortSignal) {
+    const response = await this.#fetch(`${url}${target}`, {
       method,
       headers,
       // A request is signed for one place: it must not be led to another.

@@ -35,9 +35,9 @@ export class NetworkClient {
     this.http = new Http(options);
   }
 
-  /** The server's, without a slash at its end. */
+  /** The server's that is asked now, without a slash at its end. */
   get url(): string {
-    return this.http.url;
+    return this.http.servers.current;
   }
 
   /** The network as a whole: height, head, who is active. */

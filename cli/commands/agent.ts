@@ -27,7 +27,9 @@ export function agentCommand(): Command {
       `
 Each prints one JSON object; watch prints one a line. Exit codes: 0 done, 1 refused by the server
 (code, reason and message on standard error) or unreachable, 2 usage. --url and --key may stand in
-FOLKMOOT_URL and FOLKMOOT_KEY. One key per network: requests do not name the network.
+FOLKMOOT_URL and FOLKMOOT_KEY. One key per network: requests do not name the network. With several
+servers of one network, --url http://a:8080,http://b:8080, whoever does not answer is left for the
+next, and watch goes on there after the last event it printed.
 
 Examples:
   $ folkmoot keygen --out ada.key.json && export FOLKMOOT_KEY=ada.key.json

@@ -10,23 +10,40 @@ export interface UrlFlags {
   url: string;
 }
 
-export interface KeyFlags extends UrlFlags {
+/** Servers of one network, each as good as the others. */
+export interface UrlsFlags {
+  url: readonly string[];
+}
+
+export interface KeyFlags extends UrlsFlags {
   key: string;
 }
+
+const home = 'http://127.0.0.1:8080';
 
 /** Adds --url to a command. */
 export function withUrl(command: Command): Command {
   return command.addOption(
     new Option('--url <url>', 'the server, http or https')
       .env('FOLKMOOT_URL')
-      .default('http://127.0.0.1:8080')
+      .default(home)
       .argParser(httpUrl),
+  );
+}
+
+/** Adds --url to a command that goes on with another server of the network where one fails. */
+export function withUrls(command: Command): Command {
+  return command.addOption(
+    new Option('--url <urls>', 'the server, http or https; or several of one network: url,url,...')
+      .env('FOLKMOOT_URL')
+      .default([home], home)
+      .argParser(httpUrls),
   );
 }
 
 /** Adds --url and --key to a command. */
 export function withKey(command: Command): Command {
-  return withUrl(command).addOption(
+  return withUrls(command).addOption(
     new Option('--key <file>', 'the key that signs, as keygen --out writes it')
       .env('FOLKMOOT_KEY')
       .makeOptionMandatory(),
@@ -36,6 +53,12 @@ export function withKey(command: Command): Command {
 export function httpUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError('expected http://host:port or https://host');
+}
+
+function httpUrls(text: string): string[] {
+  const urls = list(text).map(httpUrl);
+  if (urls.length > 0) return urls;
+  throw new InvalidArgumentError('expected http://host:port, or several with commas between');
 }
 
 /** Texts between commas. */

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { expectOneLine, folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { linesOf } from '../support/runs.js';
-import { live } from './helpers.js';
+import { freePort, live } from './helpers.js';
 
 /** Runs a command that must be done; gives what it printed. */
 async function done(env: Record<string, string>, ...args: string[]): Promise<string> {
@@ -94,6 +94,19 @@ test('cli: alliances, status, and watch from the beginning', async () => {
   ]);
 });
 
+test('cli: with several servers, who does not answer is left for the next', async () => {
+  const { url } = await live();
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const ada = await someone(`${nobody},${url}`);
+  await ada.run('agent', 'register', '--name', 'Ada');
+  const watch = ['agent', 'watch', '--count', '1', '--since', '0'];
+  const [first] = linesOf(await done(ada.env, ...watch));
+  expect(JSON.parse(first!)).toMatchObject({ type: 'agent_status', data: { agent_id: ada.id } });
+  const both = `${nobody},http://127.0.0.1:${await freePort()}`;
+  const ended = await folkmoot(['network', 'state', '--url', both]);
+  expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining('unreachable')]);
+});
+
 test('cli: a refusal is one line with code, reason and message, and exit code 1', async () => {
   const { url, stop } = await live();
   const ada = await someone(url);
@@ -133,6 +146,8 @@ test('cli: what cannot be meant is exit code 2, at every depth', async () => {
     ['agent', 'ally', 'respond', 'ally_1', 'maybe'],
     ['agent', 'watch', '--count', '0'],
     ['network', 'state', '--url', 'localhost:8080'],
+    ['network', 'state', '--url', 'http://localhost:8080,localhost:8081'],
+    ['network', 'state', '--url', ','],
     ['network', 'blocks', '--status', 'lost'],
   ]) {
     const { code, stdout, stderr } = await folkmoot(args, { env });

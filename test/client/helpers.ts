@@ -47,7 +47,7 @@ export async function live({ path, genesis = {}, ...options }: LiveOptions = {})
 
 /** A client whose key follows from a number. */
 export function clientOf(
-  url: string,
+  url: AgentClientOptions['url'],
   number = 1,
   more: Partial<AgentClientOptions> = {},
 ): AgentClient {
@@ -57,7 +57,7 @@ export function clientOf(
 
 /** A client that is registered, as a validator and producer. */
 export async function agentOf(
-  url: string,
+  url: AgentClientOptions['url'],
   number = 1,
   more: Partial<AgentClientOptions> = {},
 ): Promise<AgentClient> {

@@ -142,7 +142,10 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     const Socket = this.#means.WebSocket ?? (await platformSocket());
     while (!signal.aborted) {
       this.#liveAt = null;
-      const ended = await this.#connection(Socket);
+      const { servers } = this.#means.http;
+      const url = servers.current;
+      const ended = await this.#connection(Socket, url);
+      if (ended.code !== 1000) servers.leave(url);
       if (this.#liveAt !== null && Date.now() - this.#liveAt >= STEADY_MS) this.#failures = 0;
       // Full: what is held goes first.
       await this.#hasSpace();
@@ -155,13 +158,14 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     }
   }
 
-  #connection(Socket: SocketConstructor): Promise<Ended> {
+  #connection(Socket: SocketConstructor, url: string): Promise<Ended> {
     const { by, clock, http } = this.#means;
     return converse({
       Socket,
       by,
       clock,
-      url: http.url,
+      url,
+      impatient: http.servers.count > 1,
       topics: this.topics,
       signal: this.#ending.signal,
       since: (server) => this.#since(server),

@@ -41,6 +41,8 @@ export interface Subscribed {
 export interface Conversation {
   Socket: SocketConstructor;
   url: string;
+  /** Whether there are others to go to: then silence is noticed within {@link IMPATIENT_MS}. */
+  impatient: boolean;
   by: Signatory;
   clock: Clock;
   topics: readonly string[];
@@ -63,6 +65,8 @@ export interface Ended {
 
 /** From opening to `auth_ok`, and from there to `subscribed`. */
 const ANSWER_MS = 15_000;
+/** Both of these where there are other servers. */
+const IMPATIENT_MS = 5_000;
 /** A connection is taken for dead after this many heartbeats of silence. */
 const SILENT_HEARTBEATS = 2.5;
 
@@ -90,7 +94,7 @@ class Talk {
   readonly #resolve: (ended: Ended) => void;
   #phase: 'authenticating' | 'subscribing' | 'live' | 'over' = 'authenticating';
   #error: ErrorBody | null = null;
-  #silenceMs = ANSWER_MS;
+  #silenceMs: number;
   #silence: ReturnType<typeof setTimeout> | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #pings = 0;
@@ -98,7 +102,8 @@ class Talk {
   constructor(with_: Conversation, resolve: (ended: Ended) => void) {
     this.#with = with_;
     this.#resolve = resolve;
-    const { Socket, url, signal } = with_;
+    const { Socket, url, impatient, signal } = with_;
+    this.#silenceMs = impatient ? IMPATIENT_MS : ANSWER_MS;
     this.#socket = new Socket(`${url.replace(/^http/, 'ws')}/ws/v1`);
     this.#socket.addEventListener('open', () => this.#authenticate());
     this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
@@ -135,11 +140,13 @@ class Talk {
 
   #subscribe({ epoch, last_seq, heartbeat_ms }: AuthOk): void {
     this.#phase = 'subscribing';
-    this.#silenceMs = heartbeat_ms * SILENT_HEARTBEATS;
+    const mostMs = this.#with.impatient ? IMPATIENT_MS / SILENT_HEARTBEATS : heartbeat_ms;
+    const beatMs = Math.min(heartbeat_ms, mostMs);
+    this.#silenceMs = beatMs * SILENT_HEARTBEATS;
     this.#heartbeat = setInterval(() => {
       this.#pings += 1;
       this.#send({ type: 'ping', id: this.#pings });
-    }, heartbeat_ms);
+    }, beatMs);
     const { topics, since } = this.#with;
     this.#send({ type: 'subscribe', topics, since: since({ epoch, seq: last_seq }) });
   }

@@ -18,11 +18,11 @@ const MOST = 32;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 
 export class ActingAgents {
-  readonly url: string;
+  readonly urls: readonly string[];
   readonly #agents: ReadonlyMap<string, Acting>;
 
-  private constructor(url: string, agents: ReadonlyMap<string, Acting>) {
-    this.url = url;
+  private constructor(urls: readonly string[], agents: ReadonlyMap<string, Acting>) {
+    this.urls = urls;
     this.#agents = agents;
   }
 
@@ -31,12 +31,12 @@ export class ActingAgents {
    *
    * @throws {UsageError} where one cannot be read, or two have one name.
    */
-  static async read(url: string, given: readonly string[]): Promise<ActingAgents> {
+  static async read(urls: readonly string[], given: readonly string[]): Promise<ActingAgents> {
     if (given.length > MOST) throw new UsageError(`--key: at most ${MOST}, got ${given.length}`);
     const agents = new Map<string, Acting>();
     const ids = new Set<string>();
     for (const [name, file] of given.map(named)) {
-      const client = new AgentClient({ url, keys: await keysOf(file) });
+      const client = new AgentClient({ url: urls, keys: await keysOf(file) });
       if (agents.has(name)) {
         throw new UsageError(`--key ${file}: ${name} is named already; expected NAME=${file}`);
       }
@@ -44,7 +44,7 @@ export class ActingAgents {
       ids.add(client.agentId);
       agents.set(name, { name, client, news: new News(client) });
     }
-    return new ActingAgents(url, agents);
+    return new ActingAgents(urls, agents);
   }
 
   get names(): readonly string[] {

@@ -1,12 +1,12 @@
 /** `folkmoot mcp`: a live network as tools and resources for language models. */
 import { Command, Option } from 'commander';
-import { repeated, type UrlFlags, withUrl } from '../../options/client.js';
+import { repeated, type UrlsFlags, withUrls } from '../../options/client.js';
 import { integer } from '../../options/options.js';
 import { ListenError } from '../../output/exit.js';
 import { Stopping } from '../serve/stopping.js';
 
 /** What it was asked for. */
-export interface McpFlags extends UrlFlags {
+export interface McpFlags extends UrlsFlags {
   key: string[];
   http?: number;
   host: string;
@@ -14,7 +14,7 @@ export interface McpFlags extends UrlFlags {
 }
 
 export function mcpCommand(): Command {
-  return withUrl(new Command('mcp'))
+  return withUrls(new Command('mcp'))
     .description('serve a live network to language models, by the Model Context Protocol')
     .addOption(
       new Option('--key <file>', 'a key to act with, FILE or NAME=FILE; repeatable')

@@ -19,7 +19,8 @@ export async function serveStdio(agents: ActingAgents, stopping: Stopping): Prom
   await server.connect(
     new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: MOST_MESSAGE_BYTES }),
   );
-  say(`folkmoot mcp: serving ${agents.url} to standard input as ${agents.names.join(', ')}`);
+  const [urls, names] = [agents.urls, agents.names].map((all) => all.join(', '));
+  say(`folkmoot mcp: serving ${urls} to standard input as ${names}`);
   await Promise.race([closed, gone, stopping.asked]);
   await end();
   await flushed();

@@ -42,7 +42,7 @@ test('mcp sessions: one that is idle for half an hour ends, one in use stays', a
   const { url: network } = await live();
   const key = join(temporaryFolder(), 'ada.key.json');
   writeFileSync(key, saveKeys(generateKeys()), { mode: 0o600 });
-  const agents = await ActingAgents.read(network, [key]);
+  const agents = await ActingAgents.read([network], [key]);
   onTestFinished(() => agents.close());
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());

@@ -44,7 +44,7 @@ export async function serveHttp(
   server.maxConnections = MOST_CONNECTIONS;
   const url = await listening(server, options);
   printJson({ event: 'listening', url, ...(own ? {} : { token }) });
-  say(`folkmoot mcp: serving ${agents.url} at ${url} as ${agents.names.join(', ')}`);
+  say(`folkmoot mcp: serving ${agents.urls.join(', ')} at ${url} as ${agents.names.join(', ')}`);
   await stopping.asked;
   server.close();
   await sessions.close();

@@ -1,0 +1,157 @@
+/** A client of a network that has several servers: whichever fails, it goes on with another. */
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { startServer } from 'folkmoot/api';
+import { ApiError, type Event, NetworkClient, UnreachableError } from 'folkmoot/client';
+import { expect, onTestFinished, test } from 'vitest';
+import { agentOf, clientOf, failureOf, live, seqsOf, take } from './helpers.js';
+
+const all = ['blocks', 'consensus', 'network', 'social', 'memes', 'outcomes'];
+
+type State = 'open' | 'silent' | 'shut' | 'mute';
+
+/**
+ * A door before a server: open; silent, which takes connections and bytes and says nothing; shut,
+ * which breaks all of them; or mute, which lets requests through but no answer.
+ */
+async function door(url: string) {
+  const port = Number(new URL(url).port);
+  let state: State = 'open';
+  const pairs = new Set<Socket>();
+  const listener = createServer((near) => {
+    if (state === 'shut') return void near.destroy();
+    const far = connect(port, '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      pairs.add(one);
+      one.on('error', () => {});
+      one.on('close', () => {
+        pairs.delete(one);
+        other.destroy();
+      });
+      one.on('data', (bytes) => {
+        if (state === 'open' || (state === 'mute' && one === near)) other.write(bytes);
+      });
+    }
+  });
+  await new Promise<void>((resolve) => {
+    listener.listen(0, '127.0.0.1', resolve);
+  });
+  const set = (now: State) => {
+    state = now;
+    if (now === 'shut') for (const one of pairs) one.destroy();
+  };
+  onTestFinished(() => {
+    set('shut');
+    listener.close();
+  });
+  return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, set };
+}
+
+/** One network with two servers, each behind a door. */
+async function two() {
+  const first = await live();
+  const { network } = first;
+  const second = await startServer({ network, limits: 'off', version: '0' });
+  onTestFinished(() => second.close());
+  const doors = [await door(first.url), await door(second.url)] as const;
+  return { network, doors, urls: doors.map(({ url }) => url) };
+}
+
+/** A server that answers everything alike, and counts. */
+async function answering(status: number, body: string) {
+  let asked = 0;
+  const server = createHttpServer((request, response) => {
+    asked += 1;
+    request.resume();
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, asked: () => asked };
+}
+
+const error = (code: string, reason: string) =>
+  JSON.stringify({ success: false, error: { code, message: 'no', details: { reason } } });
+
+test.each(['shut', 'silent'] as const)('servers: where one is %s the next answers', async (how) => {
+  const { doors, urls } = await two();
+  const client = clientOf(urls, 1);
+  expect(client.url).toBe(urls[0]);
+  doors[0].set(how);
+  await client.register({ name: 'Ada', personality: 'lawful', capabilities: ['validator'] });
+  expect(client.url).toBe(urls[1]);
+  // And back, when that one fails as well.
+  doors[0].set('open');
+  doors[1].set(how);
+  expect((await client.networkState()).active_validators).toBe(1);
+  expect(client.url).toBe(urls[0]);
+});
+
+test('servers: what one did without an answer is a repeat at the next', async () => {
+  const { doors, urls } = await two();
+  const client = await agentOf(urls);
+  doors[0].set('mute');
+  const { block_hash } = await client.propose({ transactions: ['once'] });
+  const answer = await client.vote({ block_hash, decision: 'approve' });
+  expect(answer).toMatchObject({ block_hash, block_status: 'finalized' });
+  expect((await client.networkState()).block_height).toBe(1);
+  expect((await client.votes(block_hash)).votes).toHaveLength(1);
+});
+
+test('servers: one that cannot is left, one that refuses is believed', async () => {
+  const { urls } = await two();
+  const unable = await answering(503, error('NETWORK_ERROR', 'DEADLINE'));
+  const refusing = await answering(404, error('INVALID_REQUEST', 'NOT_FOUND'));
+  const able = new NetworkClient({ url: [unable.url, ...urls] });
+  expect((await able.networkState()).active_validators).toBe(0);
+  expect([unable.asked(), able.url]).toEqual([1, urls[0]]);
+  const refused = await failureOf(new NetworkClient({ url: [refusing.url, ...urls] }).block('a'));
+  expect(refused).toBeInstanceOf(ApiError);
+  expect([(refused as ApiError).status, refusing.asked()]).toEqual([404, 1]);
+  // Nobody is asked for ever: each once, and the last one's answer is told.
+  const again = await answering(503, error('NETWORK_ERROR', 'QUEUE_FULL'));
+  const failed = await failureOf(new NetworkClient({ url: [unable.url, again.url] }).meta());
+  expect([(failed as ApiError).reason, unable.asked(), again.asked()]).toEqual([
+    'QUEUE_FULL',
+    2,
+    1,
+  ]);
+});
+
+test('servers: where none answers the last is named; other kinds are refused', async () => {
+  const { doors, urls } = await two();
+  for (const one of doors) one.set('shut');
+  const gone = await failureOf(new NetworkClient({ url: urls }).networkState());
+  expect(gone).toBeInstanceOf(UnreachableError);
+  expect((gone as Error).message).toContain(urls[1]);
+  expect(() => new NetworkClient({ url: [] })).toThrow('expected one server');
+  expect(() => new NetworkClient({ url: [urls[0]!, 'ftp://127.0.0.1'] })).toThrow('got ftp:');
+});
+
+test('servers: a stream goes on at the next one without a hole or a repeat', async () => {
+  const { network, doors, urls } = await two();
+  const client = await agentOf(urls);
+  const gaps: unknown[] = [];
+  const stream = client.events(all, { since: 0, onGap: (...gap) => gaps.push(gap) });
+  await stream.opened;
+  const taken: Event[] = [];
+  for (const [round, how] of (['shut', 'silent', 'shut', 'shut', 'silent'] as const).entries()) {
+    const [now, next] = round % 2 === 0 ? doors : [doors[1], doors[0]];
+    next.set('open');
+    for (let times = 0; times < 5; times += 1) await client.setStatus('active');
+    now.set(how);
+    // While the stream has nobody, and by way of the other server.
+    for (let times = 0; times < 5; times += 1) await client.setStatus('active');
+    taken.push(...(await take(stream, network.read.position.event_seq - taken.length)));
+  }
+  await stream.return();
+  const { event_seq } = network.read.position;
+  expect(seqsOf(taken)).toEqual(Array.from({ length: event_seq }, (_, index) => index + 1));
+  expect(gaps).toEqual([]);
+});
