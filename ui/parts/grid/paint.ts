@@ -65,7 +65,8 @@ export function paintCell(painter: Painter, number: number): void {
   if (painter.chosen !== number) return;
   context.strokeStyle = ink.ink;
   context.lineWidth = 2;
-  context.strokeRect(x - 0.5, y - 0.5, size + 1, size + 1);
+  // Whole pixels, and only such as are cleared above: what is drawn again looks the same.
+  context.strokeRect(x, y, size, size);
 }
 
 interface Cell {

@@ -1,0 +1,182 @@
+/// <reference lib="dom" />
+/** Every picture is a link: however one came to it, and whatever one chose, it is there again. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { suiteFolder } from '../../support/runs.js';
+import { executablePath, hasBrowser, launch, modes, open, sameImage } from '../browser.js';
+import { explore } from '../explored.js';
+import { settled } from '../exported/file.js';
+import { type Items, itemsAt, keptTown } from './town.js';
+
+const needs = `(needs ${executablePath})`;
+let browser: Browser;
+let url = '';
+let items: Items = { block: '', agent: '' };
+let last = 0;
+/** Of the block that is the fourth to come. */
+let height = 0;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  browser = await launch();
+  url = await explore(await keptTown(suiteFolder()), (stop) => afterAll(stop));
+  items = await itemsAt(url);
+  const { data } = (await (await fetch(`${url}/api/v1/view`)).json()) as {
+    data: { entry: number; blocks: { height: number }[] };
+  };
+  last = data.entry;
+  height = data.blocks[3]!.height;
+});
+afterAll(() => browser?.close());
+
+const press = (tab: Page, name: string | RegExp) =>
+  tab.locator('main').getByRole('button', { name, exact: true }).first().click();
+
+/** What is chosen in a view, and what of it the address says then. */
+const views: readonly {
+  view: string;
+  item?: () => string;
+  choose?: (tab: Page) => Promise<void>;
+  says?: readonly string[];
+}[] = [
+  {
+    view: 'now',
+    async choose(tab) {
+      await tab
+        .getByRole('button', { name: /^Block 2, / })
+        .first()
+        .click();
+      await tab.locator('.cells').press('ArrowRight');
+      await tab.locator('.cells').press('ArrowDown');
+    },
+    says: ['focus', 'sel'],
+  },
+  {
+    view: 'agents',
+    async choose(tab) {
+      for (const choice of ['reputation', 'group']) {
+        await tab.getByRole('button', { name: choice, exact: true }).last().click();
+      }
+      await tab.locator('.cells').press('End');
+    },
+    says: ['band', 'sel'],
+  },
+  {
+    view: 'agents',
+    async choose(tab) {
+      await press(tab, 'Table');
+      await press(tab, 'votes');
+      await press(tab, 'Next');
+    },
+    says: ['as', 'sort', 'page'],
+  },
+  { view: 'opinion' },
+  {
+    view: 'opinion',
+    async choose(tab) {
+      await press(tab, 'Opinion map as a table');
+    },
+    says: ['table'],
+  },
+  {
+    view: 'alliances',
+    async choose(tab) {
+      await tab.locator('.lane').first().click();
+    },
+    says: ['sel'],
+  },
+  { view: 'talk' },
+  {
+    view: 'talk',
+    async choose(tab) {
+      await press(tab, 'memes');
+    },
+    says: ['kind'],
+  },
+  {
+    view: 'block',
+    item: () => items.block,
+    async choose(tab) {
+      await press(tab, 'reject');
+    },
+    says: ['show'],
+  },
+  {
+    view: 'agent',
+    item: () => items.agent,
+    async choose(tab) {
+      await press(tab, 'Its neighbours as a table');
+      await press(tab, 'Its votes as a table');
+      await tab.getByLabel('Which vote').selectOption({ index: 2 });
+    },
+    says: ['table', 'vote'],
+  },
+  { view: 'explore' },
+];
+
+/** What a reader sees who neither points nor stands at anything, and has heard nothing yet. */
+async function pictureOf(tab: Page) {
+  await tab.mouse.move(0, 0);
+  await tab.evaluate(() => {
+    (document.activeElement as HTMLElement | null)?.blur();
+    for (const spoken of document.querySelectorAll('.unseen[aria-live]')) spoken.replaceChildren();
+  });
+  const words = await settled(tab, ['.figures', '.where', '.pill', 'main']);
+  await hideBar(tab, true);
+  const image = await tab.locator('main').screenshot();
+  await hideBar(tab, false);
+  return { words, image };
+}
+
+/** It lies over a view that is higher than the window, wherever that is scrolled to. */
+const hideBar = (tab: Page, hidden: boolean) =>
+  tab.locator('.clock').evaluate((bar, is) => {
+    (bar as HTMLElement).style.visibility = is ? 'hidden' : '';
+  }, hidden);
+
+test.skipIf(!hasBrowser).each(views)(
+  `links: a reload gives the picture again, $view $says ${needs}`,
+  async ({ view, item, choose, says = [] }) => {
+    const path = item ? `${view}/${item()}` : view;
+    const { tab, complaints } = await open(browser, `${url}/ui/${path}?at=${last}`, modes.light);
+    await settled(tab);
+    // Not straight to it: what was seen on the way is no part of the picture.
+    for (const key of ['[', '[', ']', '.']) {
+      const before = tab.url();
+      await tab.keyboard.press(key);
+      await tab.waitForURL((to) => to.href !== before);
+    }
+    await settled(tab);
+    await choose?.(tab);
+    for (const one of says) await tab.waitForURL(({ searchParams }) => searchParams.has(one));
+    const before = await pictureOf(tab);
+    const address = tab.url();
+    await tab.reload();
+    await expect
+      .poll(async () => {
+        const { words, image } = await pictureOf(tab);
+        if (JSON.stringify(words) !== JSON.stringify(before.words)) return words;
+        return (await sameImage(browser, before.image, image)) ? before.words : 'another image';
+      })
+      .toEqual(before.words);
+    expect(tab.url()).toBe(address);
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  `links: a block that is looked at is so in every view ${needs}`,
+  async () => {
+    const { tab } = await open(browser, `${url}/ui/now?focus=3`, modes.light);
+    await tab.getByRole('heading', { level: 1, name: new RegExp(`^Block ${height} `) }).waitFor();
+    await tab.getByRole('link', { name: 'Agents', exact: true }).click();
+    await tab.getByText(`and what they say to block ${height}`).waitFor();
+    expect(tab.url()).toContain('focus=3');
+    // Whatever an address says, the page is there.
+    const wild =
+      'focus=9e9&sel=%00&page=-3&sort=-nothing&as=table&table=..&color=x&band=%F0&at=1e3';
+    const { tab: third, complaints } = await open(browser, `${url}/ui/agents?${wild}`, modes.light);
+    await third.getByRole('table').waitFor();
+    expect(complaints).toEqual([]);
+  },
+);
