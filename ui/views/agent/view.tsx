@@ -34,6 +34,7 @@ export function View({ item }: { item: string | null }) {
 }
 
 function Agent({ number }: { number: number }) {
+  agents.version.value;
   const row = agents.rows[number]!;
   return (
     <article class="agent-view" aria-labelledby="agent">

@@ -38,9 +38,9 @@ function Of({ hash }: { hash: string }) {
   const here = blocks.value.find((block) => block.hash === hash);
   const count = here ? here.approvals + here.rejections : 0;
   const [kept, keep] = useState<Whole | null>(null);
-  // A block in voting is fetched anew when somebody votes, every few votes at the most; and when
+  // A block in voting is fetched anew when somebody votes, of many when a tenth more did; and when
   // the page has gone on to votes that were not there yet when it was fetched.
-  const votes = live && here?.status === 'voting' ? Math.floor(count / 50) : 0;
+  const votes = live && here?.status === 'voting' ? tenths(count) : 0;
   const lacks = !live && kept && !kept.more && kept.votes.length < count ? count : 0;
   const key = `${hash} ${here?.status ?? ''} ${votes} ${lacks}`;
   const [fetched, again] = useFetched(key, () => wholeBlock(hash));
@@ -70,6 +70,12 @@ function Of({ hash }: { hash: string }) {
       <Checked whole={whole} known={live ? undefined : here} />
     </article>
   );
+}
+
+/** Cut to its first two digits. */
+function tenths(count: number): number {
+  const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, count))) - 1);
+  return Math.floor(count / step) * step;
 }
 
 function NotYet({ block: { height, block_hash, entry } }: { block: BlockData }) {

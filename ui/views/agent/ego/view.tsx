@@ -31,6 +31,7 @@ export function Ego({ number }: { number: number }) {
 }
 
 function Known({ number, ego }: { number: number; ego: EgoData }) {
+  agents.version.value;
   const { neighbours, total, topology } = ego;
   const votes = neighbours.map((one) => voteOf(one));
   const count = (vote: number) => votes.filter((one) => one === vote).length;

@@ -1,0 +1,289 @@
+/** Each view on a live network: what agents do while a reader looks, and what the reader does. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { watchLoad } from '../../cli/watch/watched-load.js';
+import * as signer from '../../support/service/signer.js';
+import { executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { expectWhole } from '../voters.js';
+import { type Alive, alive } from './alive.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await launch();
+});
+afterAll(() => browser?.close());
+
+const heading = (tab: Page, name: RegExp | string) =>
+  tab.locator('main').getByRole('heading', { name }).first().waitFor();
+const says = (tab: Page, text: RegExp | string) =>
+  tab.locator('main').getByText(text).first().waitFor();
+const press = (tab: Page, name: RegExp | string) =>
+  tab.locator('main').getByRole('button', { name }).first().click();
+const pill = (tab: Page, text: RegExp) => tab.locator('.pill', { hasText: text }).waitFor();
+const all = { ada: 'approve', bob: 'approve', dan: 'approve', eve: 'approve' } as const;
+
+/** Of a list of facts: what stands below a name. */
+const fact = (tab: Page, name: string, value: RegExp | string) =>
+  tab
+    .locator('main dl > div', { has: tab.locator('dt').getByText(name, { exact: true }) })
+    .locator('dd')
+    .getByText(value, { exact: true })
+    .waitFor();
+
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E' +
+    'rkJggg==',
+  'base64',
+);
+
+const journeys: Record<string, (here: Alive) => Promise<void>> = {
+  async now({ tab, propose, vote }) {
+    await says(tab, '5 agents are here');
+    const first = await propose('one', 'two');
+    await heading(tab, 'Block 1 in voting');
+    await says(tab, /It lacks 4 votes to be final.\s*2 transactions, proposed by ada/);
+    await vote(first, { cy: 'reject', ada: 'approve' });
+    await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 to come. It lacks 3 votes/);
+    await says(tab, 'cy says reject');
+    // It stands still for the reader alone.
+    await tab.keyboard.press(' ');
+    await pill(tab, /^paused$/);
+    await vote(first, { bob: 'approve', dan: 'approve' });
+    await pill(tab, /^paused, 2 entries behind live$/);
+    await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 to come/);
+    await tab.keyboard.press('l');
+    await says(tab, /3\s*approve\s*1\s*reject, 1 of 5 to come. It lacks 1 votes?/);
+    await vote(first, { eve: 'approve' });
+    await heading(tab, 'Block 1 finalized');
+    await propose();
+    await heading(tab, 'Block 2 in voting');
+    await press(tab, /^Block 1, /);
+    await heading(tab, 'Block 1 finalized');
+    await press(tab, 'To block 2');
+    await heading(tab, 'Block 2 in voting');
+  },
+
+  async agents({ tab, by, join, propose, vote }) {
+    await heading(tab, '5 agents');
+    await tab.getByRole('combobox').or(tab.getByPlaceholder('Find an agent')).first().fill('bob');
+    await tab.keyboard.press('Enter');
+    const card = tab.getByLabel('The agent that was chosen');
+    await card.getByRole('heading', { name: 'bob' }).waitFor();
+    await fact(tab, 'votes', '0');
+    const first = await propose();
+    await heading(tab, /^5 agents, and what they say to block 1/);
+    await vote(first, { bob: 'reject' });
+    await fact(tab, 'this block', 'rejects');
+    await fact(tab, 'votes', '1');
+    await by.bob.setStatus('maintenance', { reason: 'rests' });
+    await fact(tab, 'status', 'maintenance');
+    await join('fay');
+    await heading(tab, /^6 agents/);
+    await press(tab, /^Table$/);
+    const row = (name: string) => tab.locator('tbody tr', { hasText: name });
+    await row('fay').getByText('has not voted').waitFor();
+    await vote(first, { cy: 'reject' });
+    await row('cy').getByText('rejects', { exact: true }).waitFor();
+  },
+
+  async opinion({ tab, propose, vote }) {
+    await heading(tab, 'There are too few votes for a map');
+    for (const _ of [1, 2, 3]) await vote(await propose(), { cy: 'reject', ...all });
+    await heading(tab, /^Who votes like whom, in blocks 1 to 3/);
+    await press(tab, 'Opinion map as a table');
+    const places = () =>
+      tab
+        .locator('main tbody tr')
+        .evaluateAll((rows) => rows.map((row) => [...row.children].map((one) => one.textContent)));
+    // Who votes alike stands at one place, and cy far from it.
+    const stand = async () => {
+      const [far, ...others] = await places();
+      return [far?.[0], new Set(others.map(([, , x, y]) => `${x} ${y}`)).size];
+    };
+    await expect.poll(stand).toEqual(['cy', 1]);
+    const fourth = await propose();
+    // Three kinds of voters beside cy: who said nothing, who approved, and who rejected.
+    await vote(fourth, { ada: 'approve', dan: 'reject', eve: 'reject' });
+    await heading(tab, /in blocks 1 to 4/);
+    await expect
+      .poll(async () => new Set((await places()).map(([, , x, y]) => `${x} ${y}`)).size)
+      .toBe(4);
+  },
+
+  async alliances({ tab, by, propose, vote }) {
+    await heading(tab, 'There are no alliances at this entry');
+    const target_ids = [by.bob.agentId, by.cy.agentId];
+    const { alliance_id } = await by.ada.proposeAlliance({ target_ids, purpose: 'to agree' });
+    await heading(tab, '0 active alliances, 1 proposed or over');
+    await by.bob.respondAlliance(alliance_id, true);
+    await heading(tab, '1 active alliance');
+    await press(tab, /^ada to agree/);
+    await tab
+      .locator('.lane-open')
+      .getByText(/ada, bob; 1 asked$/)
+      .waitFor();
+    await vote(await propose(), all);
+    await tab.locator('.lane').getByText('100 %').waitFor();
+    await by.cy.respondAlliance(alliance_id, true);
+    await tab
+      .locator('.lane-open')
+      .getByText(/ada, bob, cy$/)
+      .waitFor();
+    for (const one of [by.bob, by.cy]) await one.leaveAlliance(alliance_id);
+    await heading(tab, '0 active alliances, 1 proposed or over');
+    await tab.locator('.lane-bar.over').waitFor();
+  },
+
+  async talk({ tab, by, propose, vote }) {
+    await heading(tab, 'Nobody has said anything yet');
+    const first = await propose();
+    await by.dan.discuss({ block_hash: first, message: 'Looks sound.', sentiment: 'positive' });
+    const lines = tab.locator('.talk-lines li');
+    await lines.getByText('Looks sound.').waitFor();
+    await vote(first, { cy: 'reject' });
+    await lines.getByText('cy says reject').waitFor();
+    await press(tab, /^reasons$/);
+    await lines.getByText('Looks sound.').waitFor({ state: 'hidden' });
+    await by.eve.postMeme({ file: PIXEL, caption: 'a dot', tags: ['b'] });
+    const meme = tab.locator('.memes li', { hasText: 'a dot' });
+    await meme.getByRole('button').click();
+    await meme.locator('canvas').waitFor();
+    // What comes later leaves an open picture open.
+    await vote(first, { bob: 'approve' });
+    await lines.getByText('bob says approve').waitFor();
+    expect(await meme.locator('canvas').count()).toBe(1);
+  },
+
+  async agent({ url, tab, by, propose, vote }) {
+    await heading(tab, 'Which agent?');
+    await tab.goto(`${url}/ui/agent/${by.bob.agentId}`);
+    await heading(tab, /^bob rational, active/);
+    await says(tab, 'bob counts');
+    await says(tab, 'No block has been voted on yet.');
+    const first = await propose();
+    await vote(first, { bob: 'approve' });
+    await tab.getByRole('link', { name: 'Block 1, voting: approve' }).waitFor();
+    await fact(tab, 'votes', '1');
+    const before = await tab.locator('.scores .number').allInnerTexts();
+    expect(before.length).toBe(5);
+    await vote(first, { ada: 'approve', dan: 'approve', eve: 'approve' });
+    await tab.getByRole('link', { name: 'Block 1, finalized: approve' }).waitFor();
+    await expect.poll(() => tab.locator('.scores .number').allInnerTexts()).not.toEqual(before);
+    await by.bob.postMeme({ file: 'A text', caption: 'of bob', tags: ['b'] });
+    await fact(tab, 'memes', '1');
+    await says(tab, 'of bob');
+    await by.bob.setStatus('inactive', { reason: 'sleeps' });
+    await heading(tab, /^bob rational, inactive/);
+    await tab.getByRole('link', { name: 'Block 1, finalized: approve' }).click();
+    await heading(tab, 'Block 1 finalized');
+  },
+
+  async block({ tab, propose, vote }) {
+    await heading(tab, 'No block has been proposed yet');
+    const first = await propose('one');
+    await heading(tab, 'Block 1 in voting');
+    await says(tab, 'The signature of the proposal holds.');
+    await says(tab, 'All 1 transactions hold.');
+    // Each vote is checked as it comes.
+    await vote(first, { cy: 'reject' });
+    await says(tab, 'All 1 signatures of votes hold.');
+    await vote(first, { bob: 'approve', dan: 'approve', eve: 'approve' });
+    await says(tab, 'All 4 signatures of votes hold.');
+    await says(tab, 'Counted again: 3 approve and 1 reject, as the server says.');
+    await press(tab, /^reject$/);
+    expect(await tab.locator('.votes tbody tr').allInnerTexts()).toEqual([
+      expect.stringMatching(/^cy\s+reject\s+.*holds.*\s+cy says reject/),
+    ]);
+    await press(tab, /^all$/);
+    await vote(first, { ada: 'approve' });
+    await heading(tab, 'Block 1 finalized');
+    await says(tab, 'By these votes it is finalized.');
+    await press(tab, 'Make it here');
+    await tab.getByRole('link', { name: /^Save block-/ }).waitFor();
+    await propose();
+    await heading(tab, 'Block 2 in voting');
+    await tab.getByRole('link', { name: '← Block 1' }).click();
+    await heading(tab, 'Block 1 finalized');
+  },
+
+  async explore({ tab, propose, vote }) {
+    const here = tab.locator('.happened li.here');
+    const first = await propose();
+    await here.getByText('ada').waitFor();
+    await vote(first, { cy: 'reject' });
+    await here.getByText('cy').waitFor();
+    await says(tab, 'Vote by');
+    await tab.getByText('What was sent, as it was signed').click();
+    await says(tab, '"reason": "cy says reject"');
+    const row = tab.locator('.happened li', { hasText: 'proposed' }).getByRole('link').first();
+    await row.click();
+    await pill(tab, /^paused, 1 entry behind live$/);
+    await says(tab, 'Proposal by');
+    await tab.keyboard.press('l');
+    await vote(first, { bob: 'approve' });
+    await here.getByText('bob').waitFor();
+    await press(tab, 'Recompute it in this browser');
+    await says(tab, 'The same digest.');
+    await vote(first, { dan: 'approve' });
+    await here.getByText('dan').waitFor();
+  },
+
+  async doctor({ url, tab, propose }) {
+    const first = await propose();
+    const eve = signer.agentOf('a seventh');
+    const pasted = ({ method, path, headers, body }: signer.Request) =>
+      [
+        `${method} ${path} HTTP/1.1`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        '',
+        body,
+      ].join('\n');
+    const ask = async (request: signer.Request) => {
+      await tab.getByRole('textbox').fill(pasted(request));
+      await press(tab, 'What is wrong with it?');
+    };
+    const send = async ({ method, path, headers, body }: signer.Request) =>
+      (await fetch(`${url}${path}`, { method, headers, body: String(body) })).status;
+    expect(await send(signer.register(eve, { name: 'gil' }))).toBe(201);
+    const right = signer.vote(eve, { block_hash: first, decision: 'approve' });
+    const wrong = { ...right, body: String(right.body).replace('"approve"', '"reject"') };
+    expect(await send(wrong)).toBe(401);
+    await ask(wrong);
+    await tab.locator('#found', { hasText: /signature/ }).waitFor();
+    await says(tab, 'The signature must cover exactly this text, as UTF-8');
+    await says(tab, '"decision":"reject"');
+    await ask(right);
+    await heading(tab, 'Its signature holds');
+  },
+};
+
+test.skipIf(!hasBrowser).each(Object.entries(journeys))(
+  `live: %s changes with the network while one looks (needs ${executablePath})`,
+  async (view, journey) => {
+    const here = await alive(browser, view);
+    await journey(here);
+    // Wherever one looked, all that happened is known.
+    await here.tab.keyboard.press('l');
+    await expectWhole(here.tab, here.url);
+    expect(here.complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  `live: load is followed, and so is the network under it (needs ${executablePath})`,
+  async () => {
+    const { url } = await alive(browser, 'now');
+    const votes = ['--workload', 'votes', '--rate', '20', '--warmup', '1s', '--duration', '5s'];
+    const run = await watchLoad(['--url', url, ...votes, '--json', '--watch=paused']);
+    const { tab, complaints } = await open(browser, run.page, modes.light);
+    await press(tab, 'Begin');
+    await says(tab, /^Measuring: /);
+    const { tab: beside } = await open(browser, `${url}/ui/now`, modes.light);
+    await heading(beside, /^Block \d+ /);
+    await says(tab, /^Measured for /);
+    await run.ended;
+    await tab.getByRole('img', { name: /^Arrivals over time/ }).waitFor();
+    await expectWhole(beside, url);
+    expect(complaints).toEqual([]);
+  },
+);
