@@ -1,4 +1,4 @@
-/** A real server with five agents, and a tab that looks on: what a journey on a live network needs. */
+/** A real server with five agents, and a tab that looks on: for journeys on a live network. */
 import { join } from 'node:path';
 import type { AgentClient } from 'folkmoot/client';
 import type { Browser, Page } from 'playwright-core';
