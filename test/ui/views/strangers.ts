@@ -10,7 +10,7 @@ const foreign = '<link rel=stylesheet href=//strangers.invalid/x><iframe src=//s
 const stacked = 'Z\u0351\u036b\u0343\u036a\u0302'.repeat(10);
 const texts = [markup, turned, foreign, 'W'.repeat(64), stacked];
 /** As long as a field lets it be. */
-const filled = (text: string, most: number) =>
+export const filled = (text: string, most: number) =>
   text.repeat(Math.ceil(most / text.length)).slice(0, most);
 
 const gif = (side: number) =>
@@ -67,7 +67,7 @@ export async function peopled(url: string): Promise<{ block_hash: string; agent:
 export const struck = (tab: Page) =>
   tab.evaluate(() => ({
     ran: (globalThis as { struck?: number }).struck ?? 0,
-    made: document.querySelectorAll('body :is(img, iframe, script, link, svg script)').length,
+    made: document.querySelectorAll('#page :is(img, iframe, script, link, svg script)').length,
     turns: /[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff]/.test(document.body.innerText),
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   }));
