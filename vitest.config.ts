@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { full } from './test/support/counts.js';
 import { nodes } from './test/support/runner/nodes.js';
 import { namedForks } from './test/support/runner/pool.js';
+import { LongestFirst } from './test/support/runner/sequence.js';
 
 // Only what hangs is ended: a machine that is busy, or full counts, may take their time.
 const mostMs = full ? 3_600_000 : 600_000;
@@ -16,6 +17,7 @@ const otherNodes = 'test/**/*.nodes.test.ts';
 export default defineConfig({
   test: {
     pool: namedForks,
+    sequence: { sequencer: LongestFirst },
     // Files of a worker share its modules: loading them for each takes a fifth of all the time.
     isolate: false,
     // One more than the cores of a small machine: many tests wait for other processes.

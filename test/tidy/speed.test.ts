@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import config from '../../vitest.config.js';
 import { nodes } from '../support/runner/nodes.js';
+import { longest } from '../support/runner/sequence.js';
 import { root, type Source, sources, under } from './sources.js';
 
 const tests = sources.filter(({ path }) => under(path, 'test'));
@@ -34,6 +35,14 @@ test('tests: npm test runs the fast ones, test:slow the slow ones, the gate both
   expect(scripts['test:full']).toMatch(/bash test\/full\.sh$/);
   expect(readFileSync(join(root, 'test/full.sh'), 'utf8')).toMatch(/vitest run "\$@"$/m);
   expect(readFileSync(join(root, '.ci/run'), 'utf8')).toMatch(/^npm test\nnpm run test:slow$/m);
+});
+
+test('tests: what begins first, because it takes longest, is there', () => {
+  const there = new Set(tests.map(({ path }) => path));
+  const gone = longest.filter((name) => !there.has(`test/${name}.slow.test.ts`));
+  expect(gone.map((name) => `${name}: leave it out of test/support/runner/sequence.ts`)).toEqual(
+    [],
+  );
 });
 
 test('tests: none has a limit of time of its own', () => {
