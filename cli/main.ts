@@ -36,6 +36,7 @@ cannot be written, 14 a load run whose figures cannot be trusted, 15 what --fail
 const commands: Record<string, () => Promise<Command>> = {
   serve: () => import('./commands/serve/serve.js').then((of) => of.serveCommand()),
   agent: () => import('./commands/agent.js').then((of) => of.agentCommand()),
+  cluster: () => import('./commands/cluster.js').then((of) => of.clusterCommand()),
   network: () => import('./commands/network.js').then((of) => of.networkCommand()),
   mcp: () => import('./commands/mcp/mcp.js').then((of) => of.mcpCommand()),
   sim: () => import('./commands/sim/sim.js').then((of) => of.simCommand()),

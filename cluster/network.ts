@@ -15,7 +15,7 @@ import {
   type Verified,
 } from '../engine/internal.js';
 import { foundedWith } from './founding.js';
-import { ClusterNode, type NodeOptions } from './node.js';
+import { ClusterNode, type NodeOptions } from './node/node.js';
 
 /** What a node of a network is opened with. */
 export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'> &
@@ -157,6 +157,11 @@ export class ClusterNetwork implements ServedNetwork {
     await this.inner.durable;
     return null;
   };
+
+  /** Where clients find this node: its card tells. */
+  listensAt(url: string): void {
+    this.#node.url = url;
+  }
 
   /** Whoever waits is told; what was applied is committed, and the store closed. */
   close(): Promise<void> {

@@ -55,7 +55,8 @@ const isUsage = (error: unknown) =>
 
 /** Whether a server is to blame, or none can be had. */
 const isRemote = (error: unknown) =>
-  named(error, 'RemoteError', 'LoadError', 'RefusedError', 'ListenError', 'EtcdError');
+  named(error, 'RemoteError', 'LoadError', 'RefusedError', 'ListenError') ||
+  named(error, 'EtcdError', 'OrderError');
 
 /** Whether nobody was there, or might be asked, to decide. */
 const isUnanswered = (error: unknown) => named(error, 'DeciderError');

@@ -118,9 +118,12 @@ export interface Order {
   ): Promise<void>;
   /** Batches up to and with this one need not be kept. */
   trim(upTo: Position): Promise<void>;
-  /** Tells the others; resolves with the end of the order, as a quorum knows it. */
+  /**
+   * Tells the others, unless another incarnation has the name; resolves with the end of the order,
+   * as a quorum knows it.
+   */
   announce(card: Card): Promise<Position>;
-  /** The last card of every node that ever was. */
+  /** The last card of every node that was not forgotten. */
   cards(): Promise<Card[]>;
   /** Calls back with each card as it comes, until `signal`; rejects when it cannot go on. */
   watchCards(tell: (card: Card) => void, signal: AbortSignal): Promise<void>;

@@ -26,6 +26,7 @@ async function expectCode(code: number, args: readonly string[]): Promise<void> 
 const commands = [
   ['serve'],
   ['agent', 'watch'],
+  ['cluster', 'status'],
   ['network', 'state'],
   ['sim'],
   ['scenario', 'check'],

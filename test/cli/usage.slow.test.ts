@@ -9,6 +9,7 @@ import { linesOf } from '../support/runs.js';
 const commands = [
   'serve',
   'agent',
+  'cluster',
   'network',
   'mcp',
   'sim',

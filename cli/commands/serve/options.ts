@@ -9,10 +9,11 @@ import {
   weightings,
 } from '../../../engine/protocol/schema/genesis.js';
 import { integer } from '../../options/options.js';
+import type { NodeFlags } from './cluster.js';
 import type { ServeScenarioFlags } from './scenario.js';
 
 /** What `serve` was asked for. */
-export interface ServeFlags extends ServeScenarioFlags {
+export interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   host: string;
   port: number;
   data: string;

@@ -2,12 +2,19 @@
 import { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Server, ServerOptions } from '../../../api/index.js';
-import type { ArchiveOptions, Network } from '../../../engine/internal.js';
+import type {
+  ArchiveOptions,
+  GenesisOptions,
+  Network,
+  ServedNetwork,
+  Verifier,
+} from '../../../engine/internal.js';
 import { keysOf } from '../../options/client.js';
 import { limitsFile } from '../../options/limits-file.js';
 import { fail, ListenError, UsageError } from '../../output/exit.js';
 import { printJson } from '../../output/output.js';
 import { packageVersion } from '../../output/version.js';
+import { addNodeOptions, checkNodeOptions, nodeHelp, openNode } from './cluster.js';
 import type { LiveControl } from './control.js';
 import { exchangeLog, logBlocks, openLog, tellListening } from './log.js';
 import { addServeOptions, type ServeFlags } from './options.js';
@@ -22,7 +29,7 @@ import { Stopping } from './stopping.js';
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('serve a live network over HTTP and WebSocket');
-  return addScenarioOptions(addServeOptions(command))
+  return addScenarioOptions(addNodeOptions(addServeOptions(command)))
     .addHelpText(
       'after',
       `
@@ -35,12 +42,14 @@ ${scenarioHelp}
 With --control, page_url ends in #token=...: who has that token may hold the agents of a --scenario,
 and change their speed; deadlines go on. --clock held is that, and holds the network as well: its
 time stands still, and what would change something is answered 503 PAUSED.
+${nodeHelp}
 
 Examples:
   $ folkmoot serve --port 0 --data ./moot
   $ folkmoot serve --scenario healthy-town --speed 2
   $ folkmoot serve --scenario healthy-town --clock held
-  $ folkmoot serve --limits bench            several agents on one machine share an address`,
+  $ folkmoot serve --limits bench            several agents on one machine share an address
+  $ folkmoot serve --cluster etcd://10.0.0.1,10.0.0.2,10.0.0.3 --node n1 --network-id town`,
     )
     .action((flags: ServeFlags) => run(flags, new Stopping()));
 }
@@ -49,6 +58,7 @@ const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** Serves until it is asked to stop, which may be while it starts. */
 async function run(flags: ServeFlags, stopping: Stopping): Promise<void> {
+  checkNodeOptions(flags);
   await checkDoor(flags);
   const log = await openLog(flags.logLevel);
   stopping.asked.then((signal) => log.info({ signal }, 'stopping'));
@@ -75,21 +85,13 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
   if (await stopping.isAsked()) return;
   const verifier = engine.createVerifier('pool', { warn: (line) => log.warn(line) });
   stopping.opened(() => verifier.close());
-  const network = await engine.Network.open({
-    path: flags.data,
-    genesis,
-    verifier,
-    ...archiveOptions(flags, log),
-    onFatal(error) {
-      log.fatal(error, 'the network stopped; restart to recover');
-      process.exit(13);
-    },
-  });
-  stopping.opened(() => network.close());
+  const { network, served, close, listening } = await openNetwork(flags, genesis, verifier, log);
+  stopping.opened(close);
   if (await stopping.isAsked()) return;
   const control = await controlOf(flags, network, wanted !== null);
-  const server = await listen(flags, network, control, log);
+  const server = await listen(flags, served, control, log);
   stopping.opened(() => server.close());
+  listening?.(server.url);
   if (await stopping.isAsked()) return;
   announce(flags, network, server, log);
   logBlocks(log, network).catch((error) => log.error(error, 'blocks are not logged any more'));
@@ -97,6 +99,41 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
   const agents = startScenario(network, wanted, flags, log);
   agents.then((population) => control?.use(population)).catch(fail);
   stopping.opened(async () => (await agents).stop());
+}
+
+interface Opened {
+  /** As it is here. */
+  network: Network;
+  /** The same, or what makes it one of several. */
+  served: ServedNetwork;
+  close(): Promise<void>;
+  /** Tells other nodes where this one's clients find it. */
+  listening?(url: string): void;
+}
+
+async function openNetwork(
+  flags: ServeFlags,
+  genesis: GenesisOptions,
+  verifier: Verifier,
+  log: Logger,
+): Promise<Opened> {
+  const options = {
+    path: flags.data,
+    genesis,
+    verifier,
+    ...archiveOptions(flags, log),
+    onFatal(error: Error) {
+      log.fatal(error, 'the network stopped; restart to recover');
+      process.exit(13);
+    },
+  };
+  if (flags.cluster === undefined) {
+    const { Network } = await import('../../../engine/internal.js');
+    const network = await Network.open(options);
+    return { network, served: network, close: () => network.close() };
+  }
+  const { network: served, close } = await openNode(flags, options, log);
+  return { network: served.inner, served, close, listening: (url) => served.listensAt(url) };
 }
 
 /** The line on standard output, and what a person at a terminal reads. */
@@ -167,7 +204,7 @@ async function controlOf(
 
 async function listen(
   flags: ServeFlags,
-  network: Network,
+  network: ServedNetwork,
   control: LiveControl | null,
   log: Logger,
 ): Promise<Server> {

@@ -40,7 +40,7 @@ export class MemoryOrder {
     const last = this.names.get(node);
     if (last === `${incarnation}:${k}`) return;
     if (last !== `${incarnation}:${k - 1}`) {
-      throw new OrderError('FENCED', `another process has taken the name ${node}`);
+      throw fenced(node);
     }
     this.names.set(node, `${incarnation}:${k}`);
     this.batches.push(encodeBatch(batch));
@@ -48,6 +48,8 @@ export class MemoryOrder {
   }
 
   tell(card: Card): void {
+    const { node, incarnation } = card;
+    if (!this.names.get(node)?.startsWith(`${incarnation}:`)) throw fenced(node);
     this.cards.set(card.node, card);
     this.news();
   }
@@ -78,6 +80,9 @@ export interface Faults {
   /** How often something goes wrong, 0 to 1. */
   rate: number;
 }
+
+const fenced = (node: string) =>
+  new OrderError('FENCED', `another process has taken the name ${node}`);
 
 const lost = () => new OrderError('UNAVAILABLE', 'the connection broke');
 

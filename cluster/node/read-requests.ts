@@ -1,6 +1,6 @@
 /** The requests of a batch that another node made, as this one applies them. */
-import { admit, type Network, type Verified } from '../engine/internal.js';
-import { type Input, OrderError, type OrderedBatch } from './order/order.js';
+import { admit, type Network, type Verified } from '../../engine/internal.js';
+import { type Input, OrderError, type OrderedBatch } from '../order/order.js';
 
 /**
  * They are taken as verified, since the node that let them in has done that; or looked at again.

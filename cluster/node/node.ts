@@ -11,16 +11,18 @@ import {
   refuse,
   StoreError,
   type Verified,
-} from '../engine/internal.js';
+} from '../../engine/internal.js';
+import { bytesOf } from '../order/encode.js';
+import type { Batch, Card, Order, OrderedBatch } from '../order/order.js';
 import { Appender, type Settled } from './appender.js';
 import { bounds } from './bounds.js';
 import { ClockOffsets, NodeTime } from './clocks.js';
 import { Contact } from './contact.js';
 import { Follower } from './follower.js';
 import { Members } from './members.js';
-import type { Batch, Card, Order, OrderedBatch } from './order/order.js';
 import { readRequests } from './read-requests.js';
 import { Ticker } from './ticker.js';
+import { Trimmer } from './trimmer.js';
 
 export interface NodeOptions {
   order: Order;
@@ -28,8 +30,6 @@ export interface NodeOptions {
   node: string;
   /** Verifies what other nodes let in as well. */
   verifyAll?: boolean;
-  /** Where clients find this node, for its card. */
-  url?: string;
   /** Of this program, for its card. */
   version?: string;
   /** The wall clock, milliseconds since 1970; default: the system's. */
@@ -47,6 +47,8 @@ export interface OrderClock {
 
 export class ClusterNode {
   readonly incarnation = randomUUID();
+  /** Where clients find this node, for its card; empty where nobody said. */
+  url = '';
   readonly #options: NodeOptions;
   readonly #inner: Network;
   readonly #clock: OrderClock;
@@ -58,6 +60,7 @@ export class ClusterNode {
   readonly #members: Members;
   readonly #appender: Appender;
   readonly #ticker: Ticker;
+  readonly #trimmer: Trimmer;
   #follower: Follower | null = null;
   /** What was applied last. */
   #mark: OrderMark;
@@ -101,6 +104,11 @@ export class ClusterNode {
       now: () => this.#time.now(),
       deadline: () => (this.#clockProblem() ? null : inner.nextDeadline()),
       tick: () => this.#appender.ask(null),
+    });
+    this.#trimmer = new Trimmer({
+      order,
+      isMine: () => this.#members.alive().every((other) => node < other),
+      warn,
     });
   }
 
@@ -168,7 +176,8 @@ export class ClusterNode {
   }
 
   #card(): Card {
-    const { node, url = '', version = '' } = this.#options;
+    const { node, version = '' } = this.#options;
+    const { url } = this;
     const { seq, event_seq, digest, order } = this.#inner.read.position;
     const position = { version: order!.version, revision: order!.revision };
     const { incarnation } = this;
@@ -199,6 +208,7 @@ export class ClusterNode {
     if (batch.incarnation === this.incarnation) this.#appender.came(batch.k, applied);
     else if (batch.position.version > this.#begin) this.#check(batch);
     this.#ticker.set();
+    this.#trimmer.came(batch.inputs.reduce((sum, input) => sum + bytesOf(input), 0));
   }
 
   /** Digests are chains: the same one at an entry means the same all the way. */

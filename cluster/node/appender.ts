@@ -4,10 +4,10 @@
  * is answered when it comes back out of the order and was applied here.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Applied, type Refusal, refuse, type Verified } from '../engine/internal.js';
+import { type Applied, type Refusal, refuse, type Verified } from '../../engine/internal.js';
+import { bytesOf } from '../order/encode.js';
+import { type Batch, type Input, type Order, OrderError } from '../order/order.js';
 import { bounds } from './bounds.js';
-import { bytesOf } from './order/encode.js';
-import { type Batch, type Input, type Order, OrderError } from './order/order.js';
 
 /** What became of it: what applying it gave, null of a barrier; or why nobody knows. */
 export type Settled = { applied: Applied | null } | { refusal: Refusal };

@@ -3,8 +3,8 @@
  * left, and at a gap it begins anew from where it is.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Order, OrderError, type OrderedBatch, type Position } from '../order/order.js';
 import { bounds } from './bounds.js';
-import { type Order, OrderError, type OrderedBatch, type Position } from './order/order.js';
 
 interface FollowerOptions {
   order: Pick<Order, 'follow' | 'head'>;
@@ -54,7 +54,7 @@ export class Follower {
       } catch (error) {
         if (this.#closing.signal.aborted) return;
         const passing = error instanceof OrderError && error.code === 'UNAVAILABLE';
-        if (!passing && !(error instanceof Gap)) return failed(error as Error);
+        if (!passing && !(error instanceof Gap)) return failed(asTold(error as Error));
         if (passing) warn(`the order is not heard of: ${error.message}`);
       }
       if (!this.#closing.signal.aborted) await sleep(bounds.retryMs);
@@ -76,4 +76,11 @@ export class Follower {
     }
     return position.version === version + 1;
   }
+}
+
+/** What to do about a node that was away too long is known here only. */
+function asTold(error: Error): Error {
+  if (!(error instanceof OrderError) || error.code !== 'TRIMMED') return error;
+  const advice = 'stop another node, copy its folder, and begin this one on the copy';
+  return new OrderError('TRIMMED', `${error.message}; this node has not had it all: ${advice}`);
 }

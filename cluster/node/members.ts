@@ -1,8 +1,8 @@
 /** The nodes of a network, by the cards that they send; and this one's own, about once a second. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Card, type Order, OrderError, type Position } from '../order/order.js';
 import { bounds } from './bounds.js';
 import type { ClockOffsets } from './clocks.js';
-import { type Card, type Order, OrderError, type Position } from './order/order.js';
 
 interface MembersOptions {
   order: Pick<Order, 'announce' | 'cards' | 'watchCards'>;

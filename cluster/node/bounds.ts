@@ -27,6 +27,9 @@ export const bounds = {
   clockMostMs: 2_000,
   /** How long a node that starts waits for a card of another, to know its clock by. */
   greetingMs: 1_500,
+  /** What all nodes have is let go of after so many batches, or bytes. */
+  trimBatches: 10_000,
+  trimBytes: 32 * 1024 * 1024,
   /** How soon a full disk is looked at again, before a batch is applied. */
   roomMs: 50,
 } as const;

@@ -1,0 +1,273 @@
+/**
+ * `folkmoot serve --cluster`: three processes over a real etcd of three members, under load, while
+ * processes of both are killed and stopped. All that was acknowledged is in every log, once.
+ */
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { EtcdOrder } from '../../dist/cluster/index.js';
+import { folkmoot, logText } from '../support/cli.js';
+import {
+  expectTogether,
+  insist,
+  type NodeProcess,
+  nodeProcess,
+  signatureOf,
+  type Told,
+} from '../support/cluster/processes.js';
+import { etcd, hasEtcd } from '../support/etcd.js';
+import { temporaryFolder } from '../support/fixture.js';
+import { linesOf } from '../support/runs.js';
+import {
+  agentOf,
+  blockHash,
+  meme,
+  propose,
+  register,
+  signed,
+  stamp,
+  transaction,
+  vote,
+} from '../support/service/signer.js';
+
+const agents = ['ada', 'bob', 'eve', 'kim', 'lee', 'max'].map(agentOf);
+const [ada] = agents as [(typeof agents)[0]];
+
+const update = (by: (typeof agents)[0]) => {
+  const at = stamp();
+  const path = `/api/v1/agents/${by.agentId}/status`;
+  return signed(by, 'PUT', path, { status: 'active', reason: `at ${at}` }, at);
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: what it has is looked at by the test
+async function readJson(url: string): Promise<any> {
+  const answer = await fetch(url);
+  return ((await answer.json()) as { data: unknown }).data;
+}
+
+async function three(cluster: string, args: readonly string[] = []): Promise<NodeProcess[]> {
+  const folder = temporaryFolder();
+  const start = (name: string) => nodeProcess({ cluster, name, folder: join(folder, name), args });
+  return [await start('n1'), await start('n2'), await start('n3')];
+}
+
+/** Every agent asks one thing after the other, of whichever node answers, until told to stop. */
+function load(nodes: readonly NodeProcess[]) {
+  const told: Told[] = [];
+  let going = true;
+  const run = async (by: (typeof agents)[0], index: number) => {
+    for (let turn = 0; going; turn += 1) told.push(await insist(nodes, update(by), index + turn));
+  };
+  const done = Promise.all(agents.map(run));
+  return {
+    told,
+    async more(count: number) {
+      const enough = told.length + count;
+      while (told.length < enough) await sleep(20);
+    },
+    async stop() {
+      going = false;
+      await done;
+      return told;
+    },
+  };
+}
+
+/** Ends all in good order; their logs are the same, hold what was acknowledged, and replay. */
+async function expectKept(nodes: readonly NodeProcess[], told: readonly Told[]): Promise<void> {
+  for (const node of nodes) await node.signal('SIGTERM');
+  const logs: string[] = [];
+  for (const { folder } of nodes) logs.push(await logText(folder));
+  expect(logs[1]).toBe(logs[0]);
+  expect(logs[2]).toBe(logs[0]);
+  const counts = new Map<string, number>();
+  for (const line of linesOf(logs[0]!)) {
+    const { kind, signature, body } = JSON.parse(line);
+    if (kind === 'tick' || kind === 'genesis') continue;
+    const name = signature || JSON.parse(body).signature;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  expect([...counts.values()].filter((count) => count > 1)).toEqual([]);
+  const acknowledged = told.filter(({ status }) => status < 300);
+  expect(acknowledged.length).toBeGreaterThan(0);
+  expect(acknowledged.filter(({ request }) => !counts.has(signatureOf(request)))).toEqual([]);
+  for (const { folder } of nodes) {
+    const replayed = await folkmoot(['replay', folder, '--signatures', '--json']);
+    expect([replayed.code, JSON.parse(replayed.stdout)]).toMatchObject([0, { match: true }]);
+  }
+}
+
+describe.skipIf(!hasEtcd)('serve --cluster', () => {
+  test('three nodes under load, while nodes and members of etcd die and stand still', async () => {
+    const order = await etcd({ members: 3 });
+    const nodes = await three(order.url);
+    const [n1, n2, n3] = nodes as [NodeProcess, NodeProcess, NodeProcess];
+    const told: Told[] = [];
+    for (const [index, by] of agents.entries()) {
+      told.push(await insist(nodes, register(by), index));
+    }
+    expect(told.map(({ status }) => status)).toEqual(agents.map(() => 201));
+    const running = load(nodes);
+    await running.more(60);
+    await n2.signal('SIGKILL');
+    await running.more(40);
+    await n2.restart();
+    await running.more(40);
+    const leader = await order.leader();
+    await leader.signal('SIGKILL');
+    await running.more(40);
+    leader.restart();
+    await running.more(40);
+    await n3.signal('SIGSTOP');
+    await running.more(40);
+    await n3.signal('SIGCONT');
+    const stopped = await order.leader();
+    await stopped.signal('SIGSTOP');
+    await running.more(40);
+    await stopped.signal('SIGCONT');
+    await n1.signal('SIGKILL');
+    await running.more(20);
+    await n1.restart();
+    await running.more(20);
+    told.push(...(await running.stop()));
+    expect(told.filter(({ status }) => status >= 300)).toEqual([]);
+    // Some were sent more than once, or nothing of this was seen by anybody.
+    expect(told.filter(({ sent }) => sent > 1).length).toBeGreaterThan(0);
+    const { seq } = await expectTogether(nodes);
+    expect(seq).toBeGreaterThanOrEqual(told.length);
+    await expectKept(nodes, told);
+  });
+
+  test('blocks are decided by votes at all nodes, and deadlines pass', async () => {
+    const order = await etcd();
+    const nodes = await three(order.url, ['--voting-period-ms', '2000']);
+    for (const [index, by] of agents.entries()) await insist(nodes, register(by), index);
+    await expectTogether(nodes);
+    const proposal = propose(ada, { parent_hash: '0'.repeat(64), transactions: [] });
+    const told = [await insist(nodes, proposal, 1)];
+    expect(told[0]!.status).toBe(201);
+    const { seq } = await expectTogether(nodes);
+    const [{ block_hash }] = (await readJson(`${nodes[2]!.url}/api/v1/blocks?status=voting`))
+      .blocks;
+    const votes = agents.map((by, index) =>
+      insist(nodes, vote(by, { block_hash, decision: 'approve' }), index),
+    );
+    told.push(...(await Promise.all(votes)));
+    const end = await expectTogether(nodes);
+    expect(end.seq).toBeGreaterThan(seq);
+    await expectKept(nodes, told);
+  });
+
+  test('a node that comes late has it all; a second one of a name ends the first', async () => {
+    const order = await etcd();
+    const folder = temporaryFolder();
+    const start = (name: string, at = name) =>
+      nodeProcess({ cluster: order.url, name, folder: join(folder, at) });
+    const n1 = await start('n1');
+    for (const by of agents) expect((await insist([n1], register(by), 0)).status).toBe(201);
+    const n2 = await start('n2');
+    await expectTogether([n1, n2]);
+    const again = await start('n2', 'another');
+    expect((await insist([again], update(ada), 0)).status).toBe(200);
+    await insist([n1], update(ada), 0);
+    const ended = n2.ended();
+    void insist([n2, n1], update(agents[1]!), 0);
+    expect(await ended).toBe(13);
+    expect(n2.stderr()).toMatch(/another process has taken the name n2/);
+    await expectTogether([n1, again]);
+  });
+
+  test('what is larger than etcd takes at a time comes to all nodes', async () => {
+    const order = await etcd();
+    const nodes = await three(order.url);
+    for (const [index, by] of agents.entries()) await insist(nodes, register(by), index);
+    const file = Buffer.alloc(1024 * 1024, 7);
+    Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
+    expect((await insist(nodes, meme(ada, { file }), 0)).status).toBe(201);
+    const transactions = Array.from({ length: 400 }, (_, index) =>
+      transaction(ada, 'town', `${index} `.padEnd(4_096, 'x')),
+    );
+    const large = propose(ada, { parent_hash: '0'.repeat(64), transactions });
+    expect(large.body.length).toBeGreaterThan(1_700_000);
+    const told = [await insist(nodes, large, 1)];
+    expect(told[0]!.status).toBe(201);
+    await expectTogether(nodes);
+    const hash = blockHash(large, ada, 'town');
+    for (const { url } of nodes) {
+      expect(await readJson(`${url}/api/v1/blocks/${hash}`)).toMatchObject({ transactions: 400 });
+      const [event] = (await readJson(`${url}/api/v1/events?topics=memes&limit=1`)).events;
+      const content = await fetch(`${url}/api/v1/social/memes/${event.data.meme_id}/content`);
+      expect(Buffer.from(await content.arrayBuffer()).equals(file)).toBe(true);
+    }
+    await expectKept(nodes, told);
+  });
+
+  test('a node that was away too long says what to do, and begins on a copy', async () => {
+    const order = await etcd();
+    const folder = temporaryFolder();
+    const start = (name: string) =>
+      nodeProcess({ cluster: order.url, name, folder: join(folder, name) });
+    const n1 = await start('n1');
+    const n2 = await start('n2');
+    for (const by of agents) await insist([n1, n2], register(by), 0);
+    await expectTogether([n1, n2]);
+    const etcdOrder = new EtcdOrder({ endpoints: order.endpoints, networkId: 'town' });
+    onTestFinished(() => etcdOrder.close());
+    await etcdOrder.trim(await etcdOrder.head());
+    await expect(start('n3')).rejects.toThrow(
+      /ended with 13: .*stop another node, copy its folder/s,
+    );
+    await n2.signal('SIGTERM');
+    await insist([n1], update(ada), 0);
+    rmSync(join(folder, 'n3'), { recursive: true });
+    cpSync(join(folder, 'n2'), join(folder, 'n3'), { recursive: true });
+    const n3 = await start('n3');
+    await n2.restart();
+    await insist([n3], update(ada), 0);
+    await expectTogether([n1, n2, n3]);
+    const where = ['--cluster', order.url, '--network-id', 'town'];
+    const { code, stdout } = await folkmoot(['cluster', 'status', ...where]);
+    const { nodes, parted, etcd: members } = JSON.parse(stdout);
+    expect([code, parted]).toEqual([0, []]);
+    expect(nodes).toMatchObject(
+      [n1, n2, n3].map(({ name, url }) => ({ node: name, alive: true, url })),
+    );
+    expect(members).toMatchObject([{ leader: true }]);
+    // One that is forgotten while it runs ends.
+    expect((await folkmoot(['cluster', 'forget', 'n3', ...where])).code).toBe(0);
+    expect(await n3.ended()).toBe(13);
+    const again = await folkmoot(['cluster', 'forget', 'n3', ...where]);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/knows no node n3/)]);
+  });
+
+  test('refuses to start: no etcd, another parameter, options that do not fit', async () => {
+    const folder = temporaryFolder();
+    const serve = (...args: string[]) =>
+      folkmoot(['serve', '--data', folder, '--port', '0', ...args]);
+    const whole = ['--node', 'n1', '--network-id', 'town'];
+    const nobody = await serve('--cluster', 'etcd://127.0.0.1:9', ...whole);
+    expect([nobody.code, nobody.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^folkmoot: etcd at /m),
+    ]);
+    const wrong = await serve('--cluster', 'http://127.0.0.1', ...whole);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/is not the address of/)]);
+    const cases: [string[], RegExp][] = [
+      [['--node', 'n1'], /--node is for a node of a --cluster/],
+      [['--cluster', 'etcd://127.0.0.1:9'], /--cluster needs --node/],
+      [['--cluster', 'etcd://127.0.0.1:9', '--node', 'n1'], /needs --network-id/],
+      [['--cluster', 'etcd://h', ...whole, '--clock', 'held'], /--clock held is for a network of/],
+      [['--cluster', 'etcd://h', ...whole, '--archive-after', '5000'], /--archive-after is for/],
+    ];
+    for (const [args, message] of cases) {
+      const { code, stderr } = await serve(...args);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    }
+    const order = await etcd();
+    await nodeProcess({ cluster: order.url, name: 'n1', folder: join(folder, 'n1') });
+    const other = await serve('--cluster', order.url, ...whole, '--voting-period-ms', '1234');
+    expect(other.code).toBe(2);
+    expect(other.stderr).toMatch(/begun with voting_period_ms 30000, not 1234/);
+  });
+});
