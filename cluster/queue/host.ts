@@ -10,7 +10,8 @@ import { persist } from './persist.js';
 
 /** How long a queue outlives a host that has died, in seconds. */
 const LEASE_S = 30;
-/** Of etcd's 128 operations in a transaction, three for each task. */
+/** Of etcd's 128 operations in a transaction one for each task, and to take one away three. */
+const OFFERED_AT_ONCE = 100;
 const TASKS_AT_ONCE = 40;
 /** Results at once: with what they may have at most they are less than etcd answers with. */
 const RESULTS_AT_ONCE = 48;
@@ -56,8 +57,24 @@ export class QueueHost {
     return this.#put(this.#keys.head, head);
   }
 
-  offer(task: string, body: string): Promise<void> {
-    return this.#put(this.#keys.tasks + task, body);
+  /** @param tasks bodies by their names. */
+  async offer(tasks: ReadonlyMap<string, string>): Promise<void> {
+    const lease = this.#lease.id;
+    const puts: { put: string; value: string; lease: string }[] = [];
+    let bytes = 0;
+    const send = async () => {
+      const some = puts.splice(0);
+      bytes = 0;
+      if (some.length === 0) return;
+      await persist(this.#ended, () => this.#client.transact({ do: some }));
+    };
+    for (const [task, value] of tasks) {
+      const more = Buffer.byteLength(value);
+      if (bytes + more > LARGEST_BYTES || puts.length === OFFERED_AT_ONCE) await send();
+      puts.push({ put: this.#keys.tasks + task, value, lease });
+      bytes += more;
+    }
+    await send();
   }
 
   /** A file that tasks need. */

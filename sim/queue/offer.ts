@@ -26,8 +26,10 @@ export interface OfferOptions {
 
 /** Runs that are offered for each one that workers do at a time, and how many in any case. */
 const AHEAD = { each: 8, least: 16, most: 4_096, bytes: 16 * 1_048_576 } as const;
-/** How long to wait when nothing has come. */
-const PAUSE_MS = { least: 10, most: 200 } as const;
+/** How often results are looked for: what is offered ahead lasts longer. */
+const PAUSE_MS = { least: 40, most: 200 } as const;
+/** How often workers and second results are. */
+const LOOK_MS = 1_000;
 /** Whose second results are compared: the last so many. */
 const REMEMBERED = 4_096;
 /** How often what is no result may be stored for a run. */
@@ -64,6 +66,7 @@ class Offer<T extends Job> {
   readonly #workers: Workers;
   readonly #signal: AbortSignal;
   #pauseMs: number = PAUSE_MS.least;
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #pulling: Promise<void> | null = null;
   readonly #pulled: T[] = [];
   #exhausted = false;
@@ -111,7 +114,7 @@ class Offer<T extends Job> {
 
   async #begin(host: QueueHost, files: ReturnType<typeof readFiles>): Promise<void> {
     for (const { sha256, body } of files) await host.carry(sha256, body);
-    for (const [name, { text }] of this.#open) await host.offer(name, text);
+    await host.offer(new Map([...this.#open].map(([name, { text }]) => [name, text])));
     const { title, made, files: named } = this.#about;
     const { wallMs, memoryMb } = { ...jobDefaults, ...this.#options };
     const told = files.map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
@@ -122,30 +125,31 @@ class Offer<T extends Job> {
 
   /** Offers what there is room for, and takes what is there. */
   async #turn(host: QueueHost): Promise<void> {
-    await this.#workers.look(host);
-    let moved = await this.#offerMore(host);
-    moved = (await this.#take(host)) || moved;
-    await this.#compare(host);
-    if (moved) this.#pauseMs = PAUSE_MS.least;
-    else {
-      await Promise.race([pause(this.#pauseMs), ...(this.#pulling ? [this.#pulling] : [])]);
-      this.#pauseMs = Math.min(PAUSE_MS.most, 2 * this.#pauseMs);
+    if (performance.now() - this.#lookedAt > LOOK_MS) {
+      this.#lookedAt = performance.now();
+      await this.#workers.look(host);
+      await this.#compare(host);
     }
+    const offered = await this.#offerMore(host);
+    const moved = (await this.#take(host)) || offered;
+    this.#pauseMs = moved ? PAUSE_MS.least : Math.min(PAUSE_MS.most, 2 * this.#pauseMs);
+    await Promise.race([pause(this.#pauseMs), ...(this.#pulling ? [this.#pulling] : [])]);
   }
 
   async #offerMore(host: QueueHost): Promise<boolean> {
     const ahead = AHEAD.each * this.#workers.slots;
     const room = Math.min(AHEAD.most, Math.max(AHEAD.least, ahead)) - this.#open.size;
     this.#pull(this.#bytes < AHEAD.bytes ? room : 0);
-    const offered = this.#pulled.splice(0).map((task) => {
+    const offered = new Map<string, string>();
+    for (const task of this.#pulled.splice(0)) {
       this.#count += 1;
       const [name, text] = [taskName(this.#count), jobText(task)];
       this.#open.set(name, { task, text, strikes: 0 });
       this.#bytes += text.length;
-      return host.offer(name, text);
-    });
-    await Promise.all(offered);
-    return offered.length > 0;
+      offered.set(name, text);
+    }
+    await host.offer(offered);
+    return offered.size > 0;
   }
 
   /** Asks for tasks beside all else: the next one may wait for results. */

@@ -2,7 +2,6 @@
 import type { QueueHost } from '../../cluster/queue/index.js';
 import { jsonOf } from './told.js';
 
-const LOOK_MS = 1_000;
 /** What one worker may say that it does at a time: more is no worker of ours. */
 const MOST_JOBS = 256;
 /** Of a worker's own words, which may be anybody's. */
@@ -14,15 +13,12 @@ export class Workers {
   readonly #say: (line: string) => void;
   readonly #told = new Set<string>();
   #shown = '';
-  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(say: (line: string) => void) {
     this.#say = say;
   }
 
   async look(host: QueueHost): Promise<void> {
-    if (performance.now() - this.#lookedAt < LOOK_MS) return;
-    this.#lookedAt = performance.now();
     let workers = 0;
     this.slots = 0;
     for (const { name, value } of await host.workers()) {
