@@ -99,7 +99,7 @@ class Offer<T extends Job> {
       } catch (error) {
         ended(error);
         if (!this.#isOver())
-          this.#about.say('etcd was out of reach: what is not done is offered anew');
+          this.#about.say('etcd has let go of the queue: what is not done is offered anew');
       } finally {
         await host.close();
       }

@@ -57,7 +57,8 @@ test('doors: what tests take hold of is public in folkmoot/testing only', () => 
   expect(wrong).toEqual([]);
 });
 
-test('cli: what any command is needs neither engine, server nor simulator to be loaded', () => {
+/** What is loaded with these files: by imports of values that do not wait until they are needed. */
+function loadedWith(paths: readonly string[]): string[] {
   const seen = new Set<string>();
   const load = (path: string) => {
     const source = sources.find((one) => one.path === path);
@@ -66,17 +67,28 @@ test('cli: what any command is needs neither engine, server nor simulator to be 
     const values = source.text.matchAll(/(?:^|\n)(?:im|ex)port (?!type )[^'";]*?from\s+'([^']+)'/g);
     for (const [, name] of values) load(resolve(path, name!));
   };
-  load('cli/main.ts');
+  for (const path of paths) load(path);
+  return [...seen].sort();
+}
+
+test('cli: what any command is needs neither engine, server nor simulator to be loaded', () => {
   const main = sources.find(({ path }) => path === 'cli/main.ts')!;
   const commands = [...main.text.matchAll(/\bimport\('([^']+)'\)/g)];
   expect(commands.length).toBeGreaterThan(20);
-  for (const [, name] of commands) load(resolve('cli/main.ts', name!));
-  const beyond = [...seen].filter((path) => !under(path, 'cli'));
-  expect(beyond.sort()).toEqual([
+  const files = commands.map(([, name]) => resolve('cli/main.ts', name!));
+  const loaded = loadedWith(['cli/main.ts', ...files]);
+  expect(loaded.filter((path) => !under(path, 'cli'))).toEqual([
     'bench/load/options.ts',
     'engine/protocol/bundled/typebox.ts',
     'engine/protocol/schema/genesis.ts',
   ]);
+});
+
+test('etcd: nothing of it is loaded with what the package exports, or with a run', () => {
+  const runs = ['sim/run/jobs/child.ts', 'sim/sweep/index.ts', 'sim/swarm/index.ts'];
+  const loaded = loadedWith([...entries, ...runs]);
+  expect(loaded.length).toBeGreaterThan(300);
+  expect(loaded.filter((path) => under(path, 'cluster/etcd', 'cluster/queue'))).toEqual([]);
 });
 
 test('audit: the auditor shares no code with the engine', () => {

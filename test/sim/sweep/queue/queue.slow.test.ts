@@ -108,4 +108,47 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     await done(queued(file, out, running.url, '--resume'));
     expectSame(alone, out);
   });
+
+  test('queue: etcd is away for a while: all wait, and go on', async () => {
+    const running = await etcd();
+    const out = join(temporaryFolder(), 'out');
+    const sweeping = queued(file, out, running.url);
+    worker(running.url);
+    await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
+    const [member] = running.members;
+    await member!.signal('SIGKILL');
+    const kept = runsIn(out);
+    expect(kept).toBeLessThan(RUNS);
+    member!.restart();
+    await done(sweeping);
+    expectSame(alone, out);
+  });
+
+  test('queue: etcd lets go of the queue: what is not done is offered anew', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const out = join(temporaryFolder(), 'out');
+    const sweeping = queued(file, out, running.url);
+    worker(running.url);
+    await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
+    const head = await firstOf(client, 'head');
+    await client.revokeLease((await client.get(`folkmoot/queue/head/${head}`))!.lease);
+    expect(runsIn(out)).toBeLessThan(RUNS);
+    await done(sweeping);
+    expect(sweeping.stderr()).toContain('what is not done is offered anew');
+    expectSame(alone, out);
+  });
+
+  test('queue: runs are added until the interval is narrow, in rounds', async () => {
+    const running = await etcd();
+    const folder = temporaryFolder();
+    const factors = [{ path: 'links.loss', values: [0, 0.3] }];
+    const small = writeScenario(folder, { ...smallRaw(), sweep: { factors } });
+    const until = ['--until-interval', '1%', '--most-replicates', '14'];
+    const [local, out] = [join(folder, 'local'), join(folder, 'out')];
+    expect((await sweepIn(small, local, ...until)).code).toBe(0);
+    worker(running.url, '--jobs', '2');
+    await done(queued(small, out, running.url, ...until));
+    expectSame(local, out);
+  });
 });
