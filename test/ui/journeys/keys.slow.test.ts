@@ -154,7 +154,7 @@ test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () 
   // Explore: an entry, which keeps the focus; what was sent; and the log recomputed.
   await goTo(/^Explore$/, /^Entry /);
   await to(/^\d+: go to this entry$/);
-  for (let links = 0; links < 3; links += 1) await to(/^\d+: go to this entry$/);
+  for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp']) await press(tab, key);
   const there = await focused(tab);
   await press(tab, 'Enter');
   await heading(tab, new RegExp(`^Entry ${Number.parseInt(there, 10)} `));
@@ -182,6 +182,44 @@ test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () 
   await to(/^One event on$|^Keys$|^Skip/);
   expect(complaints).toEqual([]);
 });
+
+test.skipIf(!hasBrowser)(
+  `keys: a list is one stop, and arrows go through it ${needs}`,
+  async () => {
+    const { tab, complaints } = await open(browser, `${url}/ui/explore?at=300`, modes.light);
+    await settled(tab);
+    const links = tab.locator('.happened a');
+    const count = await links.count();
+    expect([count > 100, await tab.locator('.happened a:not([tabindex="-1"])').count()]).toEqual([
+      true,
+      1,
+    ]);
+    await tabTo(tab, /^300: go to this entry$/);
+    const standing = () =>
+      links.evaluateAll((all) => all.indexOf(document.activeElement as HTMLElement));
+    await press(tab, 'Home');
+    const seen = [await standing()];
+    const rows = await tab.locator('.happened li').count();
+    for (let row = 0; row < rows; row += 1) {
+      for (let before = -1; before !== (await standing()); ) {
+        before = await standing();
+        await press(tab, 'ArrowRight');
+        seen.push(await standing());
+      }
+      await press(tab, 'ArrowDown');
+      seen.push(await standing());
+    }
+    expect(new Set(seen).size).toBe(count);
+    await press(tab, 'End');
+    const last = await standing();
+    // Whoever leaves it comes back to where it was, and out of it at once.
+    await press(tab, 'Tab');
+    expect(await standing()).toBe(-1);
+    await press(tab, 'Shift+Tab');
+    expect(await standing()).toBe(last);
+    expect(complaints).toEqual([]);
+  },
+);
 
 test.skipIf(!hasBrowser)(
   `keys: an arrow that is held goes through every cell ${needs}`,

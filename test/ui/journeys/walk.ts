@@ -2,8 +2,9 @@
 /** The page by Tab alone: where it leads, and whether whoever follows it sees where they are. */
 import type { Page } from 'playwright-core';
 
-/** What takes keys. */
-const TAKES_KEYS = 'a[href], :is(button, input, select, textarea):enabled, summary, [tabindex="0"]';
+/** What Tab comes to; in a list that arrow keys go through, one of its links. */
+const TAKES_KEYS =
+  'a[href]:not([tabindex="-1"]), :is(button, input, select, textarea):enabled, summary, [tabindex="0"]';
 
 export interface Walk {
   /** What takes keys and was not come to. */

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { shown } from '../../../report/shared/numbers.js';
 import { ask } from '../../data/connect.js';
 import { clock } from '../../data/store.js';
+import { rove, useRoving } from '../../parts/lists/roving.js';
 import { moment } from '../../parts/moment.js';
 import { Coming, Failed } from '../../parts/server/states.js';
 import type { Happening, Happenings } from '../../player/answers/happenings.js';
@@ -77,6 +78,7 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
   const { omitted } = found;
   const rows = useMemo(() => linesOf(found.rows), [found]);
   const list = useRef<HTMLOListElement>(null);
+  useRoving(list);
   const here = rows.findLastIndex(({ row }) => row.entry <= entry);
   useEffect(() => {
     const box = list.current;
@@ -87,7 +89,16 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
   return (
     <>
       {omitted > 0 && <p class="faint">{shown(omitted)} earlier rows are omitted.</p>}
-      <ol class="happened" ref={list} aria-label="What happened, in order">
+      <p class="unseen" id="happened-keys">
+        Arrow keys go from row to row, and along a row.
+      </p>
+      <ol
+        class="happened"
+        ref={list}
+        aria-label="What happened, in order"
+        aria-describedby="happened-keys"
+        onKeyDown={rove}
+      >
         {rows.map(({ row, others, key }) => (
           <li
             key={key}
