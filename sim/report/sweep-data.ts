@@ -60,8 +60,8 @@ export interface SweepData {
   factors: FactorData[];
   cells: CellData[];
   verdicts: Map<string, number>;
-  /** Of the first run; '' where there is none. */
-  firstSeed: string;
+  /** Of the first run of each cell. */
+  seeds: Map<number, string>;
   /** The first of those with an error or a broken rule, and how many there are. */
   failed: FailedRun[];
   failures: number;
@@ -131,11 +131,11 @@ async function readRuns(folder: string, columns: readonly string[]) {
   const failed: FailedRun[] = [];
   const files: SweepData['files'] = new Map();
   let failures = 0;
-  let firstSeed = '';
+  const seeds: SweepData['seeds'] = new Map();
   for await (const row of tableRows(folder, 'runs.csv')) {
     const { run = '', cell = '', seed = '', verdict = '', file = '' } = row;
     verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
-    if (firstSeed === '') firstSeed = seed;
+    if (!seeds.has(Number(cell))) seeds.set(Number(cell), seed);
     keepFile(files, folder, row);
     if ((['pass', 'no_progress'] satisfies Verdict[] as string[]).includes(verdict)) continue;
     failures += 1;
@@ -143,7 +143,7 @@ async function readRuns(folder: string, columns: readonly string[]) {
     const levels = levelsIn(row, columns);
     failed.push({ run, cell, seed, verdict, levels, why: whyFailed(folder, file) });
   }
-  return { verdicts, failed, failures, firstSeed, files };
+  return { verdicts, failed, failures, seeds, files };
 }
 
 /** A name that is none of ours leads nowhere. */

@@ -124,7 +124,8 @@ ${table('What was varied', columns, rows)}`;
 
 const seedOf = (head: SweepHead): string => head.seed ?? head.scenario.seed;
 
-function cellsTable({ head, factors, cells, files }: SweepData): Html {
+function cellsTable(data: SweepData): Html {
+  const { head, factors, cells, files } = data;
   const { responses, replicates } = head.scenario.sweep;
   const kept = files.size > 0;
   const number = (name: string) => ({ name, kind: 'number' }) as const;
@@ -133,6 +134,7 @@ function cellsTable({ head, factors, cells, files }: SweepData): Html {
     ...factors.map(({ column }) => ({ name: column })),
     ...responses.map((name) => number(measureTitle(name))),
     ...(kept ? [{ name: 'runs' }] : []),
+    { name: 'on the page', kind: 'text' } as const,
   ];
   const rows = cells
     .slice(0, MOST_CELLS)
@@ -141,10 +143,12 @@ function cellsTable({ head, factors, cells, files }: SweepData): Html {
       ...factors.map(({ column }) => cell.levels[column]!),
       ...responses.map((measure) => estimateText(cell, measure, replicates)),
       ...(kept ? [linksOf(cell.cell, files.get(cell.cell) ?? [], replicates)] : []),
+      watchText(data, cell),
     ]);
   const left = cells.length - rows.length;
   return html`<p>The mean of the runs of each cell, and in brackets its 95 % interval, where one
-can be given (docs/simulating.md says how); n where fewer than ${replicates} runs could say.</p>
+can be given (docs/simulating.md says how); n where fewer than ${replicates} runs could say. The
+last column has the command that makes a run of the cell again, on the page that shows it.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
 ${left > 0 ? html`<p>${shown(left)} more cells are in summary.csv.</p>` : null}
 ${facts(
@@ -165,6 +169,23 @@ function linksOf(cell: number, files: readonly KeptFile[], replicates: number): 
     return html`<a href="runs/${encodeURIComponent(file)}" aria-label="${name}">${replicate}</a> `;
   });
   return html`<span class="links">${links}${files.length < replicates ? '…' : null}</span>`;
+}
+
+/** A sweep keeps no logs: one of the cell's runs is made again, and looked at meanwhile. */
+function watchText(data: SweepData, cell: CellData): Content {
+  const name = `how to see a run of cell ${cell.cell} on the page`;
+  const command = oneRun(data, cell, '--watch=paused');
+  return command === null
+    ? '–'
+    : html`<details><summary aria-label="${name}">how</summary>${code(command)}</details>`;
+}
+
+/** The command that makes the first run of a cell by itself; null where it has none. */
+function oneRun({ seeds, factors }: SweepData, { cell, levels }: CellData, ...more: string[]) {
+  const seed = seeds.get(cell);
+  if (seed === undefined) return null;
+  const sets = factors.flatMap(({ path, column }) => ['--set', `${path}=${levels[column]}`]);
+  return commandLine('sim', 'SCENARIO', '--seed', seed, ...sets, ...more);
 }
 
 function estimateText({ estimates }: CellData, measure: string, replicates: number): Content {
@@ -196,21 +217,17 @@ function failedTable({ failed, failures, factors }: SweepData): Html {
 ${left > 0 ? html`<p>${shown(left)} more are in runs.csv.</p>` : null}`;
 }
 
-function again({ head, cells, factors, firstSeed }: SweepData): Html {
+function again(data: SweepData): Html {
+  const { head, cells } = data;
   const { replicates } = head.scenario.sweep;
   const more = ['--replicates', String(replicates), '--out', 'FOLDER'];
   const sweep = commandLine('sweep', 'SCENARIO', '--seed', seedOf(head), ...more);
-  const first = cells[0];
-  const sets = factors.flatMap(({ path, column }) => [
-    '--set',
-    `${path}=${first?.levels[column] ?? ''}`,
-  ]);
-  const one = commandLine('sim', 'SCENARIO', '--seed', firstSeed, ...sets, '--out', 'RUN');
+  const one = cells[0] ? oneRun(data, cells[0], '--out', 'RUN') : null;
   return html`<p>SCENARIO stands for the scenario's file. The whole sweep, with
 ${replicates} runs a cell:</p>
 ${listing('the command that runs the sweep again', sweep)}
 ${
-  first
+  one !== null
     ? html`<p>One run by itself, here the first; seed and values of each are in runs.csv:</p>
 ${listing('the command that runs one run', one)}
 <p>It keeps its log then, and the page shows it at any entry:</p>

@@ -269,6 +269,9 @@ test('sweep: design, curves, fields with numbers, cells with intervals, failed r
   expect(headings(page)).toContain('Failed runs');
   expect(text).toContain('3 1 safety –');
   expect(text).toContain('npx folkmoot sim SCENARIO --seed 1/3 --set links.loss=0');
+  // Of each cell, the command that shows one of its runs.
+  const watched = [...page.matchAll(/--seed 1\/1 (--set \S+ --set \S+) --watch=paused/g)];
+  expect(new Set(watched.map(([, levels]) => levels)).size).toBe(6);
 });
 
 test('sweep: one that was not finished says how many runs are missing', async () => {
