@@ -74,6 +74,9 @@ const next_cursor = nullable(Type.String());
 
 export const AgentDecisions = Type.Object({
   agent_id: AgentId,
+  recorded: Type.Integer({
+    description: 'of how many of its votes up to the entry there is a record, on all pages',
+  }),
   decisions: Type.Array(
     Type.Object({
       block_hash: Hash,

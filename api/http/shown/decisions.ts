@@ -45,10 +45,8 @@ export const agentDecisions: Showing = async ({ services, params: [id = ''] }, q
   const blocks = await decisions.blocksOf(place);
   if (typeof blocks === 'string') return none(blocks);
   const votes = votesOf(network, profile.ordinal);
-  const end = Math.min(
-    before,
-    placeAfter(blocks, (block) => (votes(block)?.entry ?? 0) <= at),
-  );
+  const recorded = placeAfter(blocks, (block) => (votes(block)?.entry ?? 0) <= at);
+  const end = Math.min(before, recorded);
   const from = Math.max(0, end - limit);
   const lines = await decisions.read(place, from, end);
   const rows: object[] = [];
@@ -62,7 +60,7 @@ export const agentDecisions: Showing = async ({ services, params: [id = ''] }, q
   }
   const left = end - rows.length;
   const next_cursor = left > 0 && rows.length > 0 ? String(left) : null;
-  return success(200, { agent_id: id, decisions: rows, next_cursor });
+  return success(200, { agent_id: id, recorded, decisions: rows, next_cursor });
 };
 
 const votesOf =

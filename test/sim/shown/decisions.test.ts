@@ -108,6 +108,7 @@ test('decisions: at an entry, those of the votes that the engine has then', asyn
     );
     const entries = then.map(({ value }) => value.entry).sort((a, b) => b - a);
     expect([seed, entry, id, rows.map((row) => row.entry)]).toEqual([seed, entry, id, entries]);
+    expect(await here.there.read(`${path}&limit=1`)).toMatchObject({ recorded: entries.length });
   }
 });
 

@@ -12,6 +12,7 @@ import { world } from '../../support/service/server.js';
 import { agentOf } from '../../support/service/signer.js';
 import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../browser.js';
 import { explore } from '../explored.js';
+import { copyOf } from '../folder.js';
 
 const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
@@ -134,6 +135,27 @@ test.skipIf(!hasBrowser)(`agent: another vote is chosen, and told ${needs}`, asy
     await why.getByText(`a score of ${shown(score!)},`).waitFor();
   }
   expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(`agent: votes that nothing is recorded of are told ${needs}`, async () => {
+  const { agent } = lines.find(({ contributions }) => contributions !== null)!;
+  const own = lines.filter((line) => line.agent === agent);
+  const copy = copyOf(run);
+  const keep = async (kept: Line[]) => {
+    const text = kept.map((line) => `${JSON.stringify(line)}\n`).join('');
+    writeFileSync(join(copy, 'decisions.ndjson'), text);
+    const at = await explore(copy, (stop) => onTestFinished(stop));
+    return open(browser, `${at}/ui/agent/${ids[agent]}`);
+  };
+  const { tab } = await keep(lines.filter((line) => line !== own[0] && line !== own[1]));
+  await figure(tab, 'Why it voted so')
+    .getByText('Of 2 of its votes decisions.ndjson has no line')
+    .waitFor();
+  const { tab: none } = await keep(lines.filter((line) => line.agent !== agent));
+  await none.getByText(`Of ${own.length} of its votes decisions.ndjson has no line`).waitFor();
+  const { tab: all } = await keep(lines);
+  await figure(all, 'Why it voted so').getByText('a score of').waitFor();
+  expect(await all.getByText('decisions.ndjson').count()).toBe(0);
 });
 
 test.skipIf(!hasBrowser)(

@@ -28,8 +28,10 @@ export interface Reasoned extends Record<keyof Judgement, unknown> {
   memes: string[];
 }
 
-/** Newest first, or why there are none. */
-export type Reasons = { list: Reasoned[]; next: string | null } | { none: string };
+/** Newest first, and of how many votes there are any; or why there are none. */
+export type Reasons =
+  | { list: Reasoned[]; next: string | null; recorded: number }
+  | { none: string };
 
 /** Votes of a page. */
 const ROWS = '50';
@@ -47,10 +49,12 @@ export async function reasonsOf(
   const path = `/api/v1/agents/${encodeURIComponent(id)}/decisions`;
   const more = { limit: ROWS, ...(cursor === null ? {} : { cursor }) };
   try {
-    const page = await data<{ decisions: Reasoned[]; next_cursor: string | null }>(
-      pathAt(path, entry, more),
-    );
-    return { list: page.decisions, next: page.next_cursor };
+    const { decisions, next_cursor, recorded } = await data<{
+      decisions: Reasoned[];
+      next_cursor: string | null;
+      recorded: number;
+    }>(pathAt(path, entry, more));
+    return { list: decisions, next: next_cursor, recorded };
   } catch (error) {
     if (error instanceof Unanswered && error.reason === 'NO_DECISIONS') return { none: error.said };
     throw error;

@@ -1,6 +1,7 @@
 /** Why an agent voted as it did: what its judgement weighed, of the vote that a reader chooses. */
 import type { ComponentChildren } from 'preact';
-import { agents } from '../../../data/store.js';
+import { shown } from '../../../../report/shared/numbers.js';
+import { agents, clock, position } from '../../../data/store.js';
 import { Figure } from '../../../parts/lists/figure.js';
 import { useAtEntry } from '../../../parts/server/at-entry.js';
 import { Failed } from '../../../parts/server/states.js';
@@ -22,10 +23,11 @@ export function Why({ number }: { number: number }) {
   if (fetched.is === 'failed') return <Failed why={fetched.why} onAgain={again} />;
   if (!last) return null;
   if ('none' in last.data) return <Unrecorded why={last.data.none} />;
-  const { list, next } = last.data;
-  if (list.length === 0) return null;
+  const { list, next, recorded } = last.data;
+  const lacking = isOf(last.entry) ? agents.votes[number]! - recorded : 0;
+  if (list.length === 0) return lacking > 0 ? <Unrecorded why={lackingText(lacking)} /> : null;
   return (
-    <Chosen list={list}>
+    <Chosen list={list} lacking={lacking}>
       {cursor !== null && (
         <button type="button" class="button" onClick={() => turn(null)}>
           Newest
@@ -40,6 +42,13 @@ export function Why({ number }: { number: number }) {
   );
 }
 
+/** What was fetched is of the entry that is shown, or of the end where that is shown. */
+const isOf = (entry: number | null) =>
+  clock.value.mode !== 'playing' && (entry === null || entry === position.value!.entry);
+
+const lackingText = (lacking: number) =>
+  `Of ${shown(lacking)} of its votes decisions.ndjson has no line: what they rested on is not known.`;
+
 function Unrecorded({ why }: { why: string }) {
   return (
     <section class="panel" aria-labelledby="why">
@@ -53,10 +62,12 @@ function Unrecorded({ why }: { why: string }) {
 
 interface ChosenProps {
   list: readonly Reasoned[];
+  /** Votes that nothing is recorded of. */
+  lacking: number;
   children: ComponentChildren;
 }
 
-function Chosen({ list, children }: ChosenProps) {
+function Chosen({ list, lacking, children }: ChosenProps) {
   const [wanted, choose] = useChoice('vote');
   const one = list.find(({ block_hash }) => block_hash === wanted) ?? list[0]!;
   const judgement = judgementOf(one);
@@ -67,6 +78,7 @@ function Chosen({ list, children }: ChosenProps) {
         <>
           Its vote on <BlockLink hash={one.block_hash} />
           {judgement ? `: ${wordsOf(one)}` : '.'}
+          {lacking > 0 && ` ${lackingText(lacking)}`}
         </>
       }
       picture={() => (judgement ? <Bars of={judgement} /> : <p>{wordsOf(one)}</p>)}
