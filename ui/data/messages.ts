@@ -170,7 +170,7 @@ export type FromWorker =
   | { is: 'clock'; clock: ClockState }
   | { is: 'link'; link: LinkState }
   | { is: 'overview'; overview: Overview }
-  | { is: 'notice'; notice: Notice }
+  | { is: 'notice'; notice: Notice | null }
   | { is: 'world'; message: World }
   | { is: 'answer'; id: number; answer: unknown }
   | { is: 'failed'; id: number; why: string };

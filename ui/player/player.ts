@@ -9,6 +9,7 @@ import { Changes } from './changes.js';
 import type { Closings } from './past/closings.js';
 import { PAGE_ENTRIES, Past } from './past/past.js';
 import { type StepBy, stepFrom } from './past/steps.js';
+import { patiently } from './patience.js';
 import { RateMeter } from './rates.js';
 import type { Source } from './source.js';
 
@@ -19,7 +20,8 @@ export interface Heard {
   /** The position, or what is known of it, is another. */
   changed(): void;
   clock(clock: ClockState): void;
-  notice(text: string): void;
+  /** Null: what was told before is over. */
+  notice(text: string | null): void;
   failed(error: unknown): void;
 }
 
@@ -234,7 +236,8 @@ export class Player {
   async #move(): Promise<void> {
     this.#moving = true;
     try {
-      while (await this.#nearer(this.#goal ?? this.#head.entry));
+      const nearer = () => this.#nearer(this.#goal ?? this.#head.entry);
+      await patiently(nearer, (text) => this.#heard.notice(text));
     } catch (error) {
       this.#heard.failed(error);
     } finally {

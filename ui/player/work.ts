@@ -8,6 +8,7 @@ import type {
   World,
 } from '../data/messages.js';
 import { Closings } from './past/closings.js';
+import { isBeingMade, MADE_AGAIN_MS } from './patience.js';
 import { Player } from './player.js';
 import { type Answer, answers } from './questions.js';
 import { Follower } from './server/follow.js';
@@ -21,7 +22,6 @@ const TICK_MS = 33;
 const BUCKETS = 600;
 const OVERVIEW_MS = 15_000;
 const AGAIN_MS = 3_000;
-const MAKING_MS = 500;
 
 const port = self as unknown as {
   postMessage(message: FromWorker): void;
@@ -68,7 +68,7 @@ function start(made: Source, at: number | null): void {
   player = new Player(source, {
     changed: patchSoon,
     clock: (clock) => tell({ is: 'clock', clock }),
-    notice: (text) => tell({ is: 'notice', notice: { text } }),
+    notice: (text) => tell({ is: 'notice', notice: text === null ? null : { text } }),
     failed: (error) => tell({ is: 'notice', notice: { text: why(error) } }),
   });
   follower = new Follower(source, {
@@ -108,7 +108,7 @@ function start(made: Source, at: number | null): void {
 
 /** How far the server is with what it makes before it can answer, if that is why it does not. */
 function makingOf(error: unknown): LinkState | null {
-  if (!(error instanceof Refused) || error.reason !== 'BEING_MADE') return null;
+  if (!isBeingMade(error)) return null;
   const { entry = 0, to = 0 } = error.details;
   return { is: 'making', entry: Number(entry), to: Number(to) };
 }
@@ -123,7 +123,7 @@ async function begin(at: number | null): Promise<void> {
     const making = makingOf(error);
     if (making) {
       tell({ is: 'link', link: making });
-      setTimeout(() => void begin(at), MAKING_MS);
+      setTimeout(() => void begin(at), MADE_AGAIN_MS);
       return;
     }
     if (error instanceof Damaged) {

@@ -3,8 +3,8 @@
 import type { Page } from 'playwright-core';
 
 /** What Tab comes to; in a list that arrow keys go through, one of its links. */
-const TAKES_KEYS =
-  'a[href]:not([tabindex="-1"]), :is(button, input, select, textarea):enabled, summary, [tabindex="0"]';
+const TAKES_KEYS = `a[href]:not([tabindex="-1"]), summary, [tabindex="0"],
+  :is(button, input, select, textarea):enabled`;
 
 export interface Walk {
   /** What takes keys and was not come to. */

@@ -122,6 +122,34 @@ test.skipIf(!hasBrowser)(`past: a block steps from its proposal to its end ${nee
 });
 
 test.skipIf(!hasBrowser)(
+  `past: what the server has yet to make is waited for, and said ${needs}`,
+  async () => {
+    const moment = await history.at(200);
+    const [{ id } = { id: '' }] = [...moment.read.agents()];
+    const { tab } = await open(browser, `${url}/ui/agent/${id}`);
+    const refused = new Map<string, number>();
+    const message = 'the log is gone through: at entry 100 of 200; try again';
+    const error = { code: 'NETWORK_ERROR', message, details: { reason: 'BEING_MADE' } };
+    await tab.route(/\/api\/v1\/.*[?&]at=/, async (route) => {
+      const path = new URL(route.request().url()).pathname;
+      const times = (refused.get(path) ?? 0) + 1;
+      refused.set(path, times);
+      if (times > 3) return route.continue();
+      const body = JSON.stringify({ success: false, error });
+      await route.fulfill({ status: 503, contentType: 'application/json', body });
+    });
+    await tab.goto(`${url}/ui/agent/${id}?at=200`);
+    await tab.getByText(`as soon as the server has made it: ${message}`).waitFor();
+    await tab.getByRole('status').getByText(`${message} (503)`, { exact: true }).waitFor();
+    await standsAs(tab, id, moment);
+    expect(await tab.getByRole('alert').count()).toBe(0);
+    expect(await tab.getByText('has made it').count()).toBe(0);
+    // The entry, the agent, its scores, and whom it hears: each was asked for until it was there.
+    expect([...refused.values()].map((times) => times > 3)).toEqual([true, true, true, true]);
+  },
+);
+
+test.skipIf(!hasBrowser)(
   `past: a live server says of an agent what it knows of then ${needs}`,
   async () => {
     const there = await world();

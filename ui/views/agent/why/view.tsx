@@ -47,7 +47,7 @@ const isOf = (entry: number | null) =>
   clock.value.mode !== 'playing' && (entry === null || entry === position.value!.entry);
 
 const lackingText = (lacking: number) =>
-  `Of ${shown(lacking)} of its votes decisions.ndjson has no line: what they rested on is not known.`;
+  `Of ${shown(lacking)} of its votes decisions.ndjson has no line: nobody knows why it cast them.`;
 
 function Unrecorded({ why }: { why: string }) {
   return (
