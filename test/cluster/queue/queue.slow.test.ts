@@ -1,0 +1,108 @@
+/** A queue in a real etcd: claimed by one, stored once, carried whole, and gone with its host. */
+import { randomBytes } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type EtcdClient, HeldLease } from '../../../dist/cluster/etcd/index.js';
+import { QueueClaims, QueueHost, queuesIn, taskName } from '../../../dist/cluster/queue/index.js';
+import { etcd, etcdClient, hasEtcd } from '../../support/etcd.js';
+
+const forever = new AbortController().signal;
+
+async function hosted(client: EtcdClient): Promise<QueueHost> {
+  const host = await QueueHost.open(client, forever);
+  onTestFinished(() => host.close());
+  await host.announce('{}');
+  return host;
+}
+
+interface Hand {
+  claims: QueueClaims;
+  lease: HeldLease;
+}
+
+async function hand(client: EtcdClient): Promise<Hand> {
+  const [queue] = await queuesIn(client);
+  const lease = await HeldLease.grant(client, 60);
+  onTestFinished(() => lease.release());
+  return {
+    claims: new QueueClaims(client, queue!, randomBytes(8).toString('hex'), forever),
+    lease,
+  };
+}
+
+const tasks = (count: number) =>
+  new Map(Array.from({ length: count }, (_, at) => [taskName(at + 1), `body ${at + 1}`]));
+
+describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
+  test('queue: many hands claim each task once, and what they store is taken once', async () => {
+    const running = await etcd();
+    const host = await hosted(etcdClient(running));
+    // More than fit into one transaction.
+    await host.offer(tasks(250));
+    const done = async () => {
+      const { claims, lease } = await hand(etcdClient(running));
+      const own: string[] = [];
+      for (let claim = await claims.claim(lease); claim; claim = await claims.claim(lease)) {
+        expect(claim.body.toString()).toBe(`body ${Number(claim.task)}`);
+        own.push(claim.task);
+        expect(await claims.store(claim, `of ${claim.task}`)).toBe('stored');
+        // Told once more, as after an answer that was lost.
+        expect(await claims.store(claim, `of ${claim.task}`)).toBe('stored');
+      }
+      return own;
+    };
+    const all = (await Promise.all([done(), done(), done()])).flat();
+    expect(all.sort()).toEqual([...tasks(250).keys()]);
+    const taken: string[] = [];
+    for (let some = await host.results(); some.length > 0; some = await host.results()) {
+      for (const { name, value } of some) expect(value.toString()).toBe(`of ${name}`);
+      taken.push(...some.map(({ name }) => name));
+      await host.drop(some.map(({ name }) => name));
+    }
+    expect(taken).toEqual([...tasks(250).keys()]);
+    expect(await host.again()).toEqual([]);
+  });
+
+  test('queue: who has lost a claim stores nothing, and is heard all the same', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const host = await hosted(client);
+    await host.offer(tasks(1));
+    const [slow, quick] = [await hand(client), await hand(client)];
+    const lost = (await slow.claims.claim(slow.lease))!;
+    expect(await quick.claims.claim(quick.lease)).toBe(null);
+    await slow.lease.release();
+    const claim = (await quick.claims.claim(quick.lease))!;
+    expect(claim).toMatchObject({ task: lost.task, body: lost.body });
+    expect(await slow.claims.store(lost, 'slow')).toBe('late');
+    expect(await host.results()).toEqual([]);
+    expect(await quick.claims.store(claim, 'quick')).toBe('stored');
+    expect(await slow.claims.store(lost, 'slow')).toBe('late');
+    expect((await host.results()).map(({ value }) => value.toString())).toEqual(['quick']);
+    const [again] = await host.again();
+    expect([again!.name.split('/')[0], again!.value.toString()]).toEqual([lost.task, 'slow']);
+    await host.reject(lost.task);
+    expect(await quick.claims.claim(quick.lease)).toMatchObject({ task: lost.task });
+    await host.close();
+    expect(await quick.claims.isThere()).toBe(false);
+    expect(await quick.claims.store(claim, 'quick')).toBe('gone');
+    await quick.claims.leave();
+    expect((await client.range({ prefix: 'folkmoot/' })).count).toBe(0);
+  });
+
+  test('queue: files are carried whole, in pieces that etcd takes', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const host = await hosted(client);
+    const { claims } = await hand(client);
+    for (const length of [0, 1, 1_048_576, 2_621_441]) {
+      const file = randomBytes(length);
+      await host.carry(`file-${length}`, file);
+      expect((await claims.file(`file-${length}`)).equals(file), String(length)).toBe(true);
+    }
+    // Bodies that are large go in transactions of their own.
+    const large = new Map([...tasks(3).keys()].map((name) => [name, name.padEnd(1_000_000, '.')]));
+    await host.offer(large);
+    await host.close();
+    expect(await queuesIn(client)).toEqual([]);
+  });
+});
