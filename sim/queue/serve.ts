@@ -59,8 +59,10 @@ class Worker {
   readonly #client: EtcdClient;
   readonly #options: ServeOptions;
   readonly #name = randomBytes(8).toString('hex');
-  /** Queues that are none, or none for this worker, and why that was said. */
+  /** Queues that are none, or none for this worker: that was said. */
   readonly #refused = new Set<string>();
+  /** Queues whose titles were said. */
+  readonly #begun = new Set<string>();
   #lease: HeldLease | null = null;
   stored = 0;
 
@@ -93,7 +95,11 @@ class Worker {
   async #consider(queue: Found): Promise<void> {
     const head = headTold(queue.value);
     const why = head ? this.#problemOf(head) : 'it is none of this build';
-    if (head && why === null) return this.#serve(queue, head);
+    if (head && why === null) {
+      if (!this.#begun.has(queue.id)) this.#options.say(`queue ${queue.id}: ${head.title}`);
+      this.#begun.add(queue.id);
+      return this.#serve(queue, head);
+    }
     this.#refused.add(queue.id);
     this.#options.say(`queue ${queue.id} is not served: ${why}`);
     const claims = new QueueClaims(this.#client, queue, this.#name, this.#options.signal);

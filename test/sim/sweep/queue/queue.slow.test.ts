@@ -34,6 +34,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     await (await running.leader()).signal('SIGKILL');
     await done(sweeping);
     expectSame(alone, out);
+    expect(first.stderr()).toMatch(/\nqueue [0-9a-f]{16}: sweep: a small town\n/);
     expect(sweeping.stderr()).toContain(`by workers of ${running.url}, in ${out}`);
     expect(sweeping.stderr()).toContain(`${RUNS}/${RUNS} runs`);
     // Idle ones wait for the next sweep, and end when they are asked to.
