@@ -163,7 +163,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#waiting = [];
     this.#auth(message)
       .catch((error: unknown) => {
-        // A full queue or a closing network: the client tries again later.
+        if (this.#closed) return; // Else a full queue, or a closing network: it tries again.
         this.#error('NETWORK_ERROR', 'QUEUE_FULL', (error as Error).message);
         this.#close(1013, 'try again later');
       })

@@ -10,8 +10,8 @@ interface MembersOptions {
   offsets: ClockOffsets;
   /** This node's card as of now. */
   card(): Card;
-  /** A quorum knows that the order ends there. */
-  ends(head: Position): void;
+  /** A quorum knew that the order ends there, after this node had applied `applied`. */
+  ends(head: Position, applied: Position): void;
   /** Cards cannot be sent or read any more. */
   failed(error: Error): void;
 }
@@ -54,7 +54,8 @@ export class Members {
   async #tell(): Promise<void> {
     const { order, card, ends } = this.#options;
     await this.#onAndOn(async () => {
-      ends(await order.announce(card()));
+      const own = card();
+      ends(await order.announce(own), own.position);
     });
   }
 

@@ -86,7 +86,7 @@ export class ClusterNode {
       node,
       offsets: this.#offsets,
       card: () => this.#card(),
-      ends: ({ version }) => this.#compare(version),
+      ends: (head, applied) => this.#compare(head.version, applied.version),
       failed,
     });
     this.#appender = new Appender({
@@ -224,8 +224,9 @@ export class ClusterNode {
     this.#inner.durable.then(compare, () => {});
   }
 
-  #compare(head: number): void {
-    if (head < this.#mark.version) return this.#fail(this.#ahead(head));
+  /** What was applied when the order was asked for its end: more may have come meanwhile. */
+  #compare(head: number, applied: number): void {
+    if (head < applied) return this.#fail(this.#ahead(head));
     if (this.#contact.compared(head, this.#mark.version)) this.#follower?.restart();
   }
 

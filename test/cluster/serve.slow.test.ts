@@ -1,44 +1,30 @@
-/**
- * `folkmoot serve --cluster`: three processes over a real etcd of three members, under load, while
- * processes of both are killed and stopped. All that was acknowledged is in every log, once.
- */
+/** `folkmoot serve --cluster`: nodes as processes over a real etcd, as a user runs them. */
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdOrder } from '../../dist/cluster/index.js';
-import { folkmoot, logText } from '../support/cli.js';
+import { folkmoot } from '../support/cli.js';
+import { expectKept, update } from '../support/cluster/history.js';
 import {
   expectTogether,
   insist,
   type NodeProcess,
   nodeProcess,
-  signatureOf,
-  type Told,
 } from '../support/cluster/processes.js';
 import { etcd, hasEtcd } from '../support/etcd.js';
 import { temporaryFolder } from '../support/fixture.js';
-import { linesOf } from '../support/runs.js';
 import {
   agentOf,
   blockHash,
   meme,
   propose,
   register,
-  signed,
-  stamp,
   transaction,
   vote,
 } from '../support/service/signer.js';
 
 const agents = ['ada', 'bob', 'eve', 'kim', 'lee', 'max'].map(agentOf);
 const [ada] = agents as [(typeof agents)[0]];
-
-const update = (by: (typeof agents)[0]) => {
-  const at = stamp();
-  const path = `/api/v1/agents/${by.agentId}/status`;
-  return signed(by, 'PUT', path, { status: 'active', reason: `at ${at}` }, at);
-};
 
 // biome-ignore lint/suspicious/noExplicitAny: what it has is looked at by the test
 async function readJson(url: string): Promise<any> {
@@ -52,93 +38,7 @@ async function three(cluster: string, args: readonly string[] = []): Promise<Nod
   return [await start('n1'), await start('n2'), await start('n3')];
 }
 
-/** Every agent asks one thing after the other, of whichever node answers, until told to stop. */
-function load(nodes: readonly NodeProcess[]) {
-  const told: Told[] = [];
-  let going = true;
-  const run = async (by: (typeof agents)[0], index: number) => {
-    for (let turn = 0; going; turn += 1) told.push(await insist(nodes, update(by), index + turn));
-  };
-  const done = Promise.all(agents.map(run));
-  return {
-    told,
-    async more(count: number) {
-      const enough = told.length + count;
-      while (told.length < enough) await sleep(20);
-    },
-    async stop() {
-      going = false;
-      await done;
-      return told;
-    },
-  };
-}
-
-/** Ends all in good order; their logs are the same, hold what was acknowledged, and replay. */
-async function expectKept(nodes: readonly NodeProcess[], told: readonly Told[]): Promise<void> {
-  for (const node of nodes) await node.signal('SIGTERM');
-  const logs: string[] = [];
-  for (const { folder } of nodes) logs.push(await logText(folder));
-  expect(logs[1]).toBe(logs[0]);
-  expect(logs[2]).toBe(logs[0]);
-  const counts = new Map<string, number>();
-  for (const line of linesOf(logs[0]!)) {
-    const { kind, signature, body } = JSON.parse(line);
-    if (kind === 'tick' || kind === 'genesis') continue;
-    const name = signature || JSON.parse(body).signature;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  expect([...counts.values()].filter((count) => count > 1)).toEqual([]);
-  const acknowledged = told.filter(({ status }) => status < 300);
-  expect(acknowledged.length).toBeGreaterThan(0);
-  expect(acknowledged.filter(({ request }) => !counts.has(signatureOf(request)))).toEqual([]);
-  for (const { folder } of nodes) {
-    const replayed = await folkmoot(['replay', folder, '--signatures', '--json']);
-    expect([replayed.code, JSON.parse(replayed.stdout)]).toMatchObject([0, { match: true }]);
-  }
-}
-
 describe.skipIf(!hasEtcd)('serve --cluster', () => {
-  test('three nodes under load, while nodes and members of etcd die and stand still', async () => {
-    const order = await etcd({ members: 3 });
-    const nodes = await three(order.url);
-    const [n1, n2, n3] = nodes as [NodeProcess, NodeProcess, NodeProcess];
-    const told: Told[] = [];
-    for (const [index, by] of agents.entries()) {
-      told.push(await insist(nodes, register(by), index));
-    }
-    expect(told.map(({ status }) => status)).toEqual(agents.map(() => 201));
-    const running = load(nodes);
-    await running.more(60);
-    await n2.signal('SIGKILL');
-    await running.more(40);
-    await n2.restart();
-    await running.more(40);
-    const leader = await order.leader();
-    await leader.signal('SIGKILL');
-    await running.more(40);
-    leader.restart();
-    await running.more(40);
-    await n3.signal('SIGSTOP');
-    await running.more(40);
-    await n3.signal('SIGCONT');
-    const stopped = await order.leader();
-    await stopped.signal('SIGSTOP');
-    await running.more(40);
-    await stopped.signal('SIGCONT');
-    await n1.signal('SIGKILL');
-    await running.more(20);
-    await n1.restart();
-    await running.more(20);
-    told.push(...(await running.stop()));
-    expect(told.filter(({ status }) => status >= 300)).toEqual([]);
-    // Some were sent more than once, or nothing of this was seen by anybody.
-    expect(told.filter(({ sent }) => sent > 1).length).toBeGreaterThan(0);
-    const { seq } = await expectTogether(nodes);
-    expect(seq).toBeGreaterThanOrEqual(told.length);
-    await expectKept(nodes, told);
-  });
-
   test('blocks are decided by votes at all nodes, and deadlines pass', async () => {
     const order = await etcd();
     const nodes = await three(order.url, ['--voting-period-ms', '2000']);

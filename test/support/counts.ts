@@ -27,6 +27,8 @@ export const counts = {
   pictures: pick({ quick: 8, full: 200 }),
   /** Lives of three nodes between which and their order things go wrong. */
   clusterLives: pick({ quick: 2, full: 200 }),
+  /** Faults of nodes and of etcd under load: each kind once, and then drawn. */
+  clusterFaults: pick({ quick: 6, full: 60 }),
   /** Random sessions of a network that is held now and then. */
   heldSessions: pick({ quick: 40, full: 2_000 }),
   /** Random lives as spans, per property. */

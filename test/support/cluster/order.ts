@@ -161,7 +161,10 @@ export class Door implements Order {
   async announce(card: Card): Promise<Position> {
     await this.#pass();
     this.#order.tell(card);
-    return this.#order.head;
+    const { head } = this.#order;
+    // More may come meanwhile.
+    await this.#pass();
+    return head;
   }
 
   async cards(): Promise<Card[]> {
