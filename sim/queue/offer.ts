@@ -96,6 +96,8 @@ class Offer<T extends Job> {
       try {
         await this.#begin(host, files);
         while (!this.#isOver()) await this.#turn(host);
+        // Who was late may have been so at the end.
+        if (!this.#signal.aborted) await this.#compare(host);
       } catch (error) {
         ended(error);
         if (!this.#isOver())

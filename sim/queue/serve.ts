@@ -192,7 +192,9 @@ class Worker {
   async #store(claims: QueueClaims, claim: Claim, text: string): Promise<void> {
     const how = await claims.store(claim, text);
     if (how === 'late') {
-      this.#options.say(`run ${Number(claim.task)} was given to another worker meanwhile`);
+      this.#options.say(
+        `run ${Number(claim.task)} was not this worker's any more: its lease had ended`,
+      );
     }
     if (how === 'stored') this.stored += 1;
   }

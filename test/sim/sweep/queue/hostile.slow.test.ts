@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../support/fixture.js';
 import { suiteFolder } from '../../../support/runs.js';
 import { expectSame, runsIn, sweepIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
-import { done, firstOf, keysOf, queued, worker } from './queued.js';
+import { done, firstOf, keysOf, queued, stoppedWithClaim, worker } from './queued.js';
 
 const around = suiteFolder();
 const raw = { ...smallRaw(40), length: { blocks: 12 } };
@@ -101,9 +101,10 @@ describe.skipIf(!hasEtcd)('sweep --queue, hostile (needs etcd-server)', () => {
     const client = etcdClient(running);
     const out = join(temporaryFolder(), 'out');
     const sweeping = queued(file, out, running.url);
-    worker(running.url);
-    const claim = await firstOf(client, 'claim');
+    const honest = worker(running.url, '--lease-seconds', '600');
+    const claim = await stoppedWithClaim(client, honest);
     await client.put(`folkmoot/queue/result/${claim}`, JSON.stringify(lie));
+    honest.child.kill('SIGCONT');
     expect((await sweeping.ended).code, sweeping.stderr()).toBe(12);
     expect(sweeping.stderr()).toMatch(/not deterministic: two workers have stored two results/);
     // What is left is true: with the run done again it is the whole sweep.

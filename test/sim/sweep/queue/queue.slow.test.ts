@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../../support/fixture.js';
 import { suiteFolder } from '../../../support/runs.js';
 import { expectSame, runsIn, sweepIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
-import { done, firstOf, keysOf, queued, worker } from './queued.js';
+import { done, firstOf, keysOf, queued, stoppedWithClaim, worker } from './queued.js';
 
 const around = suiteFolder();
 /** Runs that take long enough for something to happen meanwhile. */
@@ -42,7 +42,8 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
       expect(await one.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
     }
     const stored = [first, second].map((one) => Number(/^(\d+) runs done/.exec(one.stdout())?.[1]));
-    expect(stored[0]! + stored[1]!).toBe(RUNS);
+    // Where an answer was lost with the leader, a worker may not know that it was the one.
+    expect(stored[0]! + stored[1]!).toBeLessThanOrEqual(RUNS);
   });
 
   test('queue: a worker stopped past its lease stores nothing twice; one is killed', async () => {
@@ -51,26 +52,15 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     const out = join(temporaryFolder(), 'out');
     const sweeping = queued(file, out, running.url);
     const stopped = worker(running.url);
-    const claim = await firstOf(client, 'claim');
-    stopped.child.kill('SIGSTOP');
+    const claim = await stoppedWithClaim(client, stopped);
+    await expect.poll(() => keysOf(client, 'claim')).not.toContain(claim);
     const killed = worker(running.url);
-    // Its lease is over, and somebody else has that run, or has done it.
-    const held = async () => (await client.get(`folkmoot/queue/claim/${claim}`))?.value.toString();
-    const first = await held();
-    const own = (await keysOf(client, 'worker')).map((key) => key.split('/')[1]);
-    expect(first === undefined || own.includes(first)).toBe(true);
-    await expect.poll(async () => (await held()) !== first).toBe(true);
-    await expect
-      .poll(async () => {
-        const there = await keysOf(client, 'task');
-        return !there.includes(claim) || (await held()) !== undefined;
-      })
-      .toBe(true);
+    await firstOf(client, 'claim');
     await killed.stop('SIGKILL');
     stopped.child.kill('SIGCONT');
     await done(sweeping);
     expectSame(alone, out);
-    await expect.poll(() => stopped.stderr()).toMatch(/run \d+ was given to another worker/);
+    await expect.poll(() => stopped.stderr()).toMatch(/run \d+ was not this worker's any more/);
   });
 
   test('queue: SIGINT of a worker gives its runs back at once', async () => {

@@ -25,6 +25,18 @@ export async function firstOf(client: EtcdClient, kind: string): Promise<string>
   return first ?? firstOf(client, kind);
 }
 
+/** Stops a worker while it has a claim and no result for it: gives the claim. */
+export async function stoppedWithClaim(client: EtcdClient, { child }: Begun): Promise<string> {
+  for (;;) {
+    const claim = await firstOf(client, 'claim');
+    child.kill('SIGSTOP');
+    // What it had sent before has come by now.
+    const [held, stored] = [await keysOf(client, 'claim'), await keysOf(client, 'result')];
+    if (held.includes(claim) && !stored.includes(claim)) return claim;
+    child.kill('SIGCONT');
+  }
+}
+
 /** Ends well, with what it said otherwise. */
 export async function done({ ended, stderr }: Begun): Promise<void> {
   expect(await ended, stderr()).toEqual({ code: 0, signal: null });
