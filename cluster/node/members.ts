@@ -12,6 +12,8 @@ interface MembersOptions {
   card(): Card;
   /** A quorum knew that the order ends there, after this node had applied `applied`. */
   ends(head: Position, applied: Position): void;
+  /** A quorum has answered, though it has no room for a card. */
+  heard(): void;
   /** Cards cannot be sent or read any more. */
   failed(error: Error): void;
 }
@@ -81,6 +83,7 @@ export class Members {
         if (signal.aborted) return;
         const passing = error instanceof OrderError && passingCodes.has(error.code);
         if (!passing) return this.#options.failed(error as Error);
+        if (error.code === 'FULL') this.#options.heard();
       }
       await sleep(bounds.cardMs, undefined, { signal }).catch(() => {});
     }

@@ -86,6 +86,7 @@ export class ClusterNode {
       node,
       offsets: this.#offsets,
       card: () => this.#card(),
+      heard: () => this.#contact.heard(),
       ends: (head, applied) => this.#compare(head.version, applied.version),
       failed,
     });

@@ -126,6 +126,24 @@ test('nodes: cut off, one refuses what it has not sent, and cannot know the rest
   expect(await n1.submit(registration(bob))).toMatchObject({ result: 'duplicate' });
 });
 
+test('nodes: where the order has no room they say so, until it has', async () => {
+  const { order, n1, n2, nodes } = await three();
+  await n1.submit(registration(ada));
+  for (const { door } of nodes) door.full = true;
+  const first = n1.submit(registration(bob));
+  await expect
+    .poll(() => n1.submit(registration(eve)) as Promise<object>, { timeout: 60_000 })
+    .toMatchObject({ refusal: { reason: 'DISK_FULL', status: 503 } });
+  expect(await first).toMatchObject({ refusal: { reason: 'UNCERTAIN' } });
+  expect(n2.network.cutOffMs()).toBe(0);
+  for (const { door } of nodes) door.full = false;
+  await expectSame(order, nodes);
+  // What was tried all the while is done now.
+  await expect
+    .poll(async () => (await n1.submit(registration(bob))).result, { timeout: 60_000 })
+    .toBe('duplicate');
+});
+
 test('nodes: one whose clock is off takes no writes, and moves no time', async () => {
   const order = new MemoryOrder();
   const right = await openNode(order, { name: 'n1' });

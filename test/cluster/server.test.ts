@@ -3,17 +3,19 @@ import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNode, type TestNode } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
-import { agentOf, register, signed } from '../support/service/signer.js';
+import { connect } from '../support/service/live.js';
+import { transports } from '../support/service/server.js';
+import { agentOf, auth, register, signed } from '../support/service/signer.js';
 import { call, get } from '../support/service/world.js';
 
 const within = { timeout: 60_000 };
 
-async function served(node: TestNode): Promise<string> {
+async function served(node: TestNode, transport: 'uws' | 'node' = 'node'): Promise<string> {
   // The compiler knows the sources' and the built package's types as two.
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({
     network,
-    transport: 'node',
+    transport,
     limits: 'bench',
     version: '0.0.0-test',
   });
@@ -67,4 +69,20 @@ test('servers: a node that is cut off says so, and goes on showing what it has',
   order.news();
   await expect.poll(async () => (await get(url1, '/readyz')).status, within).toBe(200);
   expect((await call(url1, register(bob))).status).toBe(200);
+});
+
+test.each(
+  transports,
+)('servers: %s bears a subscriber that leaves before it is let in', async (by) => {
+  const node = await openNode(new MemoryOrder());
+  const url = await served(node, by);
+  expect((await call(url, register(ada))).status).toBe(201);
+  node.door.shut = true;
+  const live = await connect(`${url.replace('http', 'ws')}/ws/v1`);
+  live.send(auth(ada));
+  await expect.poll(() => node.network.backlog, within).toBeGreaterThan(0);
+  live.socket.terminate();
+  // What it waits for is given up by and by.
+  await expect.poll(() => node.network.cutOffMs(), within).toBeGreaterThan(5_500);
+  expect((await get(url, '/api/v1/network/state')).status).toBe(200);
 });

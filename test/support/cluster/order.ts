@@ -92,6 +92,8 @@ export class Door implements Order {
   readonly #faults: Faults;
   /** Nothing goes through as long as it is shut. */
   shut = false;
+  /** The order has no room. */
+  full = false;
   /** What it did wrong, to see that it did. */
   readonly done = { lost: 0, late: 0, repeated: 0, dropped: 0, swapped: 0, cut: 0 };
 
@@ -184,6 +186,7 @@ export class Door implements Order {
 
   async #pass(): Promise<void> {
     if (this.shut) throw lost();
+    if (this.full) throw new OrderError('FULL', 'no room');
     if (this.#faults.rate > 0) await sleep(this.#faults.random() * 5);
   }
 
