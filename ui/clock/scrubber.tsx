@@ -55,7 +55,11 @@ const OUTCOMES = 7;
 /** Of what is still to come, where the view stands. */
 const AHEAD = 0.4;
 
-/** Events an entry as bars; above, a tick for each block that closed: long if not finalized. */
+/**
+ * Events an entry as bars, by their square root: one entry may change the scores of all agents, and
+ * what happens otherwise is to be seen beside it. Above, a tick for each block that closed: long if
+ * not finalized.
+ */
 function drawHistory(element: HTMLCanvasElement, all: Overview | null, span: Shown): void {
   const { clientWidth: width, clientHeight: height } = element;
   const ratio = devicePixelRatio;
@@ -69,8 +73,8 @@ function drawHistory(element: HTMLCanvasElement, all: Overview | null, span: Sho
   context.fillStyle = color('--line');
   context.fillRect(0, height - 1, width, 1);
   if (!all || all.buckets.length === 0 || width === 0) return;
-  const density = all.buckets.map(
-    ({ events, entries }) => events.reduce((sum, count) => sum + count, 0) / entries,
+  const density = all.buckets.map(({ events, entries }) =>
+    Math.sqrt(events.reduce((sum, count) => sum + count, 0) / entries),
   );
   const most = Math.max(1, ...density);
   context.fillStyle = color('--c6');
