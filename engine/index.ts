@@ -149,6 +149,7 @@ export {
   ArchiveError,
   type Batch,
   type LmdbStoreOptions,
+  type OrderMark,
   openLmdbStore,
   type RangeOptions,
   type RecordChange,

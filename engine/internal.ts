@@ -86,4 +86,3 @@ export {
   makeFolder,
   SharedQuota,
 } from './store/index.js';
-export type { OrderMark } from './store/store.js';

@@ -14,7 +14,11 @@ export interface SwarmOptions {
   first?: number;
   jobs?: number;
   signal: AbortSignal;
-  /** Who runs them; default: processes of this machine, `jobs` at a time. */
+  /**
+   * Who runs them; default: processes of this machine, `jobs` at a time.
+   *
+   * @internal
+   */
   spread?: Spread;
   /** Asked before each scenario: false ends the swarm. */
   goesOn?: () => boolean;

@@ -33,7 +33,11 @@ export interface SweepOptions {
   /** Only the runs of this part: `mergeSweep` makes one sweep of all parts. */
   shard?: Shard;
   jobs?: number;
-  /** Who runs them; default: processes of this machine, `jobs` at a time. */
+  /**
+   * Who runs them; default: processes of this machine, `jobs` at a time.
+   *
+   * @internal
+   */
   spread?: Spread;
   /** What a failed run ends: the sweep, with those under way (default), or only itself. */
   onError?: 'stop' | 'continue';
