@@ -92,6 +92,13 @@ export interface Server {
   transport: 'uws' | 'node';
   /** Why the faster transport does not serve, where nobody chose; else undefined. */
   fallback?: string;
+  /**
+   * Resolves when what a page waits for is made of the log; undefined while nothing is. It is made a
+   * bit each turn of the event loop: whoever has long turns, and may wait, does.
+   *
+   * @internal
+   */
+  making(): Promise<void> | undefined;
   /** Stops accepting, answers what is in flight, closes. The network stays the caller's. */
   close(): Promise<void>;
 }
@@ -165,6 +172,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     page: ui ? `${url}/ui/${control.can.length > 0 ? `#token=${token}` : ''}` : null,
     transport: transport.name,
     ...(fallback === undefined ? {} : { fallback }),
+    making: () => app.making(),
     async close() {
       app.stopping();
       // Before the transport: it ends what is open, and says nothing.

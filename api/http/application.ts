@@ -79,6 +79,8 @@ export interface App extends Application {
   lastFrames(): Promise<void>;
   /** Ends all WebSocket connections. */
   closeConnections(): void;
+  /** As {@link ViewLog.making}. */
+  making(): Promise<void> | undefined;
   /** Ends what is being made for a page: before the network is closed. */
   closeView(): Promise<void>;
 }
@@ -122,6 +124,7 @@ export function createApplication(options: ApplicationOptions): App {
       await Promise.race([connections.watchers?.catchUp(), late]);
     },
     closeConnections: () => connections.close(),
+    making: () => services.view.making(),
     closeView() {
       services.past?.close();
       return services.view.close();

@@ -4,7 +4,7 @@ import type { ViewWork } from './kept/index-source.js';
 export class Turns {
   /** Of what is being made; null while nothing is. */
   progress: { entry: number; to: number } | null = null;
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<void> = Promise.resolve();
 
   /** Does it once all before it is done; what that threw is not its own. */
   take(act: (work: ViewWork) => Promise<void>, work: ViewWork): Promise<void> {
@@ -22,7 +22,7 @@ export class Turns {
   }
 
   /** Once all is done. */
-  get over(): Promise<unknown> {
+  get over(): Promise<void> {
     return this.#last;
   }
 }

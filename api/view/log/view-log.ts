@@ -77,6 +77,11 @@ export class ViewLog {
     return this.#turns.progress;
   }
 
+  /** Resolves when all is made that is asked for by now; undefined while nothing is being made. */
+  making(): Promise<void> | undefined {
+    return this.#turns.progress ? this.#turns.over : undefined;
+  }
+
   /** Why its files cannot be written, if so; all else goes on. */
   get problem(): string | null {
     return this.#folder.problem;

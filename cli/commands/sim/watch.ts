@@ -1,4 +1,5 @@
 /** `folkmoot sim --watch`: the page of a run while it is made, and the clock that paces it. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scenario, SimHooks } from '../../../sim/index.js';
 import { say } from '../../output/output.js';
 import { openDoor, type WatchFlags } from '../page/door.js';
@@ -6,6 +7,9 @@ import { openDoor, type WatchFlags } from '../page/door.js';
 export interface PacedFlags extends WatchFlags {
   speed?: number;
 }
+
+/** How long the end waits for who was made something to fetch it. */
+const FETCH_MS = 2_000;
 
 /** What looks on, and paces. */
 export async function watching(
@@ -18,6 +22,8 @@ export async function watching(
   const paused = flags.watch === 'paused';
   const control = new Pace({ paused, speed: flags.speed ?? null, signal });
   const run = madeRun(scenario);
+  // A page waits for what is made beside the run, a bit each turn: so the run waits meanwhile.
+  let making: () => Promise<void> | undefined = () => undefined;
   return {
     onGraph: run.hears,
     async onNetwork(network) {
@@ -25,6 +31,7 @@ export async function watching(
       const shown = scenarioShown(scenario, scenario.seed, network.read.position.at);
       const more = shown ? { control, run, scenario: shown } : { control, run };
       const server = await openDoor(network, flags, more);
+      making = () => server.making();
       const how = paused ? 'it waits until it is told to go on' : 'the run does not wait for it';
       say(`folkmoot: ${server.page} shows the run; ${how}`);
       return async () => {
@@ -32,8 +39,13 @@ export async function watching(
         await server.close();
       };
     },
-    pace: control.pace,
+    pace(now) {
+      const made = making();
+      return made ? made.then(() => control.pace(now)) : control.pace(now);
+    },
     async onOver() {
+      const made = making();
+      if (made) await made.then(() => sleep(FETCH_MS, undefined, { signal })).catch(() => {});
       const { paused: stands, until } = control.clock();
       if (stands || until !== null) say('folkmoot: the run is over, and waits: resume lets it end');
       await control.over();

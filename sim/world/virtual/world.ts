@@ -31,8 +31,12 @@ import type { RuleViolation, Watch } from './watch.js';
 
 /** Applied entries that may wait for the disk before the world does. */
 const BACKLOG = 4_096;
-/** Windows between turns of the process: a turn costs as much as a quiet window. */
+/**
+ * Windows between turns of the process, of which one costs as much as a quiet window; and how long
+ * busy ones keep it from whatever else it does, such as to show the run.
+ */
 const STEPS_A_TURN = 8;
+const TURN_MS = 8;
 
 export interface LocalWorldOptions extends SocietyOptions {
   network: Network;
@@ -52,6 +56,7 @@ export class LocalWorld extends Society {
   readonly #windowMs: number;
   readonly #intervening: Intervening | null;
   #steps = 0;
+  #turnedAt = performance.now();
   /** The first rule that the network broke: the run ends there. */
   broken: RuleViolation | null = null;
 
@@ -86,7 +91,11 @@ export class LocalWorld extends Society {
     // The disk gets its turn; the world waits only when it is far ahead of it.
     this.#steps += 1;
     if (network.backlog > BACKLOG) await network.durable;
-    else if (this.#steps % STEPS_A_TURN === 0) await nextTurn();
+    else if (this.#steps >= STEPS_A_TURN || performance.now() - this.#turnedAt > TURN_MS) {
+      await nextTurn();
+      this.#steps = 0;
+      this.#turnedAt = performance.now();
+    }
     return true;
   }
 

@@ -55,6 +55,18 @@ test('sim --watch=paused: waits, steps, goes on, and leaves no trace', async () 
   expect((await folkmoot(['replay', out])).code).toBe(0);
 });
 
+test('sim --watch: the run waits while what a late page is shown is made', async () => {
+  const size = ['--agents', '5000', '--blocks', '6', '--seed', '7', '--unsigned'];
+  const begun = begin(['sim', ...size, '--watch', '--json']);
+  const page = await pageOf(begun);
+  const seq = async () => (await page.read<{ seq: number }>('/api/v1/meta')).seq;
+  await expect.poll(seq, { interval: 20 }).toBeGreaterThan(10_000);
+  const { entry } = await page.read<{ entry: number }>('/api/v1/view');
+  // Else the run would be a good part of its way on.
+  expect(await seq()).toBeLessThan(1.2 * entry);
+  expect((await begun.ended).code).toBe(0);
+});
+
 test('sim --watch: thirty who look on leave no trace', async () => {
   const begun = begin(['sim', ...size, '--watch=paused', '--json']);
   const page = await pageOf(begun);
