@@ -209,8 +209,8 @@ class Offer<T extends Job> {
       const advice = 'something else writes to this queue; --resume goes on';
       throw new QueueError(`${what}, ${STRIKES} times: ${advice}`);
     }
-    this.#about.say(`${what}: it is offered again`);
     await host.reject(name);
+    this.#about.say(`${what}: it is offered again`);
   }
 
   #remember(name: string, task: T, text: string): void {

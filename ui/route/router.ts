@@ -63,11 +63,19 @@ export function setQuery(changes: Record<string, string | null>): void {
     if (value === null) query.delete(name);
     else query.set(name, value);
   }
-  if (query.toString() === place.peek().query.toString()) return;
+  // In one order, however one came to it: the same picture has the same address.
+  query.sort();
+  if (query.toString() === inOrder(place.peek().query)) return;
   place.value = { ...place.peek(), query };
   if (writing === 0) {
     writing = setTimeout(write, Math.max(0, written + LEAST_MS - performance.now()));
   }
+}
+
+function inOrder(query: URLSearchParams): string {
+  const sorted = new URLSearchParams(query);
+  sorted.sort();
+  return sorted.toString();
 }
 
 /** From here on the address is followed, and links within the page change the view alone. */
