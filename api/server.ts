@@ -93,8 +93,8 @@ export interface Server {
   /** Why the faster transport does not serve, where nobody chose; else undefined. */
   fallback?: string;
   /**
-   * Resolves when what a page waits for is made of the log; undefined while nothing is. It is made a
-   * bit each turn of the event loop: whoever has long turns, and may wait, does.
+   * Resolves when what a page waits for is made of the log; undefined while nothing is. It is made
+   * a bit each turn of the event loop: whoever has long turns, and may wait, does.
    *
    * @internal
    */
