@@ -83,6 +83,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   fail(new OutputError(`standard output cannot be written: ${error.message}`));
 });
 
+// Whoever read of progress and troubles went away: what is done goes on. Thrown while a commit is
+// under way, such an error would be the end of nothing: the process would wait for it, for ever.
+process.stderr.on('error', () => {});
+
 start().catch(fail);
 
 async function start(): Promise<void> {

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { begin } from '../../support/begun.js';
 import { expectOneLine, folkmoot, replayJson, type SimJson, simJson } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -143,4 +144,15 @@ describe('sim --out: folders that cannot be meant', () => {
     const env = { TMPDIR: join(temporaryFolder(), 'gone') };
     expectOneLine(await folkmoot(['sim', '--agents', '5', '--blocks', '1'], { env }), 1);
   });
+});
+
+test('sim --out: whoever reads standard error may go away, and the run goes on', async () => {
+  const out = join(temporaryFolder(), 'run');
+  const length = ['--seed', '7', '--agents', '300', '--blocks', '20', '--unsigned'];
+  const begun = begin(['sim', ...length, '--out', out, '--json']);
+  // Long before the end: all that it would say of its progress finds nobody.
+  begun.child.stderr!.destroy();
+  expect(await begun.ended).toEqual({ code: 0, signal: null });
+  const { digest } = JSON.parse(begun.stdout()) as { digest: string };
+  expect((await replayJson(out)).digest).toBe(digest);
 });
