@@ -12,6 +12,7 @@ import {
   type Outcome,
   type Refusal,
   type ServedNetwork,
+  type Spent,
   type Verified,
 } from '../engine/internal.js';
 import { foundedWith } from './founding.js';
@@ -132,11 +133,15 @@ export class ClusterNetwork implements ServedNetwork {
   }
 
   /** Asks for a place in the order; resolves when it was applied here. */
-  async apply(verified: Verified): Promise<Applied> {
-    const settled = await this.#node.ask(verified);
+  async apply(verified: Verified, spender = ''): Promise<Applied> {
+    const settled = await this.#node.ask({ verified, spender });
     if ('applied' in settled) return settled.applied!;
     const outcome: Outcome = { result: 'refused', refusal: settled.refusal };
     return { outcome, events: [], durable: Promise.resolve() };
+  }
+
+  onSpent(listener: (spent: Spent) => void): void {
+    this.#node.spendings.listen(listener);
   }
 
   /** As {@link Network.submit}. */

@@ -40,6 +40,7 @@ export {
   type IndexTotals,
   noTotals,
 } from './node/entry-index/row.js';
+export type { Spent } from './node/kept/served.js';
 export { endProcess } from './node/network-options.js';
 export { completeGenesis } from './node/open-store.js';
 export {

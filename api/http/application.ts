@@ -14,6 +14,7 @@ import { ownConnectionLimit } from '../limits/connection-limit.js';
 import { EarlyProposals } from '../limits/early-proposals.js';
 import { Limits } from '../limits/limits.js';
 import { SignatureAttempts } from '../limits/signature-attempts.js';
+import { countSpent } from '../limits/spent-elsewhere.js';
 import { Connections } from '../socket/connections.js';
 import { Watchers } from '../socket/watch/watchers.js';
 import { type ExchangeLimits, exchangeLimits } from '../transport/exchange-limits.js';
@@ -138,13 +139,16 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
   const view = new ViewLog(network);
   const watchers = options.watch ? watchersOf(options, view) : null;
   const connections = new Connections({ network, watchers, now, steady });
+  const charged = new ChargedSignatures(steady);
+  const blocks = blockShareOf(limits.figures, steady);
+  network.onSpent?.(countSpent({ limits, charged, blocks }));
   return {
     network,
     limits,
     attempts: new SignatureAttempts(limits, steady),
-    charged: new ChargedSignatures(steady),
+    charged,
     large: new LargeBodies(),
-    blocks: blockShareOf(limits.figures, steady),
+    blocks,
     early: new EarlyProposals(network),
     connections,
     view,

@@ -75,6 +75,13 @@ export class BlockShare {
     return waitMs;
   }
 
+  /** A block that was opened at another server of the network, so many milliseconds ago. */
+  openedElsewhere(producer: string, ageMs: number): void {
+    this.#forget(this.#now(), producer);
+    this.#waiting.delete(producer);
+    this.#use(producer, this.#now() - ageMs);
+  }
+
   /** The block was not opened after all. */
   giveBack(producer: string): void {
     this.#opened.giveBack();

@@ -61,19 +61,19 @@ export class Limits {
     return { name, quota, remaining, windowSeconds: seconds, resetSeconds };
   }
 
-  /** Uses some of it, whether or not it remains. */
-  use(name: LimitName, subject: string, amount = 1): Use | null {
-    if (!this.figures) return null;
+  /** Uses some of it, whether or not it remains, or counts what was used `ageMs` ago. */
+  use(name: LimitName, subject: string, amount = 1, ageMs = 0): Use | null {
+    const windowMs = limitTable[name].seconds * 1000;
+    if (!this.figures || ageMs >= windowMs) return null;
     const now = this.#now();
     this.#sweep(now);
     const key = this.#key(name, subject);
     let window = this.#uses.get(key);
     if (!window) {
-      const windowMs = limitTable[name].seconds * 1000;
       window = new SlidingWindow(windowMs, Math.ceil(windowMs / MOST_SLOTS));
       this.#uses.set(key, window);
     }
-    return { window, at: window.use(now, amount), amount };
+    return { window, at: window.use(now - ageMs, amount), amount };
   }
 
   /** Uses some of it if so much remains, else gives the quota as it is. */

@@ -2,13 +2,22 @@
  * What one request costs once its signature holds: an operation of its agent and the bytes it
  * writes. Sent again by whoever captured it, it is a read of the address.
  */
-import type { Admitted, CommandKind, Outcome, Refusal } from '../../engine/internal.js';
+import type { Admitted, CommandKind, Outcome, Refusal, Spent } from '../../engine/internal.js';
 import { type LimitName, limitTable, WRITTEN_BESIDE_BYTES } from '../contract/limit-table.js';
 import type { ChargedSignatures } from './charged-signatures.js';
 import type { Limits, Quota, Use } from './limits.js';
 
 /** A limit, and whom it is counted for. */
 type Counted = readonly [LimitName, string];
+
+/** What of a request its cost depends on. */
+export type Operation = Pick<Spent, 'kind' | 'publicKey' | 'signature' | 'bytes'>;
+
+export function operationOf({ request, command, signature }: Admitted): Operation {
+  const { public_key: publicKey, kind } = command;
+  const bytes = request.body.length + (request.file?.length ?? 0);
+  return { kind, publicKey, signature, bytes };
+}
 
 export class OperationCost {
   readonly #limits: Limits;
@@ -24,24 +33,22 @@ export class OperationCost {
   constructor(
     limits: Limits,
     charged: Pick<ChargedSignatures, 'has' | 'add'>,
-    admitted: Admitted,
+    { kind, publicKey, signature, bytes }: Operation,
     addressKey: string,
   ) {
-    const { request, command, signature } = admitted;
-    const { public_key, kind } = command;
-    const agent = `agent:${public_key}`;
+    const agent = `agent:${publicKey}`;
     this.#limits = limits;
     this.#kind = kind;
-    this.again = limits.figures !== null && charged.has(public_key, signature);
+    this.again = limits.figures !== null && charged.has(publicKey, signature);
     const subject = kind === 'register' ? addressKey : agent;
     this.#operation = this.again ? ['read', addressKey] : [kind, subject];
-    this.#bytes = request.body.length + (request.file?.length ?? 0) + WRITTEN_BESIDE_BYTES;
+    this.#bytes = bytes + WRITTEN_BESIDE_BYTES;
     const [own, all] = byTheDay.has(kind) ? daily : byMinute;
     this.#written = [
       [own, agent],
       [all, addressKey],
     ];
-    if (limits.figures && !this.again) this.#remember = () => charged.add(public_key, signature);
+    if (limits.figures && !this.again) this.#remember = () => charged.add(publicKey, signature);
   }
 
   #remember: () => void = () => {};
@@ -60,10 +67,10 @@ export class OperationCost {
     return limitTable[name].unit === 'bytes' || (!this.again && precheck.result === 'duplicate');
   }
 
-  /** Charges it, before its outcome is known. */
-  charge(): void {
-    this.#uses = [this.#limits.use(...this.#operation)];
-    this.#writes = this.#written.map((which) => this.#limits.use(...which, this.#bytes));
+  /** Charges it, before its outcome is known, as of so many milliseconds ago. */
+  charge(ageMs = 0): void {
+    this.#uses = [this.#limits.use(...this.#operation, 1, ageMs)];
+    this.#writes = this.#written.map((which) => this.#limits.use(...which, this.#bytes, ageMs));
     this.#remember();
   }
 

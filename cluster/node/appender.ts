@@ -12,11 +12,19 @@ import { bounds } from './bounds.js';
 /** What became of it: what applying it gave, null of a barrier; or why nobody knows. */
 export type Settled = { applied: Applied | null } | { refusal: Refusal };
 
+/** A request, and the address that it came from as limits count it. */
+export interface Wanted {
+  verified: Verified;
+  spender: string;
+}
+
 interface Asked {
   /** Null asks for a barrier. */
-  verified: Verified | null;
+  wanted: Wanted | null;
   bytes: number;
   at: number;
+  /** Nobody waits for it any more. */
+  givenUp: boolean;
   settle(settled: Settled): void;
 }
 
@@ -76,12 +84,13 @@ export class Appender {
   }
 
   /** Asks for a request's place in the order, or, of null, for a barrier. */
-  ask(verified: Verified | null): Promise<Settled> {
+  ask(wanted: Wanted | null): Promise<Settled> {
     const refusal = this.unable();
     if (refusal) return Promise.resolve({ refusal });
     return new Promise((settle) => {
-      const bytes = verified ? bytesOf(inputOf(verified)) : 0;
-      this.#waiting.push({ verified, bytes, at: performance.now(), settle });
+      const bytes = wanted ? bytesOf(wanted.verified) : 0;
+      const at = performance.now();
+      this.#waiting.push({ wanted, bytes, at, givenUp: false, settle });
       this.#waitingBytes += bytes;
       // After this turn: what comes in it goes together.
       if (!this.#running) queueMicrotask(() => void this.#run());
@@ -90,18 +99,20 @@ export class Appender {
 
   /** The requests of an own batch, as they were verified here; undefined of one that is not. */
   requestsOf(k: number): Verified[] | undefined {
-    return this.#sent.get(k)?.asked.flatMap(({ verified }) => (verified ? [verified] : []));
+    return this.#sent.get(k)?.asked.flatMap(({ wanted }) => wanted?.verified ?? []);
   }
 
-  /** An own batch came out of the order, and gave this, request by request. */
-  came(k: number, applied: readonly Applied[]): void {
-    const sent = this.#sent.get(k);
-    if (!sent) return;
+  /**
+   * An own batch came out of the order, and gave this, request by request.
+   * @returns of each request whether somebody waited for it.
+   */
+  came(k: number, applied: readonly Applied[]): boolean[] {
+    const asked = this.#sent.get(k)?.asked ?? [];
     this.#sent.delete(k);
-    let next = 0;
-    for (const { verified, settle } of sent.asked) {
-      settle({ applied: verified ? applied[next++]! : null });
-    }
+    const requests = asked.filter(({ wanted }) => wanted !== null);
+    for (const [index, { settle }] of requests.entries()) settle({ applied: applied[index]! });
+    for (const { wanted, settle } of asked) if (!wanted) settle({ applied: null });
+    return requests.map(({ givenUp }) => !givenUp);
   }
 
   /** Whoever waits is told that nobody knows, or that it was not done. */
@@ -134,7 +145,7 @@ export class Appender {
     this.#waitingBytes -= bytes;
     this.#k += 1;
     this.#sent.set(this.#k, { asked, at: performance.now() });
-    const inputs = asked.flatMap(({ verified }) => (verified ? [inputOf(verified)] : []));
+    const inputs = asked.flatMap(({ wanted }) => (wanted ? [inputOf(wanted)] : []));
     const { node, incarnation, now } = this.#options;
     return { node, incarnation, k: this.#k, ...now(), inputs };
   }
@@ -174,13 +185,16 @@ export class Appender {
   }
 
   #giveUp(asked: readonly Asked[], refusal: Refusal): void {
-    for (const { settle } of asked) settle({ refusal });
+    for (const one of asked) {
+      one.givenUp = true;
+      one.settle({ refusal });
+    }
   }
 }
 
-function inputOf({ request, command }: Verified): Input {
+function inputOf({ verified: { request, command }, spender }: Wanted): Input {
   const failed = command.kind === 'propose' ? command.failed_transaction : undefined;
-  return failed === undefined ? { request } : { request, failedTransaction: failed };
+  return { request, spender, ...(failed === undefined ? {} : { failedTransaction: failed }) };
 }
 
 function noQuorum(cutOffMs: number): Refusal {

@@ -30,6 +30,8 @@ export const bounds = {
   /** What all nodes have is let go of after so many batches, or bytes. */
   trimBatches: 10_000,
   trimBytes: 32 * 1024 * 1024,
+  /** What a node that begins remembers of what agents spent, until somebody counts it. */
+  unheardSpendings: 32_768,
   /** How soon a full disk is looked at again, before a batch is applied. */
   roomMs: 50,
 } as const;

@@ -14,13 +14,14 @@ import {
 } from '../../engine/internal.js';
 import { bytesOf } from '../order/encode.js';
 import type { Batch, Card, Order, OrderedBatch } from '../order/order.js';
-import { Appender, type Settled } from './appender.js';
+import { Appender, type Settled, type Wanted } from './appender.js';
 import { bounds } from './bounds.js';
 import { ClockOffsets, NodeTime } from './clocks.js';
 import { Contact } from './contact.js';
 import { Follower } from './follower.js';
 import { Members } from './members.js';
 import { readRequests } from './read-requests.js';
+import { Spendings } from './spendings.js';
 import { Ticker } from './ticker.js';
 import { Trimmer } from './trimmer.js';
 
@@ -49,6 +50,8 @@ export class ClusterNode {
   readonly incarnation = randomUUID();
   /** Where clients find this node, for its card; empty where nobody said. */
   url = '';
+  /** What agents spend of their quotas at other nodes. */
+  readonly spendings: Spendings;
   readonly #options: NodeOptions;
   readonly #inner: Network;
   readonly #clock: OrderClock;
@@ -80,6 +83,7 @@ export class ClusterNode {
     this.#mark = inner.read.position.order!;
     this.#time = new NodeTime(wall, this.#mark.time);
     this.#offsets = new ClockOffsets(wall);
+    this.spendings = new Spendings(() => this.#time.now());
     const failed = (error: Error) => this.#fail(error);
     this.#members = new Members({
       order,
@@ -155,9 +159,9 @@ export class ClusterNode {
   }
 
   /** Asks for a request's place in the order, or, of null, for a barrier. */
-  async ask(verified: Verified | null): Promise<Settled> {
-    const refusal = verified ? this.unable() : null;
-    return refusal ? { refusal } : this.#appender.ask(verified);
+  async ask(wanted: Wanted | null): Promise<Settled> {
+    const refusal = wanted ? this.unable() : null;
+    return refusal ? { refusal } : this.#appender.ask(wanted);
   }
 
   /** Nothing more is asked or applied; whoever waits is told. */
@@ -206,8 +210,13 @@ export class ClusterNode {
     this.#clock.time = time;
     const applied = this.#inner.applyOrdered(requests, this.#mark);
     this.#time.came(time);
-    if (batch.incarnation === this.incarnation) this.#appender.came(batch.k, applied);
-    else if (batch.position.version > this.#begin) this.#check(batch);
+    const isOwn = batch.incarnation === this.incarnation;
+    const told = isOwn ? this.#appender.came(batch.k, applied) : [];
+    if (!isOwn && batch.position.version > this.#begin) this.#check(batch);
+    for (const [index, { spender }] of batch.inputs.entries()) {
+      if (told[index]) continue;
+      this.spendings.came({ verified: requests[index]!, spender }, applied[index]!, time);
+    }
     this.#ticker.set();
     this.#trimmer.came(batch.inputs.reduce((sum, input) => sum + bytesOf(input), 0));
   }

@@ -17,6 +17,8 @@ interface InputHead extends Texts {
   /** Bytes; absent without one. */
   file?: number;
   failedTransaction?: number;
+  /** Absent where it is empty. */
+  spender?: string;
 }
 
 interface Head extends Omit<Batch, 'inputs'> {
@@ -25,7 +27,7 @@ interface Head extends Omit<Batch, 'inputs'> {
 }
 
 /** About how many bytes an input takes in a batch. */
-export function bytesOf({ request }: Input): number {
+export function bytesOf({ request }: Pick<Input, 'request'>): number {
   const { target, body, file } = request;
   return 512 + target.length + body.length + (file?.length ?? 0);
 }
@@ -39,13 +41,14 @@ export function encodeBatch({ inputs, ...rest }: Batch): Buffer {
   return Buffer.concat([length, text, ...parts]);
 }
 
-function headOf({ request, failedTransaction }: Input): InputHead {
+function headOf({ request, spender, failedTransaction }: Input): InputHead {
   const { kind, public_key, target, timestamp, signature, body, file } = request;
   return {
     ...{ kind, public_key, target, timestamp, signature },
     body: body.length,
     ...(file ? { file: file.length } : {}),
     ...(failedTransaction === undefined ? {} : { failedTransaction }),
+    ...(spender === '' ? {} : { spender }),
   };
 }
 
@@ -82,10 +85,11 @@ function decode(bytes: Buffer): Batch {
 }
 
 function inputOf(head: InputHead, take: (length: number) => Uint8Array): Input {
-  const { kind, public_key, target, timestamp, signature, body, file, failedTransaction } = head;
+  const { kind, public_key, target, timestamp, signature, body, file } = head;
+  const { failedTransaction, spender = '' } = head;
   if (!Object.hasOwn(carriage, kind)) throw new RangeError(`${kind} is no kind of request`);
   const texts = { kind: kind as CommandKind, public_key, target, timestamp, signature };
   const request: SignedRequest = { ...texts, body: take(body) };
   if (file !== undefined) request.file = take(file);
-  return failedTransaction === undefined ? { request } : { request, failedTransaction };
+  return { request, spender, ...(failedTransaction === undefined ? {} : { failedTransaction }) };
 }

@@ -26,6 +26,8 @@ export interface Position {
 /** A request that a node let in: its form was checked, and its signatures. */
 export interface Input {
   request: SignedRequest;
+  /** The address that it came from, as limits count it; empty where it came by no server. */
+  spender: string;
   /** The transaction of a proposal, counted from 0, whose signature does not hold. */
   failedTransaction?: number;
 }

@@ -93,7 +93,13 @@ test('nodes: with --verify-all a signature that another node let in is found', a
   const forged = { ...registration(bob), signature: '0'.repeat(128) };
   const incarnation = 'forger';
   order.join('n3', incarnation);
-  order.append({ ...batch, node: 'n3', incarnation, k: 1, inputs: [{ request: forged }] });
+  order.append({
+    ...batch,
+    node: 'n3',
+    incarnation,
+    k: 1,
+    inputs: [{ request: forged, spender: '' }],
+  });
   await expect.poll(() => careful.fatal.map(({ message }) => message)).toHaveLength(1);
   expect(careful.fatal[0]!.message).toMatch(/which node n3 made, is refused here: MISMATCH/);
 });

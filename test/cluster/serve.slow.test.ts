@@ -59,6 +59,30 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectKept(nodes, told);
   });
 
+  test('an agent has each quota once, whichever nodes it asks, and one that begins', async () => {
+    const order = await etcd();
+    const nodes = await three(order.url, ['--limits', 'spec']);
+    expect((await insist(nodes, register(ada), 0)).status).toBe(201);
+    await expectTogether(nodes);
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 45; turn += 1) {
+      statuses.push((await insist(nodes, update(ada), turn)).status);
+    }
+    const done = statuses.filter((status) => status === 200).length;
+    // One at a time, and what two other nodes have not applied yet.
+    expect(done).toBeGreaterThanOrEqual(30);
+    expect(done).toBeLessThanOrEqual(32);
+    expect(statuses.slice(-12)).toEqual(Array.from({ length: 12 }, () => 429));
+    const n4 = await nodeProcess({
+      cluster: order.url,
+      name: 'n4',
+      folder: temporaryFolder(),
+      args: ['--limits', 'spec'],
+    });
+    expect((await insist([n4], update(ada), 0)).status).toBe(429);
+    await expectTogether([...nodes, n4]);
+  });
+
   test('a node that comes late has it all; a second one of a name ends the first', async () => {
     const order = await etcd();
     const folder = temporaryFolder();

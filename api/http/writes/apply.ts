@@ -8,7 +8,7 @@ import type {
   Verified,
 } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
-import { isLate, isReplay, OperationCost } from '../../limits/operation-cost.js';
+import { isLate, isReplay, OperationCost, operationOf } from '../../limits/operation-cost.js';
 import { blocksUsed } from '../../limits/refusals.js';
 import { transactionExplained } from '../explain/transaction.js';
 import type { Call, Services } from '../handler.js';
@@ -21,7 +21,7 @@ export async function apply(call: Call, admitted: Admitted): Promise<Answer> {
   const { services, budget } = call;
   const { network, limits, charged, blocks } = services;
   const { kind, public_key } = admitted.command;
-  const cost = new OperationCost(limits, charged, admitted, budget.addressKey);
+  const cost = new OperationCost(limits, charged, operationOf(admitted), budget.addressKey);
   const exceeded = cost.exceeded();
   // Where it spares a repeat its quota, or us the signatures of transactions.
   const looked = exceeded || kind === 'propose' ? lookAhead(network, admitted) : null;
@@ -36,7 +36,7 @@ export async function apply(call: Call, admitted: Admitted): Promise<Answer> {
   if (!early) cost.charge();
   const inner = precheck ? null : (early ?? network.verification.inner(admitted));
   const verified = inner instanceof Promise ? await inner : inner;
-  const applied = outcomeOf(network, precheck, verified);
+  const applied = outcomeOf(network, precheck, verified, budget.addressKey);
   const { outcome, durable } = applied instanceof Promise ? await applied : applied;
   cost.conclude(outcome);
   if (kind === 'propose' && !precheck && outcome.result !== 'accepted') {
@@ -97,9 +97,10 @@ function outcomeOf(
   network: ServedNetwork,
   precheck: Outcome | null,
   verified: Verified | { refusal: Refusal } | null,
+  spender: string,
 ): Concluded | Promise<Concluded> {
   if (precheck || !verified) return { outcome: precheck!, durable: network.durable };
-  if (!('refusal' in verified)) return network.apply(verified);
+  if (!('refusal' in verified)) return network.apply(verified, spender);
   const outcome: Outcome = { result: 'refused', refusal: verified.refusal };
   return { outcome, durable: Promise.resolve() };
 }

@@ -6,7 +6,7 @@
 import { figuresOf, type Profile } from '../../../api/contract/limit-table.js';
 import { type BlockShare, blockShareOf } from '../../../api/limits/block-share.js';
 import { Limits } from '../../../api/limits/limits.js';
-import { OperationCost } from '../../../api/limits/operation-cost.js';
+import { OperationCost, operationOf } from '../../../api/limits/operation-cost.js';
 import { blocksUsed, quotaUsed } from '../../../api/limits/refusals.js';
 import type { Admitted, Outcome, Refusal } from '../../../engine/internal.js';
 
@@ -33,7 +33,8 @@ export class Quotas {
   /** Charges a request, or says why not. `look`: what the network would refuse it with. */
   take(from: number, admitted: Admitted, look: Outcome | null): Charged | { refusal: Refusal } {
     const { kind, public_key: key } = admitted.command;
-    const cost = new OperationCost(this.#limits, unseen, admitted, `address:${from}`);
+    const operation = operationOf(admitted);
+    const cost = new OperationCost(this.#limits, unseen, operation, `address:${from}`);
     const exceeded = cost.exceeded();
     if (exceeded && !cost.isFree(exceeded, look)) return { refusal: quotaUsed(exceeded) };
     const opens = kind === 'propose' && !look ? this.#blocks : null;

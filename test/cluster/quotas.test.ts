@@ -1,0 +1,105 @@
+/** Quotas of agents at several nodes of one network: each has them once, whichever node it asks. */
+import { type ServerOptions, startServer } from 'folkmoot/api';
+import { expect, onTestFinished, test } from 'vitest';
+import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
+import { MemoryOrder } from '../support/cluster/order.js';
+import { temporaryFolder } from '../support/fixture.js';
+import { agentOf, register, status } from '../support/service/signer.js';
+import { call, expectError } from '../support/service/world.js';
+
+const ada = agentOf('ada');
+const bob = agentOf('bob');
+const STATUS_QUOTA = 30;
+const update = () => status(ada, { status: 'active' });
+
+async function served(node: TestNode): Promise<string> {
+  // The compiler knows the sources' and the built package's types as two.
+  const network = node.network as unknown as ServerOptions['network'];
+  const server = await startServer({ network, transport: 'node', version: '0.0.0-test' });
+  onTestFinished(() => server.close());
+  return server.url;
+}
+
+async function three() {
+  const order = new MemoryOrder();
+  const nodes = [
+    await openNode(order, { name: 'n1' }),
+    await openNode(order, { name: 'n2' }),
+    await openNode(order, { name: 'n3' }),
+  ];
+  const urls = await Promise.all(nodes.map(served));
+  return { order, nodes, urls };
+}
+
+/** Asks one node after the other, so many times; how often it was done. */
+async function inTurn(urls: readonly string[], times: number): Promise<number> {
+  let done = 0;
+  for (let time = 0; time < times; time += 1) {
+    const { status: answer } = await call(urls[time % urls.length]!, update());
+    if (answer === 200) done += 1;
+  }
+  return done;
+}
+
+test('quotas: an agent that goes round three nodes has each once', async () => {
+  const { order, nodes, urls } = await three();
+  expect((await call(urls[0]!, register(ada))).status).toBe(201);
+  // Whoever has the address has one registration a minute, too.
+  await expectSame(order, nodes);
+  expectError(await call(urls[1]!, register(bob)), 429, 'RATE_LIMITED', 'QUOTA_USED');
+  expect(await inTurn(urls, STATUS_QUOTA)).toBe(STATUS_QUOTA);
+  await expectSame(order, nodes);
+  for (const url of urls) {
+    const refused = await call(url, update());
+    expectError(refused, 429, 'RATE_LIMITED', 'QUOTA_USED');
+    expect(refused.error.details).toMatchObject({ limit: 'status', quota: STATUS_QUOTA });
+  }
+});
+
+test('quotas: what is under way is the most that goes beyond', async () => {
+  const { order, nodes, urls } = await three();
+  expect((await call(urls[0]!, register(ada))).status).toBe(201);
+  await expectSame(order, nodes);
+  const width = 4;
+  let done = 0;
+  for (let round = 0; round < 2 * STATUS_QUOTA; round += 1) {
+    const asked = Array.from({ length: width }, (_, index) =>
+      call(urls[(round + index) % urls.length]!, update()),
+    );
+    for (const { status: answer } of await Promise.all(asked)) if (answer === 200) done += 1;
+    await expectSame(order, nodes);
+    if (done > STATUS_QUOTA) break;
+  }
+  expect(done).toBeGreaterThanOrEqual(STATUS_QUOTA);
+  expect(done).toBeLessThan(STATUS_QUOTA + width);
+});
+
+test('quotas: the same request at all nodes at once is one, and costs one', async () => {
+  const { order, nodes, urls } = await three();
+  expect((await call(urls[0]!, register(ada))).status).toBe(201);
+  await expectSame(order, nodes);
+  for (let time = 0; time < STATUS_QUOTA; time += 1) {
+    const request = update();
+    const answers = await Promise.all(urls.map((url) => call(url, request)));
+    expect(answers.map(({ status: answer }) => answer)).toEqual([200, 200, 200]);
+    await expectSame(order, nodes);
+  }
+  for (const url of urls) expectError(await call(url, update()), 429, 'RATE_LIMITED');
+});
+
+test('quotas: a node that begins counts what the order has of the window, by its age', async () => {
+  const { order, nodes, urls } = await three();
+  expect((await call(urls[0]!, register(ada))).status).toBe(201);
+  await expectSame(order, nodes);
+  expect(await inTurn(urls, STATUS_QUOTA)).toBe(STATUS_QUOTA);
+  await expectSame(order, nodes);
+  const path = temporaryFolder();
+  const late = await openNode(order, { name: 'n4', path });
+  expectError(await call(await served(late), update()), 429, 'RATE_LIMITED', 'QUOTA_USED');
+  for (const node of [...nodes, late]) await node.close();
+  // Nobody is there to compare clocks with, and so a minute has passed.
+  order.cards.clear();
+  const wall = () => Date.now() + 61_000;
+  const later = await openNode(order, { name: 'n5', wall });
+  expect((await call(await served(later), update())).status).toBe(200);
+});
