@@ -6,7 +6,7 @@
  * start only.
  */
 import { Command } from 'commander';
-import { exitCodes, fail, OutputError } from './output/exit.js';
+import { exitCodes, exitProcess, fail, OutputError } from './output/exit.js';
 import { escaped } from './output/output.js';
 import { packageVersion } from './output/version.js';
 
@@ -79,14 +79,15 @@ function inherit(command: Command, from: Command): Command {
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // The reader went away (as `| head` does): there is nobody left to tell.
-  if (error.code === 'EPIPE') process.exit(exitCodes.done);
-  fail(new OutputError(`standard output cannot be written: ${error.message}`));
+  if (error.code === 'EPIPE') exitProcess(exitCodes.done);
+  else fail(new OutputError(`standard output cannot be written: ${error.message}`));
 });
 
 // Whoever read of progress and troubles went away: what is done goes on. Thrown while a commit is
 // under way, such an error would be the end of nothing: the process would wait for it, for ever.
 process.stderr.on('error', () => {});
 
+process.on('uncaughtException', fail);
 start().catch(fail);
 
 async function start(): Promise<void> {

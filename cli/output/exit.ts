@@ -3,7 +3,10 @@
  * code in every command: what was named wrongly, an option as a file, is usage; what is as it was
  * named, and damaged, held by another or not to be written, is a crash.
  */
+import { exitProcess } from '../../engine/store/exit.js';
 import { say } from './output.js';
+
+export { exitProcess };
 
 export const exitCodes = {
   done: 0,
@@ -88,12 +91,16 @@ const wrongPlace: ReadonlySet<string | undefined> = new Set([
 const isNamedWrongly = ({ code, cause }: StoreFailure): boolean =>
   wrongName.has(code) || (code === 'UNREADABLE' && wrongPlace.has(cause?.code));
 
+function codeOf(error: unknown): number {
+  if (isRemote(error)) return exitCodes.refused;
+  if (isUnanswered(error)) return exitCodes.unanswered;
+  return isUsage(error) ? exitCodes.usage : exitCodes.crash;
+}
+
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
-export function fail(error: unknown): never {
+export function fail(error: unknown): void {
   const known = [isUsage, isRemote, isStore, isUnanswered].some((is) => is(error));
   if (known || named(error, 'OutputError')) say(`folkmoot: ${(error as Error).message}`);
   else say(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
-  if (isRemote(error)) process.exit(exitCodes.refused);
-  if (isUnanswered(error)) process.exit(exitCodes.unanswered);
-  process.exit(isUsage(error) ? exitCodes.usage : exitCodes.crash);
+  exitProcess(codeOf(error));
 }

@@ -3,6 +3,7 @@
 import type { Outcome } from '../core/index.js';
 import type { Verifier } from '../crypto/index.js';
 import { type Event, type Reason, refuse } from '../protocol/schema/index.js';
+import { exitProcess } from '../store/exit.js';
 import type { ArchiveOptions } from './archiver.js';
 import type { Clock } from './clock.js';
 import type { GenesisOptions } from './open-store.js';
@@ -66,5 +67,5 @@ export function no(reason: Reason, why: string): Outcome {
 /** The default of `onFatal`: restart is the recovery. */
 export function endProcess(error: Error): void {
   process.stderr.write(`folkmoot: the network stopped: ${error.message}; restart to recover\n`);
-  process.exit(13);
+  exitProcess(13);
 }

@@ -20,7 +20,8 @@ test('engine: protocol, core, crypto and store do not know what is above or besi
 });
 
 test('doors: from outside, the engine is entered by its doors only', () => {
-  const doors = ['engine/internal.ts', 'engine/protocol/signing.ts'];
+  // The last: how a process ends, whether or not it has loaded the engine.
+  const doors = ['engine/internal.ts', 'engine/protocol/signing.ts', 'engine/store/exit.ts'];
   // The words of a genesis, for the options of commands that need no engine to show their help.
   const words = 'engine/protocol/schema/genesis.ts';
   const wrong = offences(({ path }, to) => {
@@ -81,6 +82,7 @@ test('cli: what any command is needs neither engine, server nor simulator to be 
     'bench/load/options.ts',
     'engine/protocol/bundled/typebox.ts',
     'engine/protocol/schema/genesis.ts',
+    'engine/store/exit.ts',
   ]);
 });
 

@@ -11,7 +11,7 @@ import type {
 } from '../../../engine/internal.js';
 import { keysOf } from '../../options/client.js';
 import { limitsFile } from '../../options/limits-file.js';
-import { fail, ListenError, UsageError } from '../../output/exit.js';
+import { exitCodes, exitProcess, fail, ListenError, UsageError } from '../../output/exit.js';
 import { printJson } from '../../output/output.js';
 import { packageVersion } from '../../output/version.js';
 import { addNodeOptions, checkNodeOptions, nodeHelp, openNode } from './cluster.js';
@@ -72,9 +72,9 @@ async function run(flags: ServeFlags, stopping: Stopping): Promise<void> {
     await stopping.closeAll();
   } catch (error) {
     log.fatal(error, 'could not stop in good order');
-    process.exit(13);
+    return exitProcess(exitCodes.crash);
   }
-  process.exit(0);
+  exitProcess(exitCodes.done);
 }
 
 /** Opens one thing after the other; nothing more once it is asked to stop. */
@@ -124,7 +124,7 @@ async function openNetwork(
     ...archiveOptions(flags, log),
     onFatal(error: Error) {
       log.fatal(error, 'the network stopped; restart to recover');
-      process.exit(13);
+      exitProcess(exitCodes.crash);
     },
   };
   if (flags.cluster === undefined) {

@@ -3,6 +3,7 @@
  * first asks for it, and what was opened is closed in good order; a second signal ends at once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { exitCodes, exitProcess } from '../../output/exit.js';
 import { onParentGone } from '../../output/signals.js';
 
 type Close = () => Promise<unknown>;
@@ -19,7 +20,7 @@ export class Stopping {
   /** Signals are handled from here on: before anything is opened, or printed. */
   constructor() {
     const handle = (signal: NodeJS.Signals) => {
-      if (this.#by !== null) process.exit(1);
+      if (this.#by !== null) return exitProcess(exitCodes.refused);
       this.#by = signal;
       this.#resolve(signal);
     };

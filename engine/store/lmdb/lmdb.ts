@@ -9,6 +9,7 @@ import { limits } from '../../protocol/limits.js';
 import { withArchive } from '../archive/with-archive.js';
 import { crashPoint } from '../crash.js';
 import { type Environment, readMeta } from '../environment.js';
+import { noted } from '../exit.js';
 import { prepareFolder, readyFolder } from '../file/folder.js';
 import { hasWriter, isWriterHere, lockFolder, noteReader } from '../file/lock.js';
 import { noOpeningLock, type OpeningLock, openingLock } from '../file/lock-opening.js';
@@ -180,9 +181,11 @@ function lifecycle(
 /** False for a transaction that was interrupted and may be tried again. */
 async function done(root: Root, write: () => void, triesLeft: number): Promise<boolean> {
   try {
-    await root.transaction(() => {
-      write();
-    });
+    const begin = () =>
+      root.transaction(() => {
+        write();
+      });
+    await noted(begin);
     return true;
   } catch (error) {
     // lmdb rejects a second promise with the cause; unhandled, it would end the process first.

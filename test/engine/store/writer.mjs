@@ -1,9 +1,12 @@
 /**
  * A process that has a store open: `node writer.mjs write <folder> <batches> [hold]` commits that
  * many batches, printing each, and with `hold` keeps the store open until its input ends;
- * `node writer.mjs read <folder>` prints the last sequence for each line of input.
+ * `node writer.mjs read <folder>` prints the last sequence for each line of input;
+ * `node writer.mjs exitProcess|exit|throw <folder> <turns>` ends like that, so many turns after a
+ * commit has begun.
  */
 import { createInterface } from 'node:readline';
+import { exitProcess } from '../../../dist/engine/store/exit.js';
 import { openLmdbStore, StoreError } from '../../../dist/engine/store/index.js';
 
 const [mode, path, count = '0', hold] = process.argv.slice(2);
@@ -28,12 +31,31 @@ function batchAt(seq) {
   };
 }
 
+const ends = {
+  exitProcess: () => exitProcess(13),
+  exit: () => process.exit(13),
+  throw: () => {
+    throw new Error('what nobody caught');
+  },
+};
+
+/** In a turn of its own: what is thrown there, nobody catches. */
+function endAfter(turns) {
+  setImmediate(() => (turns === 0 ? ends[mode]() : endAfter(turns - 1)));
+}
+
 try {
   const readOnly = mode === 'read';
   const tables = ['votes', 'blocks'];
   const store = openLmdbStore({ path, tables, schemaVersion: 3, freeSpaceBytes: 0, readOnly });
   print('open');
   const last = store.meta()?.seq ?? 0;
+  if (mode in ends) {
+    await store.commit(batchAt(1));
+    void store.commit(batchAt(2));
+    endAfter(Number(count));
+    await new Promise(() => {});
+  }
   for (let seq = last + 1; seq <= last + Number(count); seq += 1) {
     await store.commit(batchAt(seq));
     print(`committed ${seq}`);
