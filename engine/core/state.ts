@@ -1,5 +1,5 @@
 /** All that one engine holds, and the parts of it. Commands change it; nothing outside does. */
-import type { Genesis, Head } from '../protocol/schema/index.js';
+import type { Genesis, Head, ProposeCommand } from '../protocol/schema/index.js';
 import { GENESIS_HASH } from '../protocol/schema/index.js';
 import { Changes } from './changes.js';
 import { Outbox } from './outbox.js';
@@ -24,6 +24,11 @@ export interface State {
   readonly electorates: Electorates;
   readonly blocks: Blocks;
   readonly throughput: Throughput;
+  /**
+   * Transactions among which no duplicate was found, and the head at which they were looked up:
+   * only another final block changes that.
+   */
+  readonly lookedUp: WeakMap<ProposeCommand['transactions'], string>;
   /** Finalized height and head, and when metrics are due (0: never). */
   height: number;
   headHash: string;
@@ -56,6 +61,7 @@ export function newState(genesis: Genesis, reader: Reader, head?: Head): State {
     electorates: new Electorates({ genesis, agents, alliances, standings, reader }),
     blocks: new Blocks(genesis, agents, outbox, head?.blocks ?? 0),
     throughput: new Throughput(),
+    lookedUp: new WeakMap(),
     height: head?.height ?? 0,
     headHash: head?.head_hash ?? GENESIS_HASH,
     metricsAt: head?.metrics_at ?? 0,

@@ -7,7 +7,7 @@ import type { ProposeCommand, RecordKey, RecordOf, Table } from '../protocol/sch
 import type { RangeOptions, Store } from '../store/store.js';
 
 /** What the engine reads by key while it runs; the other tables it only writes. */
-const readTables = new Set<Table>([
+const readTables: readonly Table[] = [
   'agents',
   'alliances',
   'blocks',
@@ -17,19 +17,21 @@ const readTables = new Set<Table>([
   'requests',
   'transactions',
   'votes',
-]);
+];
 
 /** What it reads of a store. */
 type Records = Pick<Store, 'get' | 'range'>;
 
-const name = (table: Table, key: RecordKey) =>
-  `${table} ${typeof key === 'object' ? key.join(' ') : key}`;
+/** The same for equal keys of one table, which are all of one form. */
+const idOf = (key: RecordKey): string | number => (typeof key === 'object' ? key.join(' ') : key);
+
+/** What lies over one table, by key, in the order of entries. */
+type Laid = Map<string | number, { value: unknown; seq: number }>;
 
 export class Overlay implements Reader {
   readonly #store: Records;
   readonly #proposal: (entry: number) => ProposeCommand;
-  readonly #pending = new Map<string, { value: unknown; seq: number }>();
-  readonly #order: { name: string; seq: number }[] = [];
+  readonly #laid = new Map<Table, Laid>(readTables.map((table) => [table, new Map()]));
 
   constructor(store: Records, proposal: (entry: number) => ProposeCommand) {
     this.#store = store;
@@ -37,7 +39,9 @@ export class Overlay implements Reader {
   }
 
   read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
-    const pending = this.#pending.get(name(table, key));
+    const laid = this.#laid.get(table);
+    // Mostly nothing lies there: then no text is made of a key of several parts.
+    const pending = laid && laid.size > 0 ? laid.get(idOf(key)) : undefined;
     if (pending) return (pending.value ?? undefined) as RecordOf[T] | undefined;
     const json = this.#store.get(table, key);
     return json === undefined ? undefined : (JSON.parse(json) as RecordOf[T]);
@@ -56,21 +60,22 @@ export class Overlay implements Reader {
   /** Lays the changes of entry `seq` over the store. */
   add(seq: number, changes: readonly Change[]): void {
     for (const { table, key, value } of changes) {
-      if (!readTables.has(table)) continue;
-      const id = name(table, key);
-      this.#pending.set(id, { value, seq });
-      this.#order.push({ name: id, seq });
+      const laid = this.#laid.get(table);
+      if (!laid) continue;
+      const id = idOf(key);
+      // What is laid again goes to the end.
+      laid.delete(id);
+      laid.set(id, { value, seq });
     }
   }
 
   /** Takes away what entries up to `seq` laid: the store has it now. */
   remove(seq: number): void {
-    let lifted = 0;
-    for (const item of this.#order) {
-      if (item.seq > seq) break;
-      if (this.#pending.get(item.name)?.seq === item.seq) this.#pending.delete(item.name);
-      lifted += 1;
+    for (const laid of this.#laid.values()) {
+      for (const [id, pending] of laid) {
+        if (pending.seq > seq) break;
+        laid.delete(id);
+      }
     }
-    this.#order.splice(0, lifted);
   }
 }

@@ -134,20 +134,25 @@ function displacedBy(state: State, agent: Agent): OpenBlock | null {
   return last && last.score < overall(agent.ordinal) ? last.block : null;
 }
 
+/** Of what was looked up at this head nothing has become final since. */
 function duplicateTransaction(state: State, command: ProposeCommand): Precheck<never> | null {
-  const seen = new Set<string>();
-  for (const [index, { hash, signer }] of command.transactions.entries()) {
-    const id = `${hash}/${signer}`;
+  const { transactions } = command;
+  if (state.lookedUp.get(transactions) === state.headHash) return null;
+  const seen = new Map<string, string[]>();
+  for (const [index, { hash, signer }] of transactions.entries()) {
+    const signers = seen.get(hash);
     const final = state.reader.read('transactions', [hash, signer]);
-    if (seen.has(id) || final) {
+    if (signers?.includes(signer) || final) {
       const where = final ? `final in block ${final.block_hash}` : 'twice in this block';
       return refused('DUPLICATE_TX', `transaction ${hash} is ${where}`, {
         pointer: `/transactions/${index}`,
         details: { hash },
       });
     }
-    seen.add(id);
+    if (signers) signers.push(signer);
+    else seen.set(hash, [signer]);
   }
+  state.lookedUp.set(transactions, state.headHash);
   return null;
 }
 

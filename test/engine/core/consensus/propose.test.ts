@@ -188,6 +188,23 @@ test('propose: a final transaction is refused, one of a block that failed is not
   });
 });
 
+test('propose: looked at ahead, then again when another block is final', async () => {
+  const population = await newPopulation();
+  const [ada, bob] = [await population.join(both), await population.join(['producer'])];
+  const { network } = population;
+  const transactions = [population.transaction(population.key(), 'one', true)];
+  const verified = await network.verify(population.proposal(bob, { transactions }));
+  if ('refusal' in verified) throw new Error(verified.refusal.message);
+  expect(network.precheck(verified)).toBeNull();
+  await population.vote(ada, await population.open(ada, { transactions }));
+  expect(word(network.precheck(verified)!)).toBe('STALE_PARENT');
+  // The same list of transactions, on the head of now.
+  const { command } = verified;
+  if (command.kind !== 'propose') throw new Error('this is no proposal');
+  const onHead = { ...command, parent_hash: network.read.networkState().head_hash };
+  expect(word(network.precheck({ ...verified, command: onHead })!)).toBe('DUPLICATE_TX');
+});
+
 test('propose: siblings may hold the same transaction', async () => {
   const population = await newPopulation();
   const [ada, bob, stranger] = [
