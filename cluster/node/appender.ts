@@ -1,7 +1,8 @@
 /**
  * What this node asks of the order: requests, and barriers. One batch is under way at a time; what
  * comes meanwhile is the next one. A batch is appended until it is known to stand, and who asked
- * is answered when it comes back out of the order and was applied here.
+ * is answered when it comes back out of the order and was applied here. All who ask for a barrier
+ * have one, which goes along with requests, or in an empty batch now and then.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Applied, type Refusal, refuse, type Verified } from '../../engine/internal.js';
@@ -52,6 +53,11 @@ export class Appender {
   readonly #options: AppenderOptions;
   #waiting: Asked[] = [];
   #waitingBytes = 0;
+  /** For all who ask for one before the next batch is made. */
+  #barrier: { asked: Asked; settled: Promise<Settled> } | null = null;
+  /** When a batch without requests was made last. */
+  #emptyAt = Number.NEGATIVE_INFINITY;
+  #emptyTimer: NodeJS.Timeout | undefined;
   readonly #sent = new Map<number, Sent>();
   #k = 0;
   #running = false;
@@ -69,7 +75,7 @@ export class Appender {
   get pending(): number {
     let sent = 0;
     for (const { asked } of this.#sent.values()) sent += asked.length;
-    return this.#waiting.length + sent;
+    return this.#waiting.length + (this.#barrier ? 1 : 0) + sent;
   }
 
   /** Why nothing is taken now, or null. */
@@ -87,14 +93,19 @@ export class Appender {
   ask(wanted: Wanted | null): Promise<Settled> {
     const refusal = this.unable();
     if (refusal) return Promise.resolve({ refusal });
-    return new Promise((settle) => {
-      const bytes = wanted ? bytesOf(wanted.verified) : 0;
-      const at = performance.now();
-      this.#waiting.push({ wanted, bytes, at, givenUp: false, settle });
-      this.#waitingBytes += bytes;
-      // After this turn: what comes in it goes together.
-      if (!this.#running) queueMicrotask(() => void this.#run());
+    if (!wanted && this.#barrier) return this.#barrier.settled;
+    let settle: (settled: Settled) => void = () => {};
+    const settled = new Promise<Settled>((resolve) => {
+      settle = resolve;
     });
+    const bytes = wanted ? bytesOf(wanted.verified) : 0;
+    const asked = { wanted, bytes, at: performance.now(), givenUp: false, settle };
+    if (wanted) this.#waiting.push(asked);
+    else this.#barrier = { asked, settled };
+    this.#waitingBytes += bytes;
+    // After this turn: what comes in it goes together.
+    if (!this.#running) queueMicrotask(() => void this.#run());
+    return settled;
   }
 
   /** The requests of an own batch, as they were verified here; undefined of one that is not. */
@@ -120,16 +131,29 @@ export class Appender {
     if (this.#closed) return;
     this.#closed = true;
     clearInterval(this.#sweeping);
-    this.#giveUp(this.#waiting, refuse('STOPPING', 'the network is closing'));
-    this.#waiting = [];
+    clearTimeout(this.#emptyTimer);
+    this.#giveUp(
+      this.#taken(() => true),
+      refuse('STOPPING', 'the network is closing'),
+    );
     for (const { asked } of this.#sent.values()) this.#giveUp(asked, uncertain());
   }
 
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    while (this.#waiting.length > 0 && !this.#closed) await this.#append(this.#next());
+    while (this.#due() <= 0 && !this.#closed) await this.#append(this.#next());
     this.#running = false;
+    clearTimeout(this.#emptyTimer);
+    if (!this.#barrier || this.#closed) return;
+    this.#emptyTimer = setTimeout(() => void this.#run(), Math.ceil(this.#due()));
+  }
+
+  /** In how many ms the next batch is to be made. */
+  #due(): number {
+    if (this.#waiting.length > 0) return 0;
+    if (!this.#barrier) return Number.POSITIVE_INFINITY;
+    return this.#emptyAt + bounds.emptyMs - performance.now();
   }
 
   #next(): Batch {
@@ -143,6 +167,9 @@ export class Appender {
     }
     this.#waiting.splice(0, asked.length);
     this.#waitingBytes -= bytes;
+    if (asked.length === 0) this.#emptyAt = performance.now();
+    if (this.#barrier) asked.push(this.#barrier.asked);
+    this.#barrier = null;
     this.#k += 1;
     this.#sent.set(this.#k, { asked, at: performance.now() });
     const inputs = asked.flatMap(({ wanted }) => (wanted ? [inputOf(wanted)] : []));
@@ -176,12 +203,21 @@ export class Appender {
     for (const { asked, at } of this.#sent.values())
       if (at < oldest) this.#giveUp(asked, uncertain());
     const cutOffMs = this.#options.cutOffMs();
-    const given = this.#waiting.filter(({ at }) => cutOffMs > 0 || at < oldest);
+    const given = this.#taken(({ at }) => cutOffMs > 0 || at < oldest);
     if (given.length === 0) return;
-    this.#waiting = this.#waiting.filter((one) => !given.includes(one));
-    for (const { bytes } of given) this.#waitingBytes -= bytes;
     const late = refuse('QUEUE_FULL', 'the order is too slow; nothing was done: try again');
     this.#giveUp(given, cutOffMs > 0 ? noQuorum(cutOffMs) : late);
+  }
+
+  /** Takes out of what waits for a batch. */
+  #taken(which: (asked: Asked) => boolean): Asked[] {
+    const taken = this.#waiting.filter(which);
+    this.#waiting = this.#waiting.filter((one) => !which(one));
+    for (const { bytes } of taken) this.#waitingBytes -= bytes;
+    if (!this.#barrier || !which(this.#barrier.asked)) return taken;
+    const { asked } = this.#barrier;
+    this.#barrier = null;
+    return [...taken, asked];
   }
 
   #giveUp(asked: readonly Asked[], refusal: Refusal): void {

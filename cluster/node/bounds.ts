@@ -3,6 +3,11 @@ export const bounds = {
   /** A batch that a node appends: what comes meanwhile is the next one. */
   batchInputs: 256,
   batchBytes: 1024 * 1024,
+  /**
+   * How soon after an empty batch a node appends the next one, where no requests go: whoever asks
+   * for barriers, with many unknown keys say, gets no more of them.
+   */
+  emptyMs: 100,
   /** Requests that wait for a batch; beyond, the caller is refused: QUEUE_FULL. */
   waitingInputs: 16_384,
   waitingBytes: 64 * 1024 * 1024,

@@ -2,7 +2,7 @@
 
 /** Headers that a browser's program may read beside the simple ones. */
 const EXPOSED =
-  'Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ' +
+  'Folkmoot-Stale, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ' +
   'X-Server-Public-Key, X-Server-Timestamp, X-Server-Signature';
 
 type Headers = ReadonlyMap<string, string>;

@@ -82,7 +82,13 @@ describe.each(transports)('http over %s', (transport) => {
       expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
       expect(headers.get('vary')).toBe('Origin');
       const shown = headers.get('access-control-expose-headers')?.toLowerCase() ?? '';
-      for (const name of ['location', 'ratelimit', 'retry-after', 'x-request-id']) {
+      for (const name of [
+        'location',
+        'ratelimit',
+        'retry-after',
+        'x-request-id',
+        'folkmoot-stale',
+      ]) {
         expect(shown).toContain(name);
       }
     }
