@@ -1,5 +1,5 @@
 /** How far something is, on standard error: a bar on a terminal, a line each tenth elsewhere. */
-import { Presets, SingleBar } from 'cli-progress';
+import { createRequire } from 'node:module';
 import type { Progress } from '../../sim/index.js';
 import { canRedraw, say } from './output.js';
 
@@ -96,10 +96,14 @@ function roughTime(ms: number): string {
 
 const show = <T>(shown: Shown<T>): ProgressDisplay<T> => (canRedraw() ? bar(shown) : lines(shown));
 
+/** Loaded where a bar is drawn: it brings twenty modules. */
+const load = () => createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
+
 /** Columns of the bar itself: what stands beside it needs the rest of a narrow terminal. */
 const BAR = 24;
 
 function bar<T>({ total, done, beside, fields, first }: Shown<T>): ProgressDisplay<T> {
+  const { Presets, SingleBar } = load();
   const drawn = new SingleBar(
     { format: ` {bar} ${beside}`, stream: process.stderr, etaBuffer: 50, barsize: BAR },
     Presets.shades_classic,

@@ -9,7 +9,7 @@ import { drawnTraits, drawsTraits } from '../scenario/traits.js';
 import type { Deciders } from './deciders/index.js';
 import { signatoryOf, unsignedSignatoryOf } from './keys.js';
 import type { ScriptedAgent, Strategy } from './port/agent.js';
-import { Scripts } from './script/index.js';
+import type { Scripts } from './script/index.js';
 import { builtIn } from './strategies/index.js';
 
 export interface CreatedAgents {
@@ -40,7 +40,7 @@ export async function createAgents(
   );
   const all = [...scenario.agents, ...changes];
   const scripted = all.some(({ strategy }) => strategy.kind === 'script');
-  const scripts = scripted ? new Scripts(scriptMs) : null;
+  const scripts = scripted ? new (await import('./script/index.js')).Scripts(scriptMs) : null;
   try {
     const groups = scenario.agents.map(({ group, strategy }) => ({ key: group, strategy }));
     const found = { scripts, folder, deciders };

@@ -2,12 +2,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder } from '../../engine/internal.js';
-import {
-  AskingEnded,
-  CASSETTE_FILE,
-  type DeciderOptions,
-  Deciders,
-} from '../agents/deciders/index.js';
+import { AskingEnded } from '../agents/deciders/budget.js';
+import { CASSETTE_FILE } from '../agents/deciders/cassette/name.js';
+import type { DeciderOptions, Deciders } from '../agents/deciders/index.js';
+import { externalsIn } from '../scenario/external.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Progress } from './ending/ending.js';
 import { prepare } from './keep.js';
@@ -46,14 +44,29 @@ export async function openDeciders<H extends Hooks>(
   else await prepare(out);
   const heard = hearing(hooks);
   const options = { ...wanted, ...(keep === undefined ? {} : { keep }), seed, folder };
-  const deciders = await Deciders.open(scenario, options, {
-    signal: hooks.signal,
-    onNote: hooks.onNote,
-    onCall: heard.onCall,
-  });
+  const { signal, onNote } = hooks;
+  const deciders = hasSome(scenario, wanted, onNote)
+    ? await (await loaded()).open(scenario, options, { signal, onNote, onCall: heard.onCall })
+    : null;
   if (goesOn) await prepare(out, true);
   return { deciders, hooks: deciders ? heard.hooks : hooks };
 }
+
+/** They are loaded where a scenario has some. */
+const loaded = async () => (await import('../agents/deciders/index.js')).Deciders;
+
+/** Who names a cassette in vain is told. */
+function hasSome(
+  scenario: Scenario,
+  { cassette, record }: DeciderOptions,
+  onNote: Hooks['onNote'],
+): boolean {
+  if (externalsIn(scenario).length > 0) return true;
+  if (record || cassette !== undefined) onNote?.(nobody);
+  return false;
+}
+
+const nobody = 'nobody outside decides in this scenario: nothing is recorded, or taken';
 
 /** It has what deciders answered, and no result. */
 const isUnfinished = (out: string): boolean =>

@@ -9,7 +9,7 @@ import { CsvFile } from '../../report/csv-file.js';
 import { prepareFolder } from '../../report/folder.js';
 import { NdjsonFile } from '../../report/ndjson-file.js';
 import { removeParts, writeWhole } from '../../report/whole-file.js';
-import { CASSETTE_FILE } from '../agents/deciders/index.js';
+import { CASSETTE_FILE } from '../agents/deciders/cassette/name.js';
 import type { DecisionLine } from '../measure/decisions/schema.js';
 import { type Row, sweepTables, type TableName, tables } from '../measure/dictionary.js';
 import type { Finished } from '../measure/finish.js';

@@ -99,7 +99,7 @@ export class Deciders implements Asking {
   }
 
   /**
-   * Null for a scenario without external deciders.
+   * For a scenario that has some.
    * @throws {ScenarioError} when nobody may be asked and no cassette is named, or what asking needs
    * is not there.
    * @throws {StoreError} naming what is wrong with a cassette.
@@ -108,13 +108,9 @@ export class Deciders implements Asking {
     scenario: Scenario,
     { seed, folder, ...options }: DeciderOptions & { seed: string; folder: string | undefined },
     hooks: DeciderHooks,
-  ): Promise<Deciders | null> {
+  ): Promise<Deciders> {
     const groups = externalsIn(scenario);
     const { cassette, record = false, keep } = options;
-    if (groups.length === 0) {
-      if (record || cassette !== undefined) hooks.onNote?.(nobody);
-      return null;
-    }
     if (!record && cassette === undefined) {
       const those = groups.map(({ group, strategy }) => `${group} (${strategy.kind})`).join(', ');
       const how = '--record asks them and keeps what they say, --cassette RUN takes what was kept';
@@ -261,7 +257,6 @@ export class Deciders implements Asking {
 }
 
 const none: readonly Answered[] = [];
-const nobody = 'nobody outside decides in this scenario: nothing is recorded, or taken';
 
 /** All of them are checked before the first is done. */
 function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (() => void)[] {

@@ -18,9 +18,7 @@ import { StoreError } from '../../../../engine/internal.js';
 import { writeWhole } from '../../../../report/whole-file.js';
 import { nameOf } from '../question.js';
 import { FORMAT, type Header, lineOf, type Recorded, readLine } from './format.js';
-
-/** Its name in the folder of a run. */
-export const CASSETTE_FILE = 'decisions.cassette';
+import { CASSETTE_FILE } from './name.js';
 
 const LONGEST_LINE_BYTES = 64 * 1_048_576;
 const CHUNK_BYTES = 1_048_576;
