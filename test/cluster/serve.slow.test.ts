@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdOrder } from '../../dist/cluster/index.js';
 import { folkmoot } from '../support/cli.js';
-import { expectKept, update } from '../support/cluster/history.js';
+import { expectKept } from '../support/cluster/history.js';
+import { update } from '../support/cluster/load.js';
 import {
   expectTogether,
   insist,

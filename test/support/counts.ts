@@ -27,8 +27,9 @@ export const counts = {
   pictures: pick({ quick: 8, full: 200 }),
   /** Lives of three nodes between which and their order things go wrong. */
   clusterLives: pick({ quick: 2, full: 200 }),
-  /** Faults of nodes and of etcd under load: each kind once, and then drawn. */
-  clusterFaults: pick({ quick: 6, full: 60 }),
+  /** Faults of nodes, of etcd and between them under load: each kind once, then drawn; seconds. */
+  clusterFaults: pick({ quick: 11, full: 30 }),
+  clusterSeconds: pick({ quick: 0, full: 300 }),
   /** Random sessions of a network that is held now and then. */
   heldSessions: pick({ quick: 40, full: 2_000 }),
   /** Random lives as spans, per property. */

@@ -8,13 +8,15 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { EtcdClient, type EtcdOptions } from '../../dist/cluster/etcd/index.js';
 import { freePort, temporaryFolder } from './fixture.js';
+import { type Host, here, programAt } from './hosts/hosts.js';
 
-const program = process.env.ETCD_PATH ?? '/usr/bin/etcd';
+const etcdProgram = process.env.ETCD_PATH ?? '/usr/bin/etcd';
 /** Without it these tests are skipped: `apt-get install etcd-server`. */
-export const hasEtcd = existsSync(program);
+export const hasEtcd = existsSync(etcdProgram);
 
 export interface EtcdMember {
   name: string;
+  host: Host;
   /** As a client is given it. */
   endpoint: string;
   pid(): number;
@@ -39,6 +41,8 @@ export interface EtcdSetup {
   tls?: { ca: string; cert: string; key: string };
   /** For every member. */
   args?: readonly string[];
+  /** One for each member; left out, all are here. */
+  hosts?: readonly Host[];
 }
 
 /** Starts an etcd and waits until it takes writes. */
@@ -46,20 +50,25 @@ export async function etcd({
   members: count = 1,
   tls,
   args = [],
+  hosts = [],
 }: EtcdSetup = {}): Promise<TestEtcd> {
   const folder = temporaryFolder();
   const scheme = tls ? 'https' : 'http';
   const ports = await freePorts(2 * count);
-  const planned = Array.from({ length: count }, (_, index) => ({
-    name: `m${index + 1}`,
-    endpoint: `127.0.0.1:${ports[2 * index]}`,
-    peer: `http://127.0.0.1:${ports[2 * index + 1]}`,
-  }));
+  const planned = Array.from({ length: count }, (_, index) => {
+    const host = hosts[index] ?? here;
+    return {
+      name: `m${index + 1}`,
+      host,
+      endpoint: `${host.address}:${ports[2 * index]}`,
+      peer: `http://${host.address}:${ports[2 * index + 1]}`,
+    };
+  });
   const all = planned.map(({ name, peer }) => `${name}=${peer}`).join(',');
   const secured = tls
     ? ['--cert-file', tls.cert, '--key-file', tls.key, '--trusted-ca-file', tls.ca]
     : [];
-  const members = planned.map(({ name, endpoint, peer }) => {
+  const members = planned.map(({ name, host, endpoint, peer }) => {
     const own = [
       ...['--name', name, '--data-dir', join(folder, name), '--logger', 'zap'],
       ...['--log-level', 'error', '--log-outputs', 'stderr'],
@@ -69,7 +78,7 @@ export async function etcd({
       ...['--initial-cluster', all, '--initial-cluster-state', 'new'],
       ...(tls ? [...secured, '--client-cert-auth'] : []),
     ];
-    return memberOf(name, endpoint, [...own, ...args]);
+    return memberOf({ name, host, endpoint }, [...own, ...args]);
   });
   const endpoints = members.map(({ endpoint }) => endpoint);
   const made = { url: `etcd://${endpoints.join(',')}`, endpoints, members };
@@ -83,7 +92,11 @@ async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-function memberOf(name: string, endpoint: string, args: readonly string[]): EtcdMember {
+function memberOf(
+  names: Pick<EtcdMember, 'name' | 'host' | 'endpoint'>,
+  given: readonly string[],
+): EtcdMember {
+  const { program, args } = programAt(names.host, etcdProgram, given);
   let child: ChildProcess;
   let ended: Promise<unknown>;
   const start = () => {
@@ -97,8 +110,7 @@ function memberOf(name: string, endpoint: string, args: readonly string[]): Etcd
     await ended;
   });
   return {
-    name,
-    endpoint,
+    ...names,
     pid: () => child.pid!,
     async signal(signal) {
       child.kill(signal);

@@ -3,11 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { freePort } from '../fixture.js';
+import { type Host, here, programAt } from '../hosts/hosts.js';
 import { main } from '../paths.js';
 import type { Request } from '../service/signer.js';
 
 export interface NodeProcess {
   name: string;
+  host: Host;
   url: string;
   folder: string;
   signal(signal: NodeJS.Signals): Promise<void>;
@@ -24,21 +26,24 @@ export interface NodeSetup {
   name: string;
   folder: string;
   args?: readonly string[];
+  /** Left out, it runs here. */
+  host?: Host;
 }
 
 /** Starts a node and waits until it listens; ended when the test ends. */
 export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
-  const { cluster, name, folder, args = [] } = setup;
+  const { cluster, name, folder, args: more = [], host = here } = setup;
   const port = await freePort();
-  const given = [
+  const { program, args } = programAt(host, process.execPath, [
+    main,
     ...['serve', '--cluster', cluster, '--node', name, '--network-id', 'town', '--data', folder],
-    ...['--port', String(port), '--limits', 'off', ...args],
-  ];
+    ...['--host', host.address, '--port', String(port), '--limits', 'off', ...more],
+  ]);
   let child: ChildProcess;
   let ended: Promise<number | null>;
   let stderr = '';
   const start = async () => {
-    const own = spawn(process.execPath, [main, ...given], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const own = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     child = own;
     ended = new Promise((resolve) => own.once('exit', resolve));
     own.stderr.on('data', (chunk) => {
@@ -57,7 +62,8 @@ export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
   });
   return {
     name,
-    url: `http://127.0.0.1:${port}`,
+    host,
+    url: `http://${host.address}:${port}`,
     folder,
     async signal(signal) {
       child.kill(signal);
@@ -72,7 +78,10 @@ export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
 /** What an agent was told in the end, of one request. */
 export interface Told {
   request: Request;
-  status: number;
+  /** Null where nobody answered who was asked. */
+  status: number | null;
+  /** Why it was refused; empty where it was not. */
+  reason: string;
   /** How often it was sent. */
   sent: number;
 }
@@ -81,23 +90,58 @@ export interface Told {
  * Sends the same bytes to one node after the other until one says what became of it: so does a
  * client that moves on by itself.
  */
-export async function insist(nodes: readonly NodeProcess[], request: Request, first: number) {
+export async function insist(
+  nodes: readonly NodeProcess[],
+  request: Request,
+  first: number,
+): Promise<Told & { status: number }> {
   for (let sent = 1; ; sent += 1) {
-    const { url } = nodes[(first + sent - 1) % nodes.length]!;
-    const status = await statusOf(url, request);
-    if (status !== null && status !== 503) return { request, status, sent };
+    const { status, ...told } = await askOnce(nodes, request, first + sent - 1);
+    if (status !== null && status !== 503) return { ...told, status, sent };
     await sleep(100);
   }
 }
 
+/** Sends it to one node, once. */
+export async function askOnce(
+  nodes: readonly NodeProcess[],
+  request: Request,
+  at: number,
+): Promise<Told> {
+  const { method, path, headers, body } = request;
+  const carried = body.length === 0 ? {} : { body: Buffer.from(body as Uint8Array) };
+  const answer = await answerOf(nodes[at % nodes.length]!, path, { method, headers, ...carried });
+  const reason = answer?.error?.details.reason ?? '';
+  return { request, status: answer?.status ?? null, reason, sent: 1 };
+}
+
+/** The data of a read, by whichever node answers. */
+export async function readFrom(nodes: readonly NodeProcess[], first: number, path: string) {
+  for (let at = first; ; at += 1) {
+    const answer = await answerOf(nodes[at % nodes.length]!, path);
+    // Nodes that are cut off show what they have.
+    if (answer) expect(answer).toMatchObject({ status: 200 });
+    if (answer) return answer.data;
+    await sleep(100);
+  }
+}
+
+interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: what it has is looked at by who asks
+  data?: any;
+  error?: { details: { reason?: string } };
+}
+
 /** Null where nobody answers in time. */
-async function statusOf(url: string, { method, path, headers, body }: Request) {
+async function answerOf(
+  { url }: NodeProcess,
+  path: string,
+  init: RequestInit = {},
+): Promise<Answer | null> {
   try {
-    const signal = AbortSignal.timeout(8_000);
-    const carried = body.length === 0 ? {} : { body: Buffer.from(body as Uint8Array) };
-    const answer = await fetch(`${url}${path}`, { method, headers, signal, ...carried });
-    await answer.arrayBuffer();
-    return answer.status;
+    const answer = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(8_000) });
+    return { status: answer.status, ...((await answer.json()) as object) };
   } catch {
     return null;
   }
@@ -112,15 +156,11 @@ interface Position {
 }
 
 /** Where a node is; null where it does not answer. */
-export async function positionOf({ url }: NodeProcess): Promise<Position | null> {
-  try {
-    const answer = await fetch(`${url}/api/v1/meta`, { signal: AbortSignal.timeout(5_000) });
-    const { data } = (await answer.json()) as { data: Position };
-    const { seq, event_seq, digest, log_digest, epoch } = data;
-    return { seq, event_seq, digest, log_digest, epoch };
-  } catch {
-    return null;
-  }
+export async function positionOf(node: NodeProcess): Promise<Position | null> {
+  const answer = await answerOf(node, '/api/v1/meta');
+  if (!answer) return null;
+  const { seq, event_seq, digest, log_digest, epoch } = answer.data as Position;
+  return { seq, event_seq, digest, log_digest, epoch };
 }
 
 /** Waits until all are at the same place. */
@@ -136,6 +176,10 @@ export async function expectTogether(nodes: readonly NodeProcess[]): Promise<Pos
   return positions[0]!;
 }
 
-/** The text that names a request in a log: what its signature is. */
-export const signatureOf = ({ headers, body }: Request): string =>
-  headers['X-Agent-Signature'] ?? (JSON.parse(String(body)) as { signature: string }).signature;
+/** The text that names a request in a log: what its signature is, in its head, body or form. */
+export function signatureOf({ headers, body }: Request): string {
+  const inHead = headers['X-Agent-Signature'];
+  if (inHead !== undefined) return inHead;
+  if (typeof body === 'string') return (JSON.parse(body) as { signature: string }).signature;
+  return /name="signature"\r\n\r\n([0-9a-f]+)/.exec(Buffer.from(body).toString('latin1'))![1]!;
+}

@@ -1,0 +1,114 @@
+/** What goes wrong with three nodes and an etcd of three members, for a while each. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EtcdMember, TestEtcd } from '../etcd.js';
+import type { Host, Network } from '../hosts/hosts.js';
+import type { NodeProcess } from './processes.js';
+
+export interface Around {
+  nodes: readonly NodeProcess[];
+  order: TestEtcd;
+  /** Whole numbers by chance, less than `most`. */
+  below(most: number): number;
+  /** Resolves when so many more writes were done. */
+  more(count: number): Promise<void>;
+}
+
+/** It is over when it resolves. */
+export type Fault<A> = (around: A) => Promise<void>;
+
+/** Processes that die or stand still; at least as many of each are well as decide, but once. */
+export const ofProcesses: Record<string, Fault<Around>> = {
+  async 'a node is killed'({ nodes, below, more }) {
+    const node = nodes[below(3)]!;
+    await node.signal('SIGKILL');
+    await more(5 + below(20));
+    await node.restart();
+  },
+  async 'two nodes are killed'({ nodes, below, more }) {
+    const stays = below(3);
+    const killed = nodes.filter((_, at) => at !== stays);
+    for (const node of killed) await node.signal('SIGKILL');
+    await more(5);
+    for (const node of killed) await node.restart();
+  },
+  async 'a node stands still'({ nodes, below }) {
+    const node = nodes[below(3)]!;
+    await node.signal('SIGSTOP');
+    await sleep(1_000 + below(5_000));
+    await node.signal('SIGCONT');
+  },
+  async "etcd's leader is killed"({ order, below, more }) {
+    const leader = await order.leader();
+    await leader.signal('SIGKILL');
+    await more(5 + below(20));
+    leader.restart();
+  },
+  async "etcd's leader stands still"({ order, below }) {
+    const leader = await order.leader();
+    await leader.signal('SIGSTOP');
+    await sleep(1_000 + below(5_000));
+    await leader.signal('SIGCONT');
+  },
+  async 'etcd has no quorum'({ order, below }) {
+    const [one, two] = order.members;
+    await one!.signal('SIGKILL');
+    await two!.signal('SIGKILL');
+    await sleep(500 + below(4_000));
+    one!.restart();
+    two!.restart();
+  },
+};
+
+export interface Linked extends Around {
+  network: Network;
+}
+
+type Placed = { host: Host };
+
+/** Loses what these send to those, for a while that ends with it. */
+async function lost(around: Linked, from: readonly Placed[], to: readonly Placed[]): Promise<void> {
+  for (const one of from) for (const other of to) around.network.lose(one.host, other.host);
+  await passing(around);
+}
+
+async function passing({ network, below, more }: Linked): Promise<void> {
+  await more(5);
+  await sleep(1_000 + below(5_000));
+  network.mend();
+}
+
+const others = (order: TestEtcd, one: EtcdMember) =>
+  order.members.filter((member) => member !== one);
+
+/** Hosts that do not hear each other; a quorum of etcd does, and a node hears that. */
+export const betweenHosts: Record<string, Fault<Linked>> = {
+  async 'a node is cut off from etcd'(around) {
+    const { nodes, order, below, network } = around;
+    const node = nodes[below(3)]!;
+    for (const { host } of order.members) network.lose(host, node.host);
+    await lost(around, [node], order.members);
+  },
+  async 'a node is heard by etcd, and hears nothing'(around) {
+    await lost(around, around.order.members, [around.nodes[around.below(3)]!]);
+  },
+  async "etcd's leader is cut off from the others"(around) {
+    const leader = await around.order.leader();
+    const rest = others(around.order, leader);
+    for (const { host } of rest) around.network.lose(host, leader.host);
+    await lost(around, [leader], rest);
+  },
+  async "etcd's leader is heard by the others, and hears nothing"(around) {
+    const leader = await around.order.leader();
+    await lost(around, others(around.order, leader), [leader]);
+  },
+  async 'a node and a member are left to themselves'(around) {
+    const { nodes, order, below, network } = around;
+    const [node, member] = [nodes[below(3)]!, order.members[below(3)]!];
+    const rest = [...nodes.filter((one) => one !== node), ...others(order, member)];
+    for (const { host } of rest) {
+      network.lose(host, node.host);
+      network.lose(host, member.host);
+    }
+    await lost(around, [node, member], rest);
+  },
+};
