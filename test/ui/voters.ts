@@ -1,6 +1,9 @@
 /** Agents of a live server that vote in block after block, and whether a page shows all of it. */
+
+import { isDeepStrictEqual } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { Picture } from '../../dist/api/view/model.js';
 import { agentOf } from '../client/helpers.js';
 
@@ -12,18 +15,31 @@ export async function viewOf(url: string): Promise<Picture> {
   return ((await (await fetch(`${url}/api/v1/view`)).json()) as { data: Picture }).data;
 }
 
-/** All of what happened is on the page, as the server has it. */
+/** All of what happened is on the page, as the server has it: metrics go on every few seconds. */
 export async function expectWhole(tab: Page, url: string): Promise<void> {
-  const { totals, entry } = await viewOf(url);
-  const figures = { final: totals.finalized, votes: totals.votes, remarks: totals.remarks };
-  for (const [name, value] of Object.entries(figures)) {
-    const figure = tab.locator('.figures div', { has: tab.getByText(name, { exact: true }) });
-    await figure
-      .locator('dd', { hasText: new RegExp(`^${value.toLocaleString('en')}$`) })
-      .waitFor();
-  }
-  await tab.locator('.where', { hasText: `entry ${entry.toLocaleString('en')}` }).waitFor();
+  const wrong = async () => {
+    const { totals, entry } = await viewOf(url);
+    const figures = { final: totals.finalized, votes: totals.votes, remarks: totals.remarks };
+    const expected = { ...figures, entry };
+    return { expected, shown: await shownOn(tab, Object.keys(figures)) };
+  };
+  await expect.poll(wrong).toSatisfy(({ expected, shown }) => isDeepStrictEqual(shown, expected));
 }
+
+async function shownOn(tab: Page, names: string[]): Promise<Record<string, number>> {
+  const shown: Record<string, number> = {};
+  for (const name of names) {
+    const figure = tab.locator('.figures div', { has: tab.getByText(name, { exact: true }) });
+    shown[name] = await numberIn(figure.locator('dd'), /^([\d,]+)$/);
+  }
+  return { ...shown, entry: await entryShown(tab) };
+}
+
+/** The number of the entry that a page shows. */
+export const entryShown = (tab: Page) => numberIn(tab.locator('.where'), /entry ([\d,]+)/);
+
+const numberIn = async (locator: Locator, pattern: RegExp) =>
+  Number(pattern.exec(await locator.innerText())?.[1]?.replaceAll(',', ''));
 
 /** Three who have voted a block in, and go on doing so. */
 export async function voters(url: string) {
