@@ -1,5 +1,7 @@
 /** The public list of `folkmoot/api`: a network served over HTTP and WebSocket. */
+
 export { closeCodes, socketPath, topics } from './contract/channels.js';
+export type { ClusterShown } from './contract/cluster.js';
 export type {
   ClockShown,
   Control,

@@ -6,6 +6,7 @@ import {
   type KeyPair,
   type ServedNetwork,
 } from '../engine/internal.js';
+import type { ClusterShown } from './contract/cluster.js';
 import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import type { ProofShown } from './contract/proof.js';
@@ -70,6 +71,8 @@ export interface ServerOptions {
   control?: Control;
   /** How far a log is that is recomputed while it is shown. */
   proof?: () => ProofShown;
+  /** The nodes of a network that several keep together. */
+  cluster?: () => Promise<ClusterShown>;
   /** Called with each fault of the server itself: a bug, whose request was answered with 500. */
   onFault?: (error: unknown, requestId: string) => void;
   /** Called when one of `threads` ended that was not asked to: it is started again. */
@@ -162,6 +165,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.scenario ? { scenario: options.scenario } : {}),
     ...(options.run ? { run: options.run } : {}),
     ...(options.proof ? { proof: options.proof } : {}),
+    ...(options.cluster ? { cluster: options.cluster } : {}),
     ...(fronts ? { fronts } : {}),
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });

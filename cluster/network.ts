@@ -17,6 +17,8 @@ import {
 } from '../engine/internal.js';
 import { foundedWith } from './founding.js';
 import { ClusterNode, type NodeOptions } from './node/node.js';
+import { type ClusterStatus, Outlook } from './node/outlook.js';
+import type { Order } from './order/order.js';
 
 /** What a node of a network is opened with. */
 export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'> &
@@ -26,10 +28,17 @@ export class ClusterNetwork implements ServedNetwork {
   /** The network as it is here, for reading: whatever changes it must come by the order. */
   readonly inner: Network;
   readonly #node: ClusterNode;
+  readonly #outlook: Outlook;
 
-  private constructor(inner: Network, node: ClusterNode) {
+  private constructor(inner: Network, node: ClusterNode, order: Order) {
     this.inner = inner;
     this.#node = node;
+    this.#outlook = new Outlook({
+      order,
+      card: () => node.card(),
+      alive: () => node.alive(),
+      cutOffMs: () => node.cutOffMs(),
+    });
   }
 
   /**
@@ -58,7 +67,7 @@ export class ClusterNetwork implements ServedNetwork {
         node.close();
         throw error;
       });
-      return new ClusterNetwork(inner, node);
+      return new ClusterNetwork(inner, node, order);
     } catch (error) {
       await inner.close();
       throw error;
@@ -162,6 +171,9 @@ export class ClusterNetwork implements ServedNetwork {
     await this.inner.durable;
     return null;
   };
+
+  /** All nodes of the network, as this one sees them. */
+  status = (): Promise<ClusterStatus> => this.#outlook.shown();
 
   /** Where clients find this node: its card tells. */
   listensAt(url: string): void {

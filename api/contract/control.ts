@@ -89,10 +89,10 @@ export const WorldView = Type.Object({
   lost: Type.Optional(Type.String({ description: 'why nothing new can be shown any more' })),
 });
 
-const knownParts = ['history', 'scenario', 'neighbours', 'decisions'] as const;
+const knownParts = ['history', 'scenario', 'neighbours', 'decisions', 'cluster'] as const;
 /**
  * What a server may know beside the network that it shows: reads of earlier entries, the scenario,
- * who hears whom, and what votes rested on.
+ * who hears whom, what votes rested on, and the nodes that keep it together.
  *
  * @useDeclaredType
  */

@@ -25,6 +25,7 @@ export type SpecialName =
   | 'control'
   | 'control_write'
   | 'proof'
+  | 'cluster'
   | 'load'
   | 'live'
   | 'ready'
@@ -125,6 +126,7 @@ export const routes: readonly Route[] = [
   get('/api/v1/control', 'control'),
   { ...get('/api/v1/control', 'control_write'), method: 'POST', bodyBytes: small },
   get('/api/v1/proof', 'proof'),
+  get('/api/v1/cluster', 'cluster'),
   get('/api/v1/load', 'load'),
   unlimited('/metrics', 'metrics'),
   unlimited('/healthz', 'live'),

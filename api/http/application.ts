@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { History, KeyPair, ServedNetwork } from '../../engine/internal.js';
 import { firstOfEach } from '../checks/damaged-archive.js';
 import { socketPath, watchLimits } from '../contract/channels.js';
+import type { ClusterShown } from '../contract/cluster.js';
 import type { Control } from '../contract/control.js';
 import { type Figures, figuresOf, type Profile } from '../contract/limit-table.js';
 import type { ProofShown } from '../contract/proof.js';
@@ -45,6 +46,8 @@ export interface ApplicationOptions {
   token: string;
   /** Of a log that is recomputed while it is shown. */
   proof?: () => ProofShown;
+  /** The nodes of a network that several keep. */
+  cluster?: () => Promise<ClusterShown>;
   /** Signs every answer; nothing by default. */
   responseKeys?: KeyPair;
   /** Proxies whose X-Forwarded-For is believed; none by default. */
@@ -161,6 +164,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     scenario: options.scenario ?? null,
     run: options.run ?? null,
     proof: options.proof ?? null,
+    cluster: options.cluster ?? null,
     now,
     ready: () => state.ready,
   };

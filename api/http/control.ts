@@ -21,7 +21,7 @@ export interface ControlCall extends Pick<Call, 'head' | 'body'> {
 }
 
 /** What a server may know beyond its network. */
-type Knowing = Pick<Services, 'past' | 'scenario' | 'run'>;
+type Knowing = Pick<Services, 'past' | 'scenario' | 'run' | 'cluster'>;
 
 const problemOf = Object.fromEntries(
   Object.entries(controlCommands).map(([name, schema]) => [name, validator(schema)]),
@@ -53,12 +53,13 @@ const controlShown = (services: ControlCall['services']): ControlShown => ({
   knows: knownTo(services),
 });
 
-function knownTo({ past, scenario, run }: Partial<Knowing>): KnownPart[] {
+function knownTo({ past, scenario, run, cluster }: Partial<Knowing>): KnownPart[] {
   const known: Readonly<Record<KnownPart, boolean>> = {
     history: Boolean(past),
     scenario: Boolean(scenario),
     neighbours: Boolean(run),
     decisions: Boolean(run) && typeof run?.decisions !== 'string',
+    cluster: Boolean(cluster),
   };
   return (Object.keys(known) as KnownPart[]).filter((part) => known[part]);
 }

@@ -1,5 +1,6 @@
 /** What a route's handler is: what it is given of a request, and what all handlers share. */
 import type { ServedNetwork } from '../../engine/internal.js';
+import type { ClusterShown } from '../contract/cluster.js';
 import type { Control } from '../contract/control.js';
 import type { ProofShown } from '../contract/proof.js';
 import type { Route } from '../contract/routes.js';
@@ -49,6 +50,8 @@ export interface Services {
   readonly run: KnownRun | null;
   /** Of a log that is recomputed while it is shown; null where none is. */
   readonly proof: (() => ProofShown) | null;
+  /** Of a network that several nodes keep; null of others. */
+  readonly cluster: (() => Promise<ClusterShown>) | null;
   /** The edge's clock: freshness is checked here, never in the engine. */
   now(): number;
   /** Whether the server takes requests: not while it stops. */

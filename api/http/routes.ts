@@ -13,6 +13,7 @@ import {
 import { readControl, writeControl } from './control.js';
 import type { HandledRoute, Handler } from './handler.js';
 import { live, metrics, ready } from './operator.js';
+import { cluster } from './reads/cluster.js';
 import { counted } from './reads/counted.js';
 import { debugSocket } from './reads/debug-socket.js';
 import { debugVerify } from './reads/debug-verify.js';
@@ -92,6 +93,7 @@ const specials: Record<Exclude<SpecialName, DocumentName | PageName>, Handler> =
   control: counted(readControl),
   control_write: counted(writeControl),
   proof: counted(proof),
+  cluster: counted(cluster),
   load: counted(load),
   live,
   ready,

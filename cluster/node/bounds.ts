@@ -37,6 +37,8 @@ export const bounds = {
   trimBytes: 32 * 1024 * 1024,
   /** What a node that begins remembers of what agents spent, until somebody counts it. */
   unheardSpendings: 32_768,
+  /** How long who asks for all nodes waits for the order to tell; then for what was known. */
+  lookMs: 1_500,
   /** How soon a full disk is looked at again, before a batch is applied. */
   roomMs: 50,
 } as const;

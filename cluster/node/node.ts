@@ -58,6 +58,7 @@ export class ClusterNode {
   readonly #wall: () => number;
   readonly #warn: (message: string) => void;
   readonly #time: NodeTime;
+  readonly #began: number;
   readonly #offsets: ClockOffsets;
   readonly #contact = new Contact();
   readonly #members: Members;
@@ -80,6 +81,7 @@ export class ClusterNode {
     this.#clock = clock;
     this.#wall = wall;
     this.#warn = warn;
+    this.#began = wall();
     this.#mark = inner.read.position.order!;
     this.#time = new NodeTime(wall, this.#mark.time);
     this.#offsets = new ClockOffsets(wall);
@@ -89,7 +91,7 @@ export class ClusterNode {
       order,
       node,
       offsets: this.#offsets,
-      card: () => this.#card(),
+      card: () => this.card(),
       heard: () => this.#contact.heard(),
       ends: (head, applied) => this.#compare(head.version, applied.version),
       failed,
@@ -146,6 +148,11 @@ export class ClusterNode {
     return this.#appender.pending;
   }
 
+  /** The other nodes that were heard of a moment ago. */
+  alive(): string[] {
+    return this.#members.alive();
+  }
+
   /** For how many ms the order was not heard of; 0 as long as that is usual. */
   cutOffMs(): number {
     return this.#contact.cutOffMs();
@@ -180,15 +187,15 @@ export class ClusterNode {
     return { stamp, witness: { seq, digest } };
   }
 
-  #card(): Card {
+  /** What it tells of itself. */
+  card(): Card {
     const { node, version = '' } = this.#options;
     const { url } = this;
     const { seq, event_seq, digest, order } = this.#inner.read.position;
     const position = { version: order!.version, revision: order!.revision };
+    const times = { began: this.#began, wall: this.#wall() };
     const { incarnation } = this;
-    return {
-      ...{ node, incarnation, wall: this.#wall(), position, seq, event_seq, digest, url, version },
-    };
+    return { node, incarnation, ...times, position, seq, event_seq, digest, url, version };
   }
 
   async #prepare(batch: OrderedBatch): Promise<() => void> {

@@ -21,6 +21,7 @@ import {
   OrderError,
   type OrderErrorCode,
   type OrderedBatch,
+  type OrderHealth,
   type Position,
 } from './order.js';
 import { Parts } from './parts.js';
@@ -138,6 +139,13 @@ export class EtcdOrder implements Order {
       const { values } = await this.client.range({ prefix: this.#key('card/') });
       return values.map(({ value }) => JSON.parse(value.toString()) as Card);
     });
+  }
+
+  async health(): Promise<OrderHealth> {
+    const members = await this.client.status();
+    const answering = members.filter(({ problem }) => problem === null);
+    const leader = answering.some((one) => one.problem === null && one.leader !== '0');
+    return { members: members.length, answering: answering.length, leader };
   }
 
   /** Its card is gone, and nothing is kept for it; a process of that name is fenced. */

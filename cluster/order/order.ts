@@ -60,7 +60,8 @@ export interface OrderedBatch extends Batch {
 export interface Card {
   node: string;
   incarnation: string;
-  /** Its wall clock, milliseconds since 1970. */
+  /** When it began, and its clock now: the wall's, milliseconds since 1970. */
+  began: number;
   wall: number;
   /** What it has applied and stored. */
   position: Position;
@@ -72,6 +73,15 @@ export interface Card {
   url: string;
   /** Of its program. */
   version: string;
+}
+
+/** How whoever keeps the order is. */
+export interface OrderHealth {
+  members: number;
+  /** Those of them that answer. */
+  answering: number;
+  /** Whether one of them leads: else nothing can be ordered. */
+  leader: boolean;
 }
 
 /**
@@ -125,6 +135,8 @@ export interface Order {
    * as a quorum knows it.
    */
   announce(card: Card): Promise<Position>;
+  /** Asks all who keep it. */
+  health(): Promise<OrderHealth>;
   /** The last card of every node that was not forgotten. */
   cards(): Promise<Card[]>;
   /** Calls back with each card as it comes, until `signal`; rejects when it cannot go on. */

@@ -1,10 +1,10 @@
 /** Servers of one network: what a client is told by a node that is behind, or cut off. */
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
-import { openNode, type TestNode } from '../support/cluster/nodes.js';
+import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
 import { connect } from '../support/service/live.js';
-import { transports } from '../support/service/server.js';
+import { transports, world } from '../support/service/server.js';
 import { agentOf, auth, register, signed } from '../support/service/signer.js';
 import { call, get } from '../support/service/world.js';
 
@@ -15,6 +15,7 @@ async function served(node: TestNode, transport: 'uws' | 'node' = 'node'): Promi
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({
     network,
+    cluster: node.network.status,
     transport,
     limits: 'bench',
     version: '0.0.0-test',
@@ -22,6 +23,45 @@ async function served(node: TestNode, transport: 'uws' | 'node' = 'node'): Promi
   onTestFinished(() => server.close());
   return server.url;
 }
+
+test('servers: a node tells of all nodes, and of whoever keeps the order', async () => {
+  const { order, n1, n2, url1, url2 } = await two();
+  expect((await call(url1, register(ada))).status).toBe(201);
+  await expectSame(order, [n1, n2]);
+  n1.network.listensAt(url1);
+  const shown = async () => (await get(url2, '/api/v1/cluster')).data;
+  const of = (node: string) => ({
+    node,
+    alive: true,
+    behind: 0,
+    entry: 1,
+    url: expect.any(String),
+  });
+  const etcd = { members: 1, answering: 1, leader: true };
+  await expect
+    .poll(shown, within)
+    .toMatchObject({ node: 'n2', cut_off_ms: 0, nodes: [of('n1'), of('n2')], etcd });
+  const { knows } = (await get(url2, '/api/v1/control')).data;
+  expect(knows).toEqual(['cluster']);
+  // What a node says of itself stays when it is gone, as of then.
+  await n1.close();
+  const { version } = order.head;
+  await n2.network.barrier();
+  const gone = { node: 'n1', alive: false, batch: version, behind: 1, url: url1 };
+  await expect
+    .poll(shown, within)
+    .toMatchObject({ nodes: [gone, { node: 'n2', batch: version + 1 }], batches: version + 1 });
+  n2.door.shut = true;
+  const unknown = { etcd: { answering: 0 }, cut_off_ms: expect.any(Number) };
+  await expect.poll(shown, within).toMatchObject(unknown);
+});
+
+test('servers: of one process there are no nodes', async () => {
+  const { url } = await world();
+  const none = await get(url, '/api/v1/cluster');
+  expect([none.status, none.error.details.reason]).toEqual([404, 'UNKNOWN_ROUTE']);
+  expect((await get(url, '/api/v1/control')).data.knows).toEqual([]);
+});
 
 async function two() {
   const order = new MemoryOrder();

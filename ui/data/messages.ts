@@ -133,7 +133,7 @@ export interface World {
   knows?: KnownPart[];
 }
 
-export type KnownPart = 'history' | 'scenario' | 'neighbours' | 'decisions';
+export type KnownPart = 'history' | 'scenario' | 'neighbours' | 'decisions' | 'cluster';
 
 /** Something happened that a reader should know, and what was done about it. */
 export interface Notice {

@@ -4,13 +4,15 @@ import { worldClock } from '../clock/control.js';
 import { commandProof, doneOf, useCommandProof } from '../clock/proof.js';
 import { link, notice, position } from '../data/store.js';
 import { useNow } from '../parts/now.js';
-import { plain } from '../parts/text.js';
+import { cluster, useCluster } from '../parts/server/cluster.js';
+import { Name, plain } from '../parts/text.js';
 import { href, place } from '../route/router.js';
 
 export function Bands() {
   return (
     <div class="bands">
       <LinkBand />
+      <ClusterBand />
       <ProofBand />
       {worldClock.value?.lost && (
         <div class="band bad" role="alert">
@@ -55,6 +57,24 @@ function Lost({ why, since, againAt }: { why: string; since: number; againAt: nu
         <b>No news for {time(silent)}:</b> {why}. {still}
         {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again …'} If the server was stopped,
         start it again at the same address: this page goes on by itself.
+      </p>
+    </div>
+  );
+}
+
+/** The node answers, but the others may be further: what it shows may be old. */
+function ClusterBand() {
+  useCluster();
+  const state = cluster.value;
+  if (!state || state.cut_off_ms === 0) return null;
+  return (
+    <div class="band bad" role="alert">
+      <p>
+        <b>
+          The node <Name text={state.node} /> is cut off:
+        </b>{' '}
+        it does not hear of the order. What is shown may be old, and it takes no requests. It goes
+        on by itself; other nodes may know more.
       </p>
     </div>
   );

@@ -2,6 +2,7 @@
 import { MemeId, Type } from '../../../engine/internal.js';
 import { ConnectionView, Health, Meta, Verification } from '../../contract/answers.js';
 import { socketLimits } from '../../contract/channels.js';
+import { ClusterView } from '../../contract/cluster.js';
 import { ControlView } from '../../contract/control.js';
 import { LoadView } from '../../contract/load.js';
 import { ProofView } from '../../contract/proof.js';
@@ -86,6 +87,16 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     text: 'Of `folkmoot replay DIR --watch`; elsewhere nothing is recomputed, and it is 404.',
     extension: true,
     answer: ProofView,
+    reasons: ['UNKNOWN_ROUTE', 'QUOTA_USED'],
+  },
+  cluster: {
+    id: 'getCluster',
+    tag: 'network',
+    summary: 'The nodes that keep the network together, as the one that answers sees them',
+    text: `Of \`folkmoot serve --cluster\`; elsewhere one process keeps it, and it is 404. \`etcd\`
+is null where it did not answer in time; the nodes are then those that were known last.`,
+    extension: true,
+    answer: ClusterView,
     reasons: ['UNKNOWN_ROUTE', 'QUOTA_USED'],
   },
   load: {

@@ -14,6 +14,7 @@ import {
   Verification,
 } from '../../contract/answers.js';
 import { clientMessages } from '../../contract/channels.js';
+import { ClusterView } from '../../contract/cluster.js';
 import { ClockView, ControlView, controlCommands } from '../../contract/control.js';
 import { LoadView } from '../../contract/load.js';
 import { ProofView } from '../../contract/proof.js';
@@ -87,6 +88,7 @@ const named: Record<string, object> = {
   ConnectionView,
   Verification,
   ProofView,
+  ClusterView,
   LoadView,
   Error: ErrorBody,
   ErrorDetails,

@@ -6,7 +6,6 @@ import type {
   ArchiveOptions,
   GenesisOptions,
   Network,
-  ServedNetwork,
   Verifier,
 } from '../../../engine/internal.js';
 import { keysOf } from '../../options/client.js';
@@ -104,8 +103,8 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
 interface Opened {
   /** As it is here. */
   network: Network;
-  /** The same, or what makes it one of several. */
-  served: ServedNetwork;
+  /** The same, or what makes it one of several, with all nodes. */
+  served: Pick<ServerOptions, 'network' | 'cluster'>;
   close(): Promise<void>;
   /** Tells other nodes where this one's clients find it. */
   listening?(url: string): void;
@@ -130,10 +129,11 @@ async function openNetwork(
   if (flags.cluster === undefined) {
     const { Network } = await import('../../../engine/internal.js');
     const network = await Network.open(options);
-    return { network, served: network, close: () => network.close() };
+    return { network, served: { network }, close: () => network.close() };
   }
-  const { network: served, close } = await openNode(flags, options, log);
-  return { network: served.inner, served, close, listening: (url) => served.listensAt(url) };
+  const { network, close } = await openNode(flags, options, log);
+  const served = { network, cluster: network.status };
+  return { network: network.inner, served, close, listening: (url) => network.listensAt(url) };
 }
 
 /** The line on standard output, and what a person at a terminal reads. */
@@ -204,13 +204,13 @@ async function controlOf(
 
 async function listen(
   flags: ServeFlags,
-  network: ServedNetwork,
+  served: Opened['served'],
   control: LiveControl | null,
   log: Logger,
 ): Promise<Server> {
   const { startServer } = await import('../../../api/index.js');
   const options: ServerOptions = {
-    network,
+    ...served,
     host: flags.host,
     port: flags.port,
     limits: flags.limits,

@@ -11,6 +11,7 @@ import {
   type Order,
   OrderError,
   type OrderedBatch,
+  type OrderHealth,
   type Position,
 } from '../../../dist/cluster/order/order.js';
 
@@ -167,6 +168,10 @@ export class Door implements Order {
     // More may come meanwhile.
     await this.#pass();
     return head;
+  }
+
+  async health(): Promise<OrderHealth> {
+    return { members: 1, answering: this.shut ? 0 : 1, leader: !this.shut };
   }
 
   async cards(): Promise<Card[]> {

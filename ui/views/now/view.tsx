@@ -7,6 +7,7 @@ import { useChoice } from '../../route/choice.js';
 import { go, href } from '../../route/router.js';
 import { Activity } from './activity.js';
 import { Ballot } from './ballot.js';
+import { Nodes } from './nodes.js';
 import { Spoken } from './spoken.js';
 
 export function View() {
@@ -35,6 +36,7 @@ export function View() {
       </section>
       <Spoken />
       <Activity />
+      <Nodes />
     </div>
   );
 }
