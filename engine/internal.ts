@@ -80,10 +80,14 @@ export { splitLines } from './replay/split-lines.js';
 export { type CrashPoint, crashPoint, crashPoints } from './store/crash.js';
 export {
   checkStorePages,
+  copiedName,
+  copyLmdbStore,
   createMemoryStore,
   freeBytes,
   keysUnder,
   lockFolder,
   makeFolder,
+  receivedName,
+  replaceData,
   SharedQuota,
 } from './store/index.js';

@@ -25,6 +25,10 @@ export const crashPoints = [
   'compact.copied',
   /** The copy has taken the place of the data. */
   'compact.swapped',
+  /** Another node's data is on disk beside the own, found sound, and used by nobody. */
+  'snapshot.checked',
+  /** It has taken the place of the own data. */
+  'snapshot.swapped',
   /** Results are computed; the file that will hold them was not touched. */
   'output.before',
 ] as const;

@@ -87,8 +87,8 @@ async function killedAt(point: CrashPoint, pass: number): Promise<{ out: string;
 }
 
 describe(`kill: at each named point, seed ${seed}`, () => {
-  // Those of `folkmoot archive` are its own test's.
-  const passed = crashPoints.filter((point) => !/^(archive|compact)\./.test(point));
+  // Those of `folkmoot archive` and of snapshots are their own tests'.
+  const passed = crashPoints.filter((point) => !/^(archive|compact|snapshot)\./.test(point));
   const plans = passed.flatMap((point) => {
     const most = passes[point] ?? 1;
     if (most === 1) return [{ point, pass: 1 }];

@@ -1,10 +1,12 @@
 /**
- * What a process that was killed while it archived left behind. Only what is certainly in LMDB too
- * is removed: files that are not ours, or may be the only copy of something, stay.
+ * What a process that was killed while it archived, or copied its data, left behind. Only what is
+ * certainly in LMDB too is removed: files that are not ours, or may be the only copy of something,
+ * stay.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../environment.js';
+import { copiedName, receivedName } from '../file/replace.js';
 import { StoreError } from '../store.js';
 import type { Archive } from './archive.js';
 import { compactedName } from './compact.js';
@@ -24,7 +26,9 @@ export function removeLeftovers(environment: Environment, archive: Archive): voi
 
 function remove(environment: Environment, archive: Archive): void {
   const { folder, log } = environment;
-  rmSync(join(folder, compactedName), { recursive: true, force: true });
+  for (const name of [compactedName, copiedName, receivedName]) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
   const path = archiveFolder(folder);
   if (!existsSync(path)) return;
   rmSync(join(path, unfinishedName), { force: true });

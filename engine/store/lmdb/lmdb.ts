@@ -69,6 +69,28 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
   }
 }
 
+/**
+ * Writes a copy of a folder's data as of its last commit, without free pages, into an empty folder;
+ * the process that writes to it goes on meanwhile. Not for that process itself.
+ * @throws {StoreError} `MISSING`, `UNREADABLE` or `CORRUPT`
+ * @throws {Error} where LMDB cannot write it.
+ */
+export async function copyLmdbStore(
+  { path: folder, tables }: Pick<LmdbStoreOptions, 'path' | 'tables'>,
+  to: string,
+): Promise<void> {
+  prepareFolder(folder, { create: false, readOnly: true });
+  const release = noteReader(folder);
+  let environment: Environment | undefined;
+  try {
+    environment = openApart(folder, { tables, readOnly: true, whole: false }, release);
+    await environment.copyTo(to);
+  } finally {
+    release();
+    await environment?.close();
+  }
+}
+
 /** Opens while no other process commits or opens. */
 function openApart(
   folder: string,
