@@ -9,20 +9,37 @@ import {
   endProcess,
   Network,
   type NetworkOptions,
+  type OrderMark,
   type Outcome,
   type Refusal,
   type ServedNetwork,
   type Spent,
+  type StoreMeta,
   type Verified,
 } from '../engine/internal.js';
 import { foundedWith } from './founding.js';
 import { ClusterNode, type NodeOptions } from './node/node.js';
 import { type ClusterStatus, Outlook } from './node/outlook.js';
-import type { Order } from './order/order.js';
+import { type Founding, type Order, OrderError } from './order/order.js';
 
 /** What a node of a network is opened with. */
 export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'> &
-  Omit<NodeOptions, 'onFatal'> & { onFatal?: (error: Error) => void };
+  Omit<NodeOptions, 'onFatal'> & {
+    onFatal?: (error: Error) => void;
+    /**
+     * Resolves when the folder has what the order does not keep any more, which nobody has open
+     * meanwhile. Without it, or in memory, a node that needs that ends.
+     */
+    catchUp?: (behind: Behind) => Promise<void>;
+  };
+
+/** A node that needs what the order does not keep any more. */
+export interface Behind {
+  folder: string;
+  /** Where its own log ends. */
+  own: StoreMeta & { order: OrderMark };
+  founding: Founding;
+}
 
 export class ClusterNetwork implements ServedNetwork {
   /** The network as it is here, for reading: whatever changes it must come by the order. */
@@ -50,8 +67,21 @@ export class ClusterNetwork implements ServedNetwork {
    * @throws {TypeError} when a parameter is out of bounds.
    */
   static async open(options: ClusterOptions): Promise<ClusterNetwork> {
-    const { order, wall = Date.now, onFatal = endProcess } = options;
-    const { log, epoch, at, genesis } = await foundedWith(order, options.genesis, wall());
+    const { order, wall = Date.now } = options;
+    const founding = await foundedWith(order, options.genesis, wall());
+    for (;;) {
+      const opened = await ClusterNetwork.#begin(options, founding);
+      if (opened instanceof ClusterNetwork) return opened;
+      await options.catchUp!(opened);
+    }
+  }
+
+  static async #begin(
+    options: ClusterOptions,
+    founding: Founding,
+  ): Promise<ClusterNetwork | Behind> {
+    const { wall = Date.now, onFatal = endProcess, catchUp } = options;
+    const { log, epoch, at, genesis } = founding;
     const clock = { time: at };
     const inner = await Network.open({
       ...options,
@@ -60,18 +90,32 @@ export class ClusterNetwork implements ServedNetwork {
       clock: { now: () => clock.time, outside: wall },
       onFatal,
     });
+    clock.time = inner.read.position.order!.time;
+    let began = false;
+    const missing: Error[] = [];
+    const failed = (error: Error) => {
+      const isTrimmed = error instanceof OrderError && error.code === 'TRIMMED';
+      const canCatchUp = catchUp !== undefined && inner.folder !== null;
+      if (isTrimmed && canCatchUp && !began) missing.push(error);
+      else onFatal(error);
+    };
     try {
-      clock.time = inner.read.position.order!.time;
-      const node = new ClusterNode(inner, clock, { ...options, onFatal });
+      const node = new ClusterNode(inner, clock, { ...options, onFatal: failed });
       await node.begin().catch((error: unknown) => {
         node.close();
         throw error;
       });
-      return new ClusterNetwork(inner, node, order);
+      if (missing.length === 0) {
+        began = true;
+        return new ClusterNetwork(inner, node, options.order);
+      }
     } catch (error) {
       await inner.close();
       throw error;
     }
+    await inner.close();
+    const { order, ...end } = inner.read.position;
+    return { folder: inner.folder!, own: { ...end, order: order! }, founding };
   }
 
   get genesis() {
@@ -178,6 +222,11 @@ export class ClusterNetwork implements ServedNetwork {
   /** Where clients find this node: its card tells. */
   listensAt(url: string): void {
     this.#node.url = url;
+  }
+
+  /** Where other nodes get a snapshot of this one: its card tells. */
+  peersAt(url: string): void {
+    this.#node.peer = url;
   }
 
   /** Whoever waits is told; what was applied is committed, and the store closed. */

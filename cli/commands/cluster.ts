@@ -79,6 +79,7 @@ async function status(order: EtcdOrder): Promise<number> {
       node: card.node,
       alive: before.get(card.node) !== card.wall,
       url: card.url,
+      peer: card.peer,
       batch: card.position.version,
       behind: head.version - card.position.version,
       entry: card.seq,

@@ -1,6 +1,6 @@
 /** `--cluster` and what goes with it: the etcd that orders what nodes are asked. */
 import { type Command, Option } from 'commander';
-import type { EtcdOrder } from '../../cluster/index.js';
+import type { EtcdOrder, EtcdTls } from '../../cluster/index.js';
 import { given } from './client.js';
 
 export interface ClusterFlags {
@@ -24,12 +24,22 @@ export function addClusterOptions(command: Command): Command {
 }
 
 /**
+ * The files of TLS that are named; undefined where none is.
+ * @throws {EtcdAddressError}
+ */
+export async function tlsOf(flags: ClusterFlags): Promise<EtcdTls | undefined> {
+  const { readTls } = await import('../../cluster/index.js');
+  const { clusterCa, clusterCert, clusterKey } = flags;
+  return readTls(given({ ca: clusterCa, cert: clusterCert, key: clusterKey }));
+}
+
+/**
  * The order of a network in that etcd, which is asked when it is used.
  * @throws {EtcdAddressError}
  */
 export async function orderOf(flags: ClusterFlags, networkId: string): Promise<EtcdOrder> {
-  const { EtcdOrder, endpointsOf, readTls } = await import('../../cluster/index.js');
-  const { cluster = '', clusterCa, clusterCert, clusterKey } = flags;
-  const tls = readTls(given({ ca: clusterCa, cert: clusterCert, key: clusterKey }));
-  return new EtcdOrder({ endpoints: endpointsOf(cluster), networkId, ...(tls ? { tls } : {}) });
+  const { EtcdOrder, endpointsOf } = await import('../../cluster/index.js');
+  const tls = await tlsOf(flags);
+  const endpoints = endpointsOf(flags.cluster ?? '');
+  return new EtcdOrder({ endpoints, networkId, ...(tls ? { tls } : {}) });
 }

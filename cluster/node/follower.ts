@@ -81,6 +81,7 @@ export class Follower {
 /** What to do about a node that was away too long is known here only. */
 function asTold(error: Error): Error {
   if (!(error instanceof OrderError) || error.code !== 'TRIMMED') return error;
-  const advice = 'stop another node, copy its folder, and begin this one on the copy';
+  const peers = 'start it with --peer-listen, as others are, and it gets a snapshot of one';
+  const advice = `${peers}; or stop another node, copy its folder, and begin this one on the copy`;
   return new OrderError('TRIMMED', `${error.message}; this node has not had it all: ${advice}`);
 }

@@ -52,6 +52,8 @@ export class ClusterNode {
   url = '';
   /** What agents spend of their quotas at other nodes. */
   readonly spendings: Spendings;
+  /** Where its peers find it; empty where it gives them nothing. */
+  peer = '';
   readonly #options: NodeOptions;
   readonly #inner: Network;
   readonly #clock: OrderClock;
@@ -190,12 +192,13 @@ export class ClusterNode {
   /** What it tells of itself. */
   card(): Card {
     const { node, version = '' } = this.#options;
-    const { url } = this;
+    const { url, peer } = this;
     const { seq, event_seq, digest, order } = this.#inner.read.position;
     const position = { version: order!.version, revision: order!.revision };
     const times = { began: this.#began, wall: this.#wall() };
     const { incarnation } = this;
-    return { node, incarnation, ...times, position, seq, event_seq, digest, url, version };
+    const place = { position, seq, event_seq, digest };
+    return { node, incarnation, ...times, ...place, url, peer, version };
   }
 
   async #prepare(batch: OrderedBatch): Promise<() => void> {

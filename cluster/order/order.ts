@@ -71,6 +71,8 @@ export interface Card {
   digest: string;
   /** Where its clients find it; empty where nobody said. */
   url: string;
+  /** Where its peers find it; empty where it gives them nothing. */
+  peer: string;
   /** Of its program. */
   version: string;
 }

@@ -138,7 +138,7 @@ elsewhere it is 404. Members have the meanings that \`result.json\` has.`,
     summary: 'Whether the server takes requests',
     extension: true,
     answer: Health,
-    reasons: ['STOPPING', 'NO_QUORUM'],
+    reasons: ['STOPPING', 'NO_QUORUM', 'CATCHING_UP'],
   },
   openapi: {
     id: 'getOpenapi',

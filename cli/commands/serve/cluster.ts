@@ -5,14 +5,17 @@ import type { ClusterNetwork, ClusterOptions } from '../../../cluster/index.js';
 import { addClusterOptions, type ClusterFlags, orderOf } from '../../options/cluster.js';
 import { UsageError } from '../../output/exit.js';
 import { packageVersion } from '../../output/version.js';
+import { addPeerOptions, checkPeerOptions, type PeerFlags, peersOf } from './peers.js';
 
-export interface NodeFlags extends ClusterFlags {
+export interface NodeFlags extends ClusterFlags, PeerFlags {
   node?: string;
   verifyAll?: boolean;
 }
 
 /** What of the other options of `serve` matters here. */
 interface Around extends NodeFlags {
+  host: string;
+  port: number;
   networkId?: string;
   scenario?: string;
   control?: boolean;
@@ -21,7 +24,7 @@ interface Around extends NodeFlags {
 }
 
 export function addNodeOptions(command: Command): Command {
-  return addClusterOptions(command)
+  return addPeerOptions(addClusterOptions(command))
     .addOption(
       new Option('--node <name>', "this node's own name in its cluster")
         .env('FOLKMOOT_NODE')
@@ -43,13 +46,19 @@ function nodeName(text: string): string {
 export const nodeHelp = `
 With --cluster several processes keep one network: etcd orders what they are asked, and each applies
 all of it to a folder of its own. Whichever an agent asks, answers and event numbers are the same;
-one that dies loses nothing that anybody was told. See docs/cluster.md.`;
+one that dies loses nothing that anybody was told. With --peer-listen and --peer-secret (a file with
+the same 32 or more characters at every node) one that was away too long, or is new, gets what it
+has not had from another node, by itself. See docs/cluster.md.`;
+
+const ofNodes = [
+  ...(['node', 'verifyAll', 'clusterCa', 'clusterCert', 'clusterKey'] as const),
+  ...(['peerListen', 'peerSecret'] as const),
+];
 
 /** @throws {UsageError} where options do not go together. */
 export function checkNodeOptions(flags: Around): void {
   if (flags.cluster === undefined) {
-    const names = ['node', 'verifyAll', 'clusterCa', 'clusterCert', 'clusterKey'] as const;
-    const stray = names.find((name) => flags[name] !== undefined);
+    const stray = ofNodes.find((name) => flags[name] !== undefined);
     if (stray) throw new UsageError(`${dashed(stray)} is for a node of a --cluster`);
     return;
   }
@@ -57,6 +66,7 @@ export function checkNodeOptions(flags: Around): void {
   if (flags.networkId === undefined) {
     throw new UsageError('--cluster needs --network-id, the same on all nodes');
   }
+  checkPeerOptions(flags);
   const not = [
     ...(['scenario', 'control', 'archiveAfter'] as const).filter((name) => flags[name]).map(dashed),
     ...(flags.clock === 'held' ? ['--clock held'] : []),
@@ -67,15 +77,27 @@ export function checkNodeOptions(flags: Around): void {
 
 const dashed = (name: string) => `--${name.replace(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)}`;
 
-/** A node, whose connection to etcd ends with it. */
+export interface OpenedNode {
+  network: ClusterNetwork;
+  close(): Promise<void>;
+}
+
+/** A node, whose connections end with it; null where `stopped` came before it was there. */
 export async function openNode(
   flags: Around,
-  options: Omit<ClusterOptions, 'order' | 'node'>,
+  options: Omit<ClusterOptions, 'order' | 'node' | 'catchUp'>,
   log: Logger,
-): Promise<{ network: ClusterNetwork; close(): Promise<void> }> {
+  stopped: AbortSignal,
+): Promise<OpenedNode | null> {
   const { ClusterNetwork } = await import('../../../cluster/index.js');
   const order = await orderOf(flags, flags.networkId!);
+  const closers = [async () => order.close()];
+  const close = async () => {
+    for (const one of closers) await one();
+  };
   try {
+    const peers = await peersOf(flags, order, log, stopped);
+    if (peers) closers.unshift(() => peers.server.close());
     const network = await ClusterNetwork.open({
       ...options,
       order,
@@ -83,11 +105,15 @@ export async function openNode(
       verifyAll: flags.verifyAll === true,
       version: packageVersion(),
       warn: (line) => log.warn(line),
+      ...(peers ? { catchUp: peers.catchUp } : {}),
     });
-    const close = () => network.close().finally(() => order.close());
+    closers.unshift(() => network.close());
+    peers?.server.give(options.path!);
+    if (peers) network.peersAt(peers.server.url);
     return { network, close };
   } catch (error) {
-    order.close();
+    await close();
+    if (stopped.aborted) return null;
     throw error;
   }
 }

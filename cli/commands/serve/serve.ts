@@ -48,7 +48,8 @@ Examples:
   $ folkmoot serve --scenario healthy-town --speed 2
   $ folkmoot serve --scenario healthy-town --clock held
   $ folkmoot serve --limits bench            several agents on one machine share an address
-  $ folkmoot serve --cluster etcd://10.0.0.1,10.0.0.2,10.0.0.3 --node n1 --network-id town`,
+  $ folkmoot serve --cluster etcd://10.0.0.1,10.0.0.2,10.0.0.3 --node n1 --network-id town \\
+      --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
     )
     .action((flags: ServeFlags) => run(flags, new Stopping()));
 }
@@ -84,7 +85,9 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
   if (await stopping.isAsked()) return;
   const verifier = engine.createVerifier('pool', { warn: (line) => log.warn(line) });
   stopping.opened(() => verifier.close());
-  const { network, served, close, listening } = await openNetwork(flags, genesis, verifier, log);
+  const opened = await openNetwork(flags, genesis, verifier, log, stopping.signal);
+  if (opened === null) return;
+  const { network, served, close, listening } = opened;
   stopping.opened(close);
   if (await stopping.isAsked()) return;
   const control = await controlOf(flags, network, wanted !== null);
@@ -110,12 +113,14 @@ interface Opened {
   listening?(url: string): void;
 }
 
+/** Null where it was asked to stop while it waited for other nodes. */
 async function openNetwork(
   flags: ServeFlags,
   genesis: GenesisOptions,
   verifier: Verifier,
   log: Logger,
-): Promise<Opened> {
+  stopped: AbortSignal,
+): Promise<Opened | null> {
   const options = {
     path: flags.data,
     genesis,
@@ -131,7 +136,9 @@ async function openNetwork(
     const network = await Network.open(options);
     return { network, served: { network }, close: () => network.close() };
   }
-  const { network, close } = await openNode(flags, options, log);
+  const opened = await openNode(flags, options, log, stopped);
+  if (opened === null) return null;
+  const { network, close } = opened;
   const served = { network, cluster: network.status };
   return { network: network.inner, served, close, listening: (url) => network.listensAt(url) };
 }

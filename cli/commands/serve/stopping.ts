@@ -12,7 +12,10 @@ export class Stopping {
   readonly #closers: Close[] = [];
   #by: NodeJS.Signals | null = null;
   #resolve!: (by: NodeJS.Signals) => void;
-  /** Resolves at the first signal. */
+  readonly #aborting = new AbortController();
+  /** Aborted at the first signal. */
+  readonly signal: AbortSignal = this.#aborting.signal;
+  /** Resolves then. */
   readonly asked = new Promise<NodeJS.Signals>((resolve) => {
     this.#resolve = resolve;
   });
@@ -22,6 +25,7 @@ export class Stopping {
     const handle = (signal: NodeJS.Signals) => {
       if (this.#by !== null) return exitProcess(exitCodes.refused);
       this.#by = signal;
+      this.#aborting.abort();
       this.#resolve(signal);
     };
     process.on('SIGTERM', handle);

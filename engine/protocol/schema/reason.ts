@@ -77,6 +77,7 @@ export const reasons = {
   PAUSED: row('NETWORK_ERROR', 503, 'the network is held by whoever runs it; try again later'),
   DISK_FULL: row('NETWORK_ERROR', 503, 'too little free space to write'),
   NO_QUORUM: row('NETWORK_ERROR', 503, 'the node is cut off from its cluster; nothing was done'),
+  CATCHING_UP: row('NETWORK_ERROR', 503, 'the node gets what others have; try another one'),
   UNCERTAIN: row('NETWORK_ERROR', 503, 'it may have been done; send the same again'),
   CLOCK: row('NETWORK_ERROR', 503, "the node's clock is not that of the others of its cluster"),
   ARCHIVE_DAMAGED: row('NETWORK_ERROR', 503, 'that part of the past cannot be read now'),

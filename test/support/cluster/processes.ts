@@ -28,11 +28,15 @@ export interface NodeSetup {
   args?: readonly string[];
   /** Left out, it runs here. */
   host?: Host;
+  /** Beside those of the test. */
+  env?: Readonly<Record<string, string>>;
+  /** Does not wait until it listens. */
+  early?: boolean;
 }
 
-/** Starts a node and waits until it listens; ended when the test ends. */
+/** Starts a node and, unless that is too early, waits until it listens; ended with the test. */
 export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
-  const { cluster, name, folder, args: more = [], host = here } = setup;
+  const { cluster, name, folder, args: more = [], host = here, env = {}, early = false } = setup;
   const port = await freePort();
   const { program, args } = programAt(host, process.execPath, [
     main,
@@ -43,12 +47,16 @@ export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
   let ended: Promise<number | null>;
   let stderr = '';
   const start = async () => {
-    const own = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const own = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    });
     child = own;
     ended = new Promise((resolve) => own.once('exit', resolve));
     own.stderr.on('data', (chunk) => {
       stderr += chunk;
     });
+    if (early) return void own.stdout.resume();
     const listens = new Promise<void>((resolve) => own.stdout.once('data', () => resolve()));
     await Promise.race([
       listens,

@@ -1,0 +1,256 @@
+/** A node that needs what the order does not keep any more gets it from another one, by itself. */
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
+import { describe, expect, test } from 'vitest';
+import { readTls } from '../../../dist/cluster/etcd/index.js';
+import { certificates } from '../../support/cluster/certificates.js';
+import { expectKept } from '../../support/cluster/history.js';
+import { mixedLoad, update } from '../../support/cluster/load.js';
+import {
+  agents,
+  fakePeer,
+  goneOn,
+  orderOf,
+  peerArgs,
+  proven,
+  readiness,
+  secretFile,
+  trimmedTown,
+} from '../../support/cluster/peers.js';
+import { expectTogether, insist } from '../../support/cluster/processes.js';
+import { etcd, hasEtcd, ready } from '../../support/etcd.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { drawnFrom, seed } from '../../support/seeded.js';
+import { sha256 } from '../../support/service/signer.js';
+
+const [ada] = agents;
+const soon = { timeout: 120_000, interval: 200 };
+
+/** A folder's data with one agent's record changed behind the log's back. */
+async function changedRecord(folder: string): Promise<{ bytes: Buffer; version: number }> {
+  const path = temporaryFolder();
+  cpSync(folder, path, { recursive: true });
+  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION });
+  const meta = store.meta()!;
+  const [{ key, json }] = [...store.range('agents')] as [{ key: string; json: string }];
+  const changes = [{ table: 'agents', key, json: json.replace('"agent_', '"Agent_') }];
+  expect(changes[0]!.json).not.toBe(json);
+  await store.commit({ entries: [], events: [], blobs: [], changes, meta });
+  await store.close();
+  return { bytes: readFileSync(join(path, 'data.mdb')), version: meta.order!.version };
+}
+
+describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
+  test('a node that comes late, and one that was away too long, have it all', async () => {
+    const { file } = secretFile();
+    const running = await etcd();
+    const { n1, order, start } = await trimmedTown(running, { args: await peerArgs(file) });
+    const asking = mixedLoad([n1], agents, drawnFrom(seed));
+    await asking.more(5);
+    const n2 = await start('n2', { args: await peerArgs(file) });
+    await asking.stop();
+    const { told } = asking;
+    await expectTogether([n1, n2]);
+    expect(n2.stderr()).toMatch(
+      /taking a snapshot of node n1.*the snapshot of node n1 is in place/s,
+    );
+    expect(n1.stderr()).toMatch(/node n2 is given a snapshot/);
+    told.push(await insist([n2], update(ada), 0));
+    await n2.signal('SIGTERM');
+    await goneOn(n1, order);
+    const before = n2.stderr().length;
+    await n2.restart();
+    expect(n2.stderr().slice(before)).toMatch(/the snapshot of node n1 is in place/);
+    told.push(await insist([n2], update(ada), 0));
+    await expectTogether([n1, n2]);
+    // What is not needed any more is gone, on both sides.
+    for (const { folder } of [n1, n2]) {
+      expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    }
+    // Again from the order alone, as any node.
+    await n2.signal('SIGKILL');
+    told.push(await insist([n1], update(ada), 0));
+    await n2.restart();
+    await expectTogether([n1, n2]);
+    await expectKept([n1, n2], told);
+  });
+
+  test.each(['snapshot.checked', 'snapshot.swapped'])('killed at %s, it goes on', async (point) => {
+    const { file } = secretFile();
+    const running = await etcd();
+    const { n1, start } = await trimmedTown(running, { args: await peerArgs(file) });
+    const args = await peerArgs(file);
+    const dying = await start('n2', { args, env: { FOLKMOOT_CRASH_AT: point }, early: true });
+    expect(await dying.ended()).toBe(null);
+    const n2 = await start('n2', { args });
+    const isThere = /the snapshot of node n1 is in place/.test(n2.stderr());
+    expect(isThere).toBe(point === 'snapshot.checked');
+    const told = [await insist([n2], update(ada), 0)];
+    await expectTogether([n1, n2]);
+    await expectKept([n1, n2], told);
+  });
+
+  test('killed while bytes come, and its peer as well, it goes on', async () => {
+    const { secret, file } = secretFile();
+    const running = await etcd();
+    const args = await peerArgs(file);
+    const { n1, order, start } = await trimmedTown(running, { args });
+    const { log } = await order.found({} as never);
+    const fake = await fakePeer(order, (response, nonce) =>
+      proven(
+        response,
+        { secret, nonce },
+        {
+          protocol: 1,
+          network: 'town',
+          log,
+          version: 1_000,
+          bytes: 50_000,
+          sha256: '0'.repeat(64),
+        },
+        Buffer.alloc(20_000),
+      ),
+    );
+    const n2 = await start('n2', { args: await peerArgs(file), early: true });
+    const half = join(n2.folder, 'received.tmp/data.mdb');
+    await expect.poll(() => existsSync(half) && readFileSync(half).length, soon).toBe(20_000);
+    expect(await readiness(n2)).toMatch(/^503 CATCHING_UP/);
+    await n2.signal('SIGKILL');
+    expect(existsSync(half)).toBe(true);
+    fake.answer = (response) => response.destroy();
+    await n1.signal('SIGKILL');
+    await n1.restart();
+    await n2.restart();
+    await expect.poll(() => readiness(n2), soon).toBe('200');
+    const told = [await insist([n2], update(ada), 0)];
+    await expectTogether([n1, n2]);
+    await expectKept([n1, n2], told);
+  });
+
+  test('without a peer it is not ready, says why, and goes on trying', async () => {
+    const { file } = secretFile();
+    const running = await etcd();
+    const { n1, folder, start } = await trimmedTown(running);
+    const n2 = await start('n2', { args: await peerArgs(file), early: true });
+    await expect
+      .poll(() => readiness(n2), soon)
+      .toMatch(/^503 CATCHING_UP: the order does not keep .*no other node has a peer port/);
+    expect((await fetch(`${n2.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${n2.url}/api/v1/meta`)).status).toBe(503);
+    // It can be stopped, and has what it had.
+    await n2.signal('SIGTERM');
+    expect(await n2.ended()).toBe(0);
+    await n2.restart();
+    await n1.signal('SIGTERM');
+    const again = await start('n1', { args: await peerArgs(file) });
+    await expect.poll(() => readiness(n2), soon).toBe('200');
+    await expectTogether([again, n2]);
+    await expectKept([again, n2], [await insist([n2], update(ada), 0)]);
+    expect(readdirSync(folder).sort()).toEqual(['n1', 'n2']);
+  });
+
+  test('with --verify-all every signature of it is checked; all by TLS', async () => {
+    const { file } = secretFile();
+    const tls = certificates('ours');
+    const running = await etcd({ tls });
+    await ready(running.endpoints, readTls(tls));
+    const named = ['--cluster-ca', tls.ca, '--cluster-cert', tls.cert, '--cluster-key', tls.key];
+    const args = async () => [...(await peerArgs(file)), ...named, '--verify-all'];
+    const { n1, start } = await trimmedTown(running, { args: await args() }, readTls(tls));
+    expect(n1.stderr()).not.toMatch(/is not encrypted/);
+    const n2 = await start('n2', { args: await args() });
+    expect(n2.stderr()).toMatch(/the snapshot of node n1 is in place/);
+    await expectTogether([n1, n2]);
+    // Without a certificate of the same authority nobody gets as far as the secret.
+    const peer = (await orderOf(running, readTls(tls)).cards()).find(
+      ({ node }) => node === 'n1',
+    )!.peer;
+    expect(peer).toMatch(/^https:/);
+    await expect(fetch(peer)).rejects.toThrow();
+    await expectKept([n1, n2], [await insist([n2], update(ada), 0)]);
+  });
+
+  test('what does not hold is named, and leaves the folder as it was', async () => {
+    const { secret, file } = secretFile();
+    const running = await etcd();
+    const { n1, order, folder, start } = await trimmedTown(running);
+    const { log } = await order.found({} as never);
+    const other = await etcd();
+    const town = await trimmedTown(other);
+    await town.n1.signal('SIGTERM');
+    await n1.signal('SIGTERM');
+    const dataOf = (path: string) => readFileSync(join(path, 'data.mdb'));
+    const whole = dataOf(join(folder, 'n1'));
+    const theirs = dataOf(town.n1.folder);
+    const described = (bytes: Buffer) => ({
+      ...{ protocol: 1 as const, network: 'town', log, version: 1_000, bytes: bytes.length },
+      sha256: sha256(bytes),
+    });
+    const damaged = Buffer.from(whole);
+    const fake = await fakePeer(order, (response) => response.destroy());
+    const n2 = await start('n2', { args: await peerArgs(file), early: true });
+    const told = async (why: RegExp, answer: typeof fake.answer) => {
+      fake.answer = answer;
+      await expect.poll(() => readiness(n2), soon).toMatch(why);
+    };
+    await told(/fake at \S+: UNREACHABLE/, (response) => response.destroy());
+    const before = dataOf(n2.folder);
+    await told(/REFUSED, it answers 401 SECRET: expected the same --peer-secret/, (response) => {
+      response.writeHead(401).end('{"reason":"SECRET","message":"\\u001b[31m"}');
+    });
+    await told(/REFUSED, it answers 500/, (response) =>
+      response.writeHead(500).end('x'.repeat(1e6)),
+    );
+    await told(/UNPROVEN, whoever answers does not know the secret/, (response, nonce) =>
+      proven(response, { secret: 'x'.repeat(64), nonce }, described(whole), whole),
+    );
+    await told(/UNSOUND, it sends no description/, (response, nonce) =>
+      proven(response, { secret, nonce }, { ...described(whole), log: 7 } as never, whole),
+    );
+    await told(/OTHER_NETWORK, it is of network city/, (response, nonce) =>
+      proven(response, { secret, nonce }, { ...described(whole), network: 'city' }, whole),
+    );
+    await told(/NO_ROOM, it has \d+ bytes, room is/, (response, nonce) =>
+      proven(response, { secret, nonce }, { ...described(whole), bytes: 2 ** 50 }, whole),
+    );
+    await told(/NOT_AHEAD, it ends at batch 0/, (response, nonce) =>
+      proven(response, { secret, nonce }, { ...described(whole), version: 0 }, whole),
+    );
+    await told(/CUT, it ended after \d+ of \d+ bytes/, (response, nonce) => {
+      proven(response, { secret, nonce }, described(whole), whole.subarray(0, 9_000));
+      setTimeout(() => response.destroy(), 100);
+    });
+    await told(/UNSOUND, its bytes are not those/, (response, nonce) => {
+      proven(response, { secret, nonce }, { ...described(whole), sha256: '0'.repeat(64) }, whole);
+    });
+    const garbage = Buffer.alloc(40_960, 7);
+    await told(/UNSOUND, .*received.tmp/, (response, nonce) =>
+      proven(response, { secret, nonce }, described(garbage), garbage),
+    );
+    damaged.fill(0, damaged.length - 3 * 8_192);
+    await told(/UNSOUND, .*received.tmp/, (response, nonce) =>
+      proven(response, { secret, nonce }, described(damaged), damaged),
+    );
+    await told(/UNSOUND, it ends at batch \d+, not 1000/, (response, nonce) =>
+      proven(response, { secret, nonce }, described(whole), whole),
+    );
+    await told(/OTHER_NETWORK, it holds network, order and epoch town, /, (response, nonce) =>
+      proven(response, { secret, nonce }, described(theirs), theirs),
+    );
+    const changed = await changedRecord(join(folder, 'n1'));
+    await told(
+      /UNSOUND, its record of entry \d+ does not follow from its log/,
+      (response, nonce) => {
+        const description = { ...described(changed.bytes), version: changed.version };
+        proven(response, { secret, nonce }, description, changed.bytes);
+      },
+    );
+    // Nothing of all that was put in place; the folder still opens, and catches up.
+    expect(dataOf(n2.folder).equals(before)).toBe(true);
+    const again = await start('n1', { args: await peerArgs(file) });
+    await expect.poll(() => readiness(n2), soon).toBe('200');
+    await expectTogether([again, n2]);
+    await expectKept([again, n2], [await insist([n2], update(ada), 0)]);
+  });
+});

@@ -1,0 +1,130 @@
+/** Nodes that give each other snapshots, and one that only says that it does. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { EtcdOrder, type EtcdTls } from '../../../dist/cluster/index.js';
+import { describe } from '../../../dist/cluster/peer/description.js';
+import { headers, proofOfAnswer } from '../../../dist/cluster/peer/proof.js';
+import type { TestEtcd } from '../etcd.js';
+import { freePort, temporaryFolder } from '../fixture.js';
+import { type Agent, agentOf, register } from '../service/signer.js';
+import { update } from './load.js';
+import {
+  expectTogether,
+  insist,
+  type NodeProcess,
+  type NodeSetup,
+  nodeProcess,
+} from './processes.js';
+
+export const agents = ['ada', 'bob', 'eve', 'kim'].map(agentOf) as [Agent, ...Agent[]];
+
+/** A secret, and the file that it is in. */
+export function secretFile(): { secret: string; file: string } {
+  const secret = randomBytes(32).toString('hex');
+  const file = join(temporaryFolder(), 'peer.secret');
+  writeFileSync(file, `${secret}\n`, { mode: 0o600 });
+  return { secret, file };
+}
+
+/** The options of a node with a peer port. */
+export const peerArgs = async (file: string): Promise<string[]> => [
+  ...['--peer-listen', `127.0.0.1:${await freePort()}`],
+  ...['--peer-secret', file],
+];
+
+/** The order of a test, as an operator's program would have it. */
+export function orderOf({ endpoints }: TestEtcd, tls?: EtcdTls): EtcdOrder {
+  const order = new EtcdOrder({ endpoints, networkId: 'town', ...(tls ? { tls } : {}) });
+  onTestFinished(() => order.close());
+  return order;
+}
+
+/** A node with some history, of which the order keeps nothing; its folder is in `folder`. */
+export async function trimmedTown(
+  running: TestEtcd,
+  setup: Pick<NodeSetup, 'args'> = {},
+  tls?: EtcdTls,
+) {
+  const folder = temporaryFolder();
+  const start = (name: string, more: Partial<NodeSetup> = {}) =>
+    nodeProcess({ cluster: running.url, name, folder: join(folder, name), ...setup, ...more });
+  const n1 = await start('n1');
+  for (const by of agents) expect((await insist([n1], register(by), 0)).status).toBe(201);
+  const order = orderOf(running, tls);
+  await goneOn(n1, order);
+  return { n1, order, folder, start };
+}
+
+/** More is asked, and the order lets go of all that it had. */
+export async function goneOn(node: NodeProcess, order: EtcdOrder, times = 3): Promise<void> {
+  for (let time = 0; time < times; time += 1) {
+    for (const by of agents) expect((await insist([node], update(by), 0)).status).toBe(200);
+  }
+  await expectTogether([node]);
+  await order.trim(await order.head());
+}
+
+/** What `/readyz` says: the reason why not, or ok. */
+export async function readiness({ url }: NodeProcess): Promise<string> {
+  const answer = await fetch(`${url}/readyz`).catch(() => null);
+  if (!answer) return 'nobody there';
+  const { error } = (await answer.json()) as { error?: Record<string, unknown> };
+  if (!error) return String(answer.status);
+  const { reason } = error.details as { reason: string };
+  return `${answer.status} ${reason}: ${error.message}`;
+}
+
+/** What a fake peer answers: it knows the secret, and may describe what it likes. */
+export type Answer = (response: ServerResponse, nonce: string, request: IncomingMessage) => void;
+
+/** A peer that is none, beyond all others in the order; what it answers may be changed. */
+export async function fakePeer(order: EtcdOrder, first: Answer) {
+  const fake = { answer: first, url: '', asked: 0 };
+  const server = createServer((request, response) => {
+    fake.asked += 1;
+    response.on('error', () => {});
+    const asking = Buffer.from(String(request.headers[headers.asking]), 'base64url');
+    fake.answer(response, JSON.parse(asking.toString()).nonce, request);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const incarnation = randomUUID();
+  await order.join('fake', incarnation);
+  await order.announce({
+    ...{
+      node: 'fake',
+      incarnation,
+      began: Date.now(),
+      wall: Date.now(),
+      url: '',
+      peer: fake.url,
+      version: '',
+    },
+    ...{ position: { version: 1_000_000, revision: 1 }, seq: 1_000_000, event_seq: 0, digest: '' },
+  });
+  return fake;
+}
+
+/** An answer of so many bytes in all, well proven, of what is described so; then the bytes. */
+export function proven(
+  response: ServerResponse,
+  { secret, nonce }: { secret: string; nonce: string },
+  description: Parameters<typeof describe>[0],
+  bytes: Uint8Array,
+): void {
+  const text = describe(description);
+  response.writeHead(200, {
+    'Content-Length': description.bytes,
+    [headers.snapshot]: text,
+    [headers.proof]: proofOfAnswer(secret, nonce, text),
+  });
+  response.write(bytes);
+}
