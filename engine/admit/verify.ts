@@ -6,9 +6,16 @@ import { sha256Hex } from '../protocol/signing.js';
 import { type Knows, knownKey } from './edge-checks.js';
 import type { Admitted } from './index.js';
 
+declare const checked: unique symbol;
+
 /** A request that is well-formed and whose signatures were checked: only verification makes one. */
 export interface Verified extends Admitted {
-  readonly verified: true;
+  /**
+   * For the compiler only: verification copies no request.
+   *
+   * @internal
+   */
+  readonly [checked]: true;
 }
 
 /** The request's own signature first, then those inside it. */
@@ -36,7 +43,7 @@ export function takeUnverified(
 ): Verified | { refusal: Refusal } {
   if (verifier.name !== 'off') throw new TypeError('signatures are verified here: use verifyAll');
   const refusal = knownKey(admitted.command, knows);
-  return refusal ? { refusal } : { ...admitted, verified: true };
+  return refusal ? { refusal } : (admitted as Verified);
 }
 
 /** The request's own signature alone; null when it holds. */
@@ -70,8 +77,8 @@ export function verifyInner(
  */
 export function withInner(admitted: Admitted, failed?: number): Verified {
   const { command } = admitted;
-  if (command.kind !== 'propose' || failed === undefined) return { ...admitted, verified: true };
-  return { ...admitted, command: { ...command, failed_transaction: failed }, verified: true };
+  if (command.kind !== 'propose' || failed === undefined) return admitted as Verified;
+  return { ...admitted, command: { ...command, failed_transaction: failed } } as Verified;
 }
 
 function failedIn(valid: readonly boolean[]): number | undefined {

@@ -44,10 +44,9 @@ export function encodeStep(step: Step): EncodedStep {
   }));
   const results = [
     ...events.map(({ json }) => json),
-    // Canonical JSON of an array is that of its members: the value is not encoded twice.
-    ...changes.map(
-      ({ table, key, json }) => `[${canonical(table)},${canonical(key)},${json ?? 'null'}]`,
-    ),
+    // Canonical JSON of an array is that of its members: the value is not encoded twice. Nothing in
+    // the name of a table needs an escape.
+    ...changes.map(({ table, key, json }) => `["${table}",${canonical(key)},${json ?? 'null'}]`),
   ];
   return { events, changes, results };
 }

@@ -11,11 +11,11 @@ import { Digests } from '../protocol/log.js';
 import {
   type Entry,
   type Event,
+  entryOf,
   type Genesis,
   type Refusal,
   refuse,
   type SignedRequest,
-  tickEntry,
 } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
 import type { OrderMark, Store, StoreMeta } from '../store/index.js';
@@ -162,7 +162,7 @@ export class Network {
     const { outcome } = step;
     if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
       const file = request.kind === 'meme' ? request.file : undefined;
-      this.#append({ seq, at, ...request }, step, file);
+      this.#append(entryOf(seq, at, request), step, file);
     }
     this.time.setAlarm();
     const events = ticked.length === 0 ? step.events : [...ticked, ...step.events];
@@ -261,7 +261,7 @@ export class Network {
       if (due === null || due >= at) return events;
       const tick = { seq: this.#engine.position.seq + 1, at: due + 1 };
       const step = this.#guard(() => this.#engine.apply({ ...tick, command: null }));
-      this.#append(tickEntry(tick), step);
+      this.#append(entryOf(tick.seq, tick.at), step);
       events.push(...step.events);
     }
   }
