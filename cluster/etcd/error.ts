@@ -69,5 +69,13 @@ export function errorOf({ code, details }: ServiceError, endpoint: string): Etcd
   return new EtcdError('unavailable', message, { outcome: 'unknown' });
 }
 
-/** Foreign text in a message of ours. */
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').slice(0, 300);
+/** Foreign text in a message of ours, without what TLS and gRPC say for themselves only. */
+const oneLine = (text: string): string =>
+  text
+    .replace(
+      /\S+:SSL routines:[^:]*:\S+ alert ([a-z ]+):.* alert number \d+/,
+      'it refuses us by TLS: $1',
+    )
+    .replace(/ Resolution note: $/, '')
+    .replace(/\s+/g, ' ')
+    .slice(0, 300);

@@ -1,4 +1,6 @@
 /** One member of an etcd: a connection to it, calls with a limit of time, and streams. */
+import { isIP } from 'node:net';
+import { checkServerIdentity } from 'node:tls';
 import type { EtcdTls } from './address.js';
 import type { Client, ClientDuplexStream, Metadata } from './bundled/grpc.js';
 import { EtcdError, errorOf } from './error.js';
@@ -34,7 +36,10 @@ export class Member {
   constructor(endpoint: string, tls: EtcdTls | undefined) {
     const { Client: GrpcClient, credentials, Metadata: GrpcMetadata } = loadGrpc().grpc;
     this.endpoint = endpoint;
-    this.#client = new GrpcClient(endpoint, credentialsOf(tls, credentials), channel);
+    const address = addressIn(endpoint);
+    const named = tls && address ? { 'grpc.ssl_target_name_override': UNNAMED } : {};
+    const known = credentialsOf(tls, address, credentials);
+    this.#client = new GrpcClient(endpoint, known, { ...channel, ...named });
     // A member without a leader says so at once, in place of waiting for one.
     this.#ledOnly = new GrpcMetadata();
     this.#ledOnly.set('hasleader', 'true');
@@ -116,11 +121,27 @@ export class Member {
   }
 }
 
+/** Of `host:port`; null where the host is a name. */
+function addressIn(endpoint: string): string | null {
+  const host = endpoint.slice(0, endpoint.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+  return isIP(host) ? host : null;
+}
+
+/**
+ * TLS asks for a server by its name, of which an address is none, and Node warns of that: so such a
+ * server is asked for by this one, and its certificate held against the address.
+ */
+const UNNAMED = 'etcd';
+
 function credentialsOf(
   tls: EtcdTls | undefined,
+  address: string | null,
   credentials: typeof import('./bundled/grpc.js').credentials,
 ) {
   if (!tls) return credentials.createInsecure();
   const { ca = null, key = null, cert = null } = tls;
-  return credentials.createSsl(ca, key, cert);
+  if (address === null) return credentials.createSsl(ca, key, cert);
+  return credentials.createSsl(ca, key, cert, {
+    checkServerIdentity: (_, certificate) => checkServerIdentity(address, certificate),
+  });
 }
