@@ -45,6 +45,8 @@ interface AppenderOptions {
   cutOffMs(): number;
   /** The order has answered. */
   heard(): void;
+  /** The order has no room from now on. */
+  full(): void;
   /** Nothing can be appended any more. */
   failed(error: Error): void;
 }
@@ -178,7 +180,7 @@ export class Appender {
   }
 
   async #append(batch: Batch): Promise<void> {
-    const { order, heard, failed } = this.#options;
+    const { order, heard, full, failed } = this.#options;
     while (!this.#closed) {
       try {
         await order.append(batch);
@@ -191,7 +193,9 @@ export class Appender {
           this.close();
           return failed(error as Error);
         }
-        this.#full = code === 'FULL';
+        const isFull = code === 'FULL';
+        if (isFull && !this.#full) full();
+        this.#full = isFull;
       }
       await sleep(bounds.retryMs);
     }

@@ -24,6 +24,11 @@ export class Contact {
     return this.#behind !== null && performance.now() - this.#behind.since > bounds.overdueMs;
   }
 
+  /** A batch was applied here: what is behind it comes. */
+  came(): void {
+    this.#behind = null;
+  }
+
   /** For how many ms nothing was heard; 0 as long as that is usual. */
   cutOffMs(): number {
     const now = performance.now();

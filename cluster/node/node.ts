@@ -105,6 +105,7 @@ export class ClusterNode {
       now: () => this.#now(),
       cutOffMs: () => this.#contact.cutOffMs(),
       heard: () => this.#contact.heard(),
+      full: () => this.#trimmer.trim(),
       failed,
     });
     this.#ticker = new Ticker({
@@ -220,6 +221,7 @@ export class ClusterNode {
     this.#clock.time = time;
     const applied = this.#inner.applyOrdered(requests, this.#mark);
     this.#time.came(time);
+    this.#contact.came();
     const isOwn = batch.incarnation === this.incarnation;
     const told = isOwn ? this.#appender.came(batch.k, applied) : [];
     if (!isOwn && batch.position.version > this.#begin) this.#check(batch);

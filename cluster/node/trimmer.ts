@@ -1,6 +1,7 @@
 /**
- * Lets go of batches that all nodes have stored, now and then: etcd keeps what it is not told to
- * drop. One node does it, and a node that is away for long keeps what it has still to take.
+ * Lets go of batches that all nodes have stored, now and then, and where there is no room for more:
+ * etcd keeps what it is not told to drop. One node does it, and a node that is away for long keeps
+ * what it has still to take.
  */
 
 import { type Order, OrderError } from '../order/order.js';
@@ -28,7 +29,12 @@ export class Trimmer {
     this.#batches += 1;
     this.#bytes += bytes;
     const enough = this.#batches >= bounds.trimBatches || this.#bytes >= bounds.trimBytes;
-    if (enough && !this.#trimming) void this.#trim();
+    if (enough) this.trim();
+  }
+
+  /** Now, unless it does so already. */
+  trim(): void {
+    if (!this.#trimming) void this.#trim();
   }
 
   async #trim(): Promise<void> {

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { expectKept } from '../support/cluster/history.js';
-import { update } from '../support/cluster/load.js';
-import { askOnce, insist, nodeProcess, readFrom } from '../support/cluster/processes.js';
-import { etcd, etcdClient, hasEtcd } from '../support/etcd.js';
+import { isDone, update } from '../support/cluster/load.js';
+import { askOnce, insist, nodeProcess, readFrom, type Told } from '../support/cluster/processes.js';
+import { etcd, etcdClient, hasEtcd, makeRoom } from '../support/etcd.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { agentOf, meme, register } from '../support/service/signer.js';
 
@@ -25,29 +25,29 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', 
   const start = (name: string) =>
     nodeProcess({ cluster: order.url, name, folder: join(folder, name) });
   const nodes = [await start('n1'), await start('n2')];
-  const told = [await insist(nodes, register(ada), 0)];
+  const told: Told[] = [await insist(nodes, register(ada), 0)];
   for (let number = 1; told.at(-1)!.status === 201; number += 1) {
     told.push(await askOnce(nodes, large(number), number));
   }
   const unknown = told.at(-1)!;
-  // Whoever was the first to wait is not told that nothing was done: it may be, by and by.
+  // Whoever is the first to wait is not told that nothing was done: it may be, by and by.
   expect(unknown).toMatchObject({ status: 503, reason: 'UNCERTAIN' });
-  const refused = await askOnce(nodes, update(ada), 1 + told.length);
-  expect(refused).toMatchObject({ status: 503, reason: 'DISK_FULL' });
+  const refused: Told[] = [];
+  for (const at of nodes.keys()) {
+    const first = await askOnce(nodes, update(ada), at);
+    expect(['UNCERTAIN', 'DISK_FULL']).toContain(first.reason);
+    const second = await askOnce(nodes, update(ada), at);
+    expect(second).toMatchObject({ status: 503, reason: 'DISK_FULL' });
+    refused.push(first, second);
+  }
   const { blocks } = await readFrom(nodes, 0, '/api/v1/blocks');
   expect(blocks).toEqual([]);
   expect(await client.alarms()).toMatchObject([{ alarm: 'NOSPACE' }]);
   // What all nodes have they let go of by themselves; the rest is for who runs etcd.
   const parts = () => client.range({ prefix: 'folkmoot/network/town/part/' }, { keysOnly: true });
   await expect.poll(async () => (await parts()).count).toBeLessThan(3);
-  const { endpoint } = order.members[0]!;
-  const defragmented = await fetch(`http://${endpoint}/v3/maintenance/defragment`, {
-    method: 'POST',
-    body: '{}',
-  });
-  expect(defragmented.status).toBe(200);
-  for (const alarm of await client.alarms()) await client.disarm(alarm);
-  told.push(await insist(nodes, unknown.request, 0), await insist(nodes, refused.request, 1));
-  expect(told.slice(-2).map(({ status }) => status)).toEqual([201, 200]);
-  await expectKept(nodes, [...told, refused]);
+  await makeRoom(order, client);
+  told.push(await insist(nodes, unknown.request, 0), await insist(nodes, update(ada), 1));
+  expect(told.slice(-2).map(isDone)).toEqual([true, true]);
+  await expectKept(nodes, [...told, ...refused]);
 });
