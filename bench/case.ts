@@ -18,6 +18,8 @@ export interface CaseOf<C> {
   about: string;
   /** Whether it is worth a median: measured in every round; otherwise in the first one. */
   everyRound?: boolean;
+  /** Measured only where `--case` names it: all others are done in four minutes. */
+  byName?: boolean;
   sizes: Record<Size, C>;
   run(configuration: C, round: Round): Promise<Row[]>;
 }
@@ -27,14 +29,17 @@ export interface Case {
   name: string;
   about: string;
   everyRound: boolean;
+  byName: boolean;
   run(size: Size, round: Round): Promise<Row[]>;
 }
 
-export function defineCase<C>({ name, about, everyRound, sizes: of, run }: CaseOf<C>): Case {
+export function defineCase<C>(given: CaseOf<C>): Case {
+  const { name, about, everyRound = false, byName = false, sizes: of, run } = given;
   return {
     name,
     about,
-    everyRound: everyRound ?? false,
+    everyRound,
+    byName,
     run: (size, round) => run(of[size], round),
   };
 }

@@ -31,6 +31,10 @@ const program = new Command('bench')
 Cases:
 ${cases.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`).join('\n')}
 
+Without --case all are measured but ${cases
+      .filter(({ byName }) => byName)
+      .map(({ name }) => name)
+      .join(', ')}.
 Exit codes: 0 done, 1 a case could not be measured, 2 usage.
 
 Examples:
@@ -47,7 +51,9 @@ function oneOf(name: string, before: string[]): string[] {
 program.parse();
 const { case: chosen, size, seed, json } = program.opts<Flags>();
 const result = await bench({
-  cases: cases.filter(({ name }) => chosen.length === 0 || chosen.includes(name)),
+  cases: cases.filter(({ name, byName }) =>
+    chosen.length === 0 ? !byName : chosen.includes(name),
+  ),
   size,
   seed,
   progress: (line) => process.stderr.write(`${line}\n`),

@@ -11,6 +11,7 @@ import { stagesCase } from './engine/stages.js';
 import { storeCase } from './engine/store.js';
 import { verifyCase } from './engine/verify.js';
 import { viewCase } from './engine/view.js';
+import { clusterCase } from './served/cluster.js';
 import { fanOutCase } from './served/fan-out.js';
 import { feedCase } from './served/feed.js';
 import { footprintCase } from './served/footprint.js';
@@ -44,4 +45,5 @@ export const cases: readonly Case[] = [
   simulatorCase,
   simulatedVoteCase,
   footprintCase,
+  clusterCase,
 ];

@@ -7,31 +7,39 @@ import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
 export interface PostsOrder {
-  port: number;
+  /** In turn. */
+  ports: readonly number[];
   connections: number;
   /** Whole requests, head and body. */
   rounds: Uint8Array[][];
 }
 
-/** From the parent: post these rounds, `to` left out. The answer is how long they took. */
+/** From the parent: post these rounds, `to` left out. The answer: how long all took, and each. */
 export type Posting = { from: number; to: number };
-export type Posted = { milliseconds: number };
+export type Posted = { milliseconds: number; each: number[] };
 
-const { port, connections, rounds } = workerData as PostsOrder;
+const { ports, connections, rounds } = workerData as PostsOrder;
 const SUCCESS = '"success":true';
-const idle: Socket[] = [];
+interface Connection {
+  socket: Socket;
+  sentAt: number;
+}
+
+const idle: Connection[] = [];
 let requests: Uint8Array[] = [];
 let sent = 0;
 let answered = 0;
+let each: number[] = [];
 let roundIsOver = () => {};
 
 parentPort?.on('message', async ({ from, to }: Posting) => {
   const begin = performance.now();
+  each = [];
   for (const round of rounds.slice(from, to)) await post(round);
-  parentPort?.postMessage({ milliseconds: performance.now() - begin } satisfies Posted);
+  parentPort?.postMessage({ milliseconds: performance.now() - begin, each } satisfies Posted);
 });
 
-for (let opened = 0; opened < connections; opened += 1) open();
+for (let opened = 0; opened < connections; opened += 1) open(ports[opened % ports.length]!);
 
 function post(round: Uint8Array[]): Promise<void> {
   requests = round;
@@ -39,22 +47,24 @@ function post(round: Uint8Array[]): Promise<void> {
   answered = 0;
   return new Promise((resolve) => {
     roundIsOver = resolve;
-    for (const socket of idle.splice(0)) sendNext(socket);
+    for (const connection of idle.splice(0)) sendNext(connection);
   });
 }
 
-function sendNext(socket: Socket): void {
+function sendNext(connection: Connection): void {
   const request = requests[sent];
-  if (!request) return void idle.push(socket);
+  if (!request) return void idle.push(connection);
   sent += 1;
-  socket.write(request);
+  connection.sentAt = performance.now();
+  connection.socket.write(request);
 }
 
-function open(): void {
+function open(port: number): void {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  const connection = { socket, sentAt: 0 };
   let received = '';
   socket.on('connect', () => {
-    idle.push(socket);
+    idle.push(connection);
     if (idle.length === connections) parentPort?.postMessage('ready');
   });
   socket.on('error', (error) => {
@@ -66,7 +76,8 @@ function open(): void {
     if (!received.includes(SUCCESS)) throw new Error(`expected a success, got ${received}`);
     received = '';
     answered += 1;
-    sendNext(socket);
+    each.push(performance.now() - connection.sentAt);
+    sendNext(connection);
     if (answered === requests.length) roundIsOver();
   });
 }

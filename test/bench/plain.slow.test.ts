@@ -75,8 +75,8 @@ test('posts: the same bytes to both servers, and all are taken', async () => {
   const load = { connections: 8, warmUp: 5 };
   const network = ['--network-id', NETWORK_ID];
   for (const taken of [
-    await withPlain(NETWORK_ID, (server) => postRate(server, rounds, load)),
-    await withFolkmoot((server) => postRate(server, rounds, load), network),
+    await withPlain(NETWORK_ID, (server) => postRate([server], rounds, load)),
+    await withFolkmoot((server) => postRate([server], rounds, load), network),
   ]) {
     expect(taken.perSecond).toBeGreaterThan(0);
     expect(taken.cpuUs).toBeGreaterThan(0);
@@ -89,7 +89,7 @@ test('posts: an answer that is no success ends the measurement', async () => {
   const { votes } = chain(by, timestamp).next().value;
   const rounds = [votes.map(bytesOf)];
   const measured = withPlain(NETWORK_ID, (server) =>
-    postRate(server, rounds, { connections: 2, warmUp: 0 }),
+    postRate([server], rounds, { connections: 2, warmUp: 0 }),
   );
   await expect(measured).rejects.toThrow('expected a success');
 });

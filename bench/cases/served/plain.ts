@@ -4,8 +4,8 @@
  */
 import { defineCase, type Round } from '../../case.js';
 import { postRate } from '../../clients/posts.js';
-import { chain, NETWORK_ID, registration, signatories } from '../../fixtures/chain.js';
-import { bytesOf } from '../../fixtures/http.js';
+import { NETWORK_ID } from '../../fixtures/chain.js';
+import { postedBlocks, roundsOf } from '../../fixtures/posted.js';
 import type { Row } from '../../result.js';
 import { withFolkmoot } from '../../servers/folkmoot.js';
 import { withPlain } from '../../servers/plain.js';
@@ -19,16 +19,14 @@ interface Configuration {
 
 /** With fewer under way, most of the time is spent waiting for the disk. */
 const CONNECTIONS = 512;
-/** The registrations, and for each block a proposal and its votes. */
-const roundsOf = (blocks: number) => 1 + 2 * blocks;
-
 async function run({ agents, warmUp, blocks }: Configuration, round: Round): Promise<Row[]> {
   const { r, seed } = round;
-  const posted = signed(seed, agents, warmUp + blocks);
+  // Both servers get the same bytes.
+  const posted = postedBlocks(seed, agents, warmUp + blocks);
   const load = { connections: CONNECTIONS, warmUp: roundsOf(warmUp) };
   const network = ['--network-id', NETWORK_ID];
-  const folkmoot = await withFolkmoot((server) => postRate(server, posted, load), network);
-  const plain = await withPlain(NETWORK_ID, (server) => postRate(server, posted, load));
+  const folkmoot = await withFolkmoot((server) => postRate([server], posted, load), network);
+  const plain = await withPlain(NETWORK_ID, (server) => postRate([server], posted, load));
   const row = (name: string, { perSecond, cpuUs }: typeof plain): Row => ({
     name,
     per_s: perSecond,
@@ -45,19 +43,6 @@ async function run({ agents, warmUp, blocks }: Configuration, round: Round): Pro
       wanted: 1.5,
     },
   ];
-}
-
-/** Everything that is posted, signed ahead: both servers get the same bytes. */
-function signed(seed: string, agents: number, blocks: number): Uint8Array[][] {
-  const by = signatories(seed, agents, true);
-  const timestamp = new Date().toISOString();
-  const rounds = [by.map((one, ordinal) => bytesOf(registration(one, ordinal, timestamp)))];
-  const all = chain(by, timestamp);
-  for (let block = 0; block < blocks; block += 1) {
-    const { proposal, votes } = all.next().value;
-    rounds.push([bytesOf(proposal)], votes.map(bytesOf));
-  }
-  return rounds;
 }
 
 export const plainCase = defineCase<Configuration>({
