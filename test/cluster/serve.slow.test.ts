@@ -1,5 +1,5 @@
 /** `folkmoot serve --cluster`: nodes as processes over a real etcd, as a user runs them. */
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdOrder } from '../../dist/cluster/index.js';
@@ -178,10 +178,21 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     ]);
     const wrong = await serve('--cluster', 'http://127.0.0.1', ...whole);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/is not the address of/)]);
+    const short = join(folder, 'short.secret');
+    writeFileSync(short, 'short', { mode: 0o600 });
+    const peerOf = (file: string) => ['--peer-listen', '127.0.0.1:1', '--peer-secret', file];
     const cases: [string[], RegExp][] = [
       [['--node', 'n1'], /--node is for a node of a --cluster/],
       [['--cluster', 'etcd://127.0.0.1:9'], /--cluster needs --node/],
       [['--cluster', 'etcd://127.0.0.1:9', '--node', 'n1'], /needs --network-id/],
+      [['--peer-listen', '127.0.0.1:1'], /--peer-listen is for a node of a --cluster/],
+      [
+        ['--cluster', 'etcd://h', ...whole, '--peer-listen', '0.0.0.0:1'],
+        /told to the other nodes/,
+      ],
+      [['--cluster', 'etcd://h', ...whole, '--peer-listen', '127.0.0.1:1'], /needs --peer-secret/],
+      [['--cluster', 'etcd://h', ...whole, ...peerOf(short)], /a secret of 5 characters; expected/],
+      [['--cluster', 'etcd://h', ...whole, ...peerOf(folder)], /cannot be read|are no key/],
       [['--cluster', 'etcd://h', ...whole, '--clock', 'held'], /--clock held is for a network of/],
       [['--cluster', 'etcd://h', ...whole, '--archive-after', '5000'], /--archive-after is for/],
     ];

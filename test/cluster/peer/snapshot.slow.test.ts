@@ -246,6 +246,12 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
         proven(response, { secret, nonce }, description, changed.bytes);
       },
     );
+    await fake.tell(2, 'f'.repeat(64));
+    await told(/PARTED, at entry 2 it has the digest \w{64}, and fake ffff/, (response, nonce) => {
+      const description = { ...described(whole), version: changed.version };
+      proven(response, { secret, nonce }, description, whole);
+    });
+    await fake.tell(1_000_000, '');
     // Nothing of all that was put in place; the folder still opens, and catches up.
     expect(dataOf(n2.folder).equals(before)).toBe(true);
     const again = await start('n1', { args: await peerArgs(file) });

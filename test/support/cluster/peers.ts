@@ -98,19 +98,16 @@ export async function fakePeer(order: EtcdOrder, first: Answer) {
   fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const incarnation = randomUUID();
   await order.join('fake', incarnation);
-  await order.announce({
-    ...{
-      node: 'fake',
-      incarnation,
-      began: Date.now(),
-      wall: Date.now(),
-      url: '',
-      peer: fake.url,
-      version: '',
-    },
-    ...{ position: { version: 1_000_000, revision: 1 }, seq: 1_000_000, event_seq: 0, digest: '' },
-  });
-  return fake;
+  /** What it says of its own log; at first what is beyond any other. */
+  const tell = async (seq: number, digest: string) => {
+    const times = { began: Date.now(), wall: Date.now() };
+    const position = { version: 1_000_000, revision: 1 };
+    const place = { position, seq, event_seq: 0, digest };
+    const where = { url: '', peer: fake.url, version: '' };
+    await order.announce({ node: 'fake', incarnation, ...times, ...place, ...where });
+  };
+  await tell(1_000_000, '');
+  return Object.assign(fake, { tell });
 }
 
 /** An answer of so many bytes in all, well proven, of what is described so; then the bytes. */
