@@ -1,9 +1,17 @@
-/** An etcd without room, under nodes: nothing that was told is lost, and it goes on with room. */
+/** An etcd that lets go of its past under nodes, and one without room: nothing told is lost. */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { EtcdOrder } from '../../dist/cluster/index.js';
 import { expectKept } from '../support/cluster/history.js';
 import { isDone, update } from '../support/cluster/load.js';
-import { askOnce, insist, nodeProcess, readFrom, type Told } from '../support/cluster/processes.js';
+import {
+  askOnce,
+  expectTogether,
+  insist,
+  nodeProcess,
+  readFrom,
+  type Told,
+} from '../support/cluster/processes.js';
 import { etcd, etcdClient, hasEtcd, makeRoom } from '../support/etcd.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { agentOf, meme, register } from '../support/service/signer.js';
@@ -11,9 +19,9 @@ import { agentOf, meme, register } from '../support/service/signer.js';
 const MIB = 1_048_576;
 const ada = agentOf('ada');
 
-/** A meme of 900 KiB that no other is the same as. */
+/** A meme that no other is the same as, and that goes in a batch without parts. */
 const large = (number: number) => {
-  const file = Buffer.alloc(900 * 1024, number);
+  const file = Buffer.alloc(600 * 1024, number);
   Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
   return meme(ada, { file });
 };
@@ -26,9 +34,19 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', 
     nodeProcess({ cluster: order.url, name, folder: join(folder, name) });
   const nodes = [await start('n1'), await start('n2')];
   const told: Told[] = [await insist(nodes, register(ada), 0)];
-  for (let number = 1; told.at(-1)!.status === 201; number += 1) {
+  const post = async () => {
+    const number = told.length;
     told.push(await askOnce(nodes, large(number), number));
-  }
+  };
+  const all = new EtcdOrder({ endpoints: order.endpoints, networkId: 'town' });
+  onTestFinished(() => all.close());
+  while (told.length < 8) await post();
+  const early = await all.head();
+  // The nodes have told that they have these.
+  const least = async () =>
+    Math.min(...(await all.cards()).map(({ position }) => position.version));
+  await expect.poll(least).toBeGreaterThanOrEqual(early.version);
+  while (told.at(-1)!.status === 201) await post();
   const unknown = told.at(-1)!;
   // Whoever is the first to wait is not told that nothing was done: it may be, by and by.
   expect(unknown).toMatchObject({ status: 503, reason: 'UNCERTAIN' });
@@ -44,10 +62,40 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', 
   expect(blocks).toEqual([]);
   expect(await client.alarms()).toMatchObject([{ alarm: 'NOSPACE' }]);
   // What all nodes have they let go of by themselves; the rest is for who runs etcd.
-  const parts = () => client.range({ prefix: 'folkmoot/network/town/part/' }, { keysOnly: true });
-  await expect.poll(async () => (await parts()).count).toBeLessThan(3);
+  const isThere = () =>
+    client.range('folkmoot', { revision: early.revision - 1 }).then(
+      () => true,
+      (error) => error.kind !== 'compacted',
+    );
+  await expect.poll(isThere).toBe(false);
   await makeRoom(order, client);
   told.push(await insist(nodes, unknown.request, 0), await insist(nodes, update(ada), 1));
   expect(told.slice(-2).map(isDone)).toEqual([true, true]);
   await expectKept(nodes, [...told, ...refused]);
 });
+
+test.skipIf(!hasEtcd)(
+  'etcd is compacted under nodes: they go on, also who begins anew',
+  async () => {
+    const { url: cluster, endpoints } = await etcd({ members: 3 });
+    const folder = temporaryFolder();
+    const start = (name: string) => nodeProcess({ cluster, name, folder: join(folder, name) });
+    const nodes = [await start('n1'), await start('n2'), await start('n3')];
+    const told: Told[] = [await insist(nodes, register(ada), 0)];
+    const order = new EtcdOrder({ endpoints, networkId: 'town' });
+    onTestFinished(() => order.close());
+    for (let round = 0; round < 6; round += 1) {
+      const before = await expectTogether(nodes);
+      // As an operator does who compacts etcd by the clock: up to now.
+      const compacted = order.trim(await order.head());
+      const asked = nodes.map((_, at) => insist(nodes, update(ada), at));
+      told.push(...(await Promise.all(asked)));
+      await compacted;
+      const node = nodes[round % 3]!;
+      await node.signal('SIGKILL');
+      await node.restart();
+      expect((await expectTogether(nodes)).seq).toBeGreaterThan(before.seq);
+    }
+    await expectKept(nodes, told);
+  },
+);

@@ -17,6 +17,7 @@ export const longest = [
   'sim/deciders/mcp/programs',
   'ui/views/agent',
   'sim/why/ablation',
+  'cluster/faults',
   'sim/sweep/growth',
   'ui/access',
   'sim/scenario/shipped',
