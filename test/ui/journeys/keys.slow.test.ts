@@ -183,23 +183,24 @@ test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () 
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(
-  `keys: a list is one stop, and arrows go through it ${needs}`,
-  async () => {
-    const { tab, complaints } = await open(browser, `${url}/ui/explore?at=300`, modes.light);
+test.skipIf(!hasBrowser).each([
+  ['explore', '.happened', 100, /^300: go to this entry$/],
+  ['talk', '.talk-lines', 80, null],
+] as const)(
+  `keys: the list of %s is one stop, and arrows go through it ${needs}`,
+  async (view, list, least, first) => {
+    const { tab, complaints } = await open(browser, `${url}/ui/${view}?at=300`, modes.light);
     await settled(tab);
-    const links = tab.locator('.happened a');
+    const links = tab.locator(`${list} a`);
     const count = await links.count();
-    expect([count > 100, await tab.locator('.happened a:not([tabindex="-1"])').count()]).toEqual([
-      true,
-      1,
-    ]);
-    await tabTo(tab, /^300: go to this entry$/);
+    const stops = await tab.locator(`${list} a:not([tabindex="-1"])`).count();
+    expect([count > least, stops]).toEqual([true, 1]);
+    await tabTo(tab, first ?? new RegExp(`^${await links.first().innerText()}$`));
     const standing = () =>
       links.evaluateAll((all) => all.indexOf(document.activeElement as HTMLElement));
     await press(tab, 'Home');
     const seen = [await standing()];
-    const rows = await tab.locator('.happened li').count();
+    const rows = await tab.locator(`${list} li`).count();
     for (let row = 0; row < rows; row += 1) {
       for (let before = -1; before !== (await standing()); ) {
         before = await standing();

@@ -1,18 +1,20 @@
 /**
  * A long list of links as one stop of Tab: arrow keys go from row to row, and along a row. The stop
- * is the link that has the focus, else the first of the row that is where the reader stands.
+ * is the link that has the focus, else the first of the row that is where the reader stands, else of
+ * the newest row.
  */
 import { useLayoutEffect } from 'preact/hooks';
 
 const linksIn = (part: Element): HTMLElement[] => [...part.querySelectorAll<HTMLElement>('a')];
 
-/** Each time the list is drawn. Its rows are its children. */
-export function useRoving(list: { current: HTMLElement | null }): void {
+/** Each time the list is drawn. Its rows are its children, the newest of them first or last. */
+export function useRoving(list: { current: HTMLElement | null }, newest: 'first' | 'last'): void {
   useLayoutEffect(() => {
     const box = list.current;
     if (!box) return;
     const links = linksIn(box);
-    const here = box.querySelector<HTMLElement>('[aria-current] a') ?? links.at(-1);
+    const here =
+      box.querySelector<HTMLElement>('[aria-current] a') ?? links.at(newest === 'first' ? 0 : -1);
     const stop = links.find((link) => link === document.activeElement) ?? here;
     for (const link of links) link.tabIndex = link === stop ? 0 : -1;
   });
@@ -32,7 +34,7 @@ export function rove(event: KeyboardEvent): void {
 }
 
 function linkAt(box: HTMLElement, from: HTMLElement, key: string): HTMLElement | undefined {
-  const rows = [...box.children];
+  const rows = [...box.children].filter((row) => linksIn(row).length > 0);
   const row = rows.findIndex((one) => one.contains(from));
   const along = linksIn(rows[row]!);
   const place = along.indexOf(from);

@@ -78,7 +78,7 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
   const { omitted } = found;
   const rows = useMemo(() => linesOf(found.rows), [found]);
   const list = useRef<HTMLOListElement>(null);
-  useRoving(list);
+  useRoving(list, 'last');
   const here = rows.findLastIndex(({ row }) => row.entry <= entry);
   useEffect(() => {
     const box = list.current;

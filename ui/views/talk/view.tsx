@@ -1,7 +1,9 @@
 /** What is said and posted: remarks, reasons of votes, memes; no faster than somebody can read. */
+import { useRef } from 'preact/hooks';
 import type { SaidKind } from '../../../api/view/model.js';
 import { shown } from '../../../report/shared/numbers.js';
 import { memes, said } from '../../data/store.js';
+import { rove, useRoving } from '../../parts/lists/roving.js';
 import { Meme } from '../../parts/meme/meme.js';
 import { moment } from '../../parts/moment.js';
 import { Empty } from '../../parts/server/states.js';
@@ -65,16 +67,29 @@ function List({ kind }: { kind: Kinds }) {
   const wanted = lines.filter((line) =>
     kind === 'all' || line.is === 'omitted' ? true : `${line.said.kind}s` === kind,
   );
+  const list = useRef<HTMLOListElement>(null);
+  useRoving(list, 'first');
   return wanted.every((line) => line.is === 'omitted') ? (
     <p class="faint">Nothing of that kind was said lately.</p>
   ) : (
-    <ol class="lines talk-lines">
-      {wanted.map((line) => (
-        <li key={line.key} class={line.is}>
-          {line.is === 'omitted' ? <Omitted count={line.count} /> : <Spoken line={line} />}
-        </li>
-      ))}
-    </ol>
+    <>
+      <p class="unseen" id="said-keys">
+        Newest first. Arrow keys go from row to row, and along a row.
+      </p>
+      <ol
+        class="lines talk-lines"
+        ref={list}
+        aria-labelledby="said"
+        aria-describedby="said-keys"
+        onKeyDown={rove}
+      >
+        {wanted.map((line) => (
+          <li key={line.key} class={line.is}>
+            {line.is === 'omitted' ? <Omitted count={line.count} /> : <Spoken line={line} />}
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 
