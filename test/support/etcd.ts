@@ -17,8 +17,9 @@ export const hasEtcd = existsSync(etcdProgram);
 export interface EtcdMember {
   name: string;
   host: Host;
-  /** As a client is given it. */
+  /** As a node is given it, and as a client of the test. */
   endpoint: string;
+  reached: string;
   pid(): number;
   /** Sends a signal; SIGKILL waits for the end. */
   signal(signal: NodeJS.Signals): Promise<void>;
@@ -29,6 +30,7 @@ export interface EtcdMember {
 export interface TestEtcd {
   /** For `--queue` and `--cluster`. */
   url: string;
+  /** As clients of the test are given them. */
   endpoints: string[];
   members: EtcdMember[];
   /** The one that leads now. */
@@ -55,20 +57,25 @@ export async function etcd({
   const folder = temporaryFolder();
   const scheme = tls ? 'https' : 'http';
   const ports = await freePorts(2 * count);
-  const planned = Array.from({ length: count }, (_, index) => {
-    const host = hosts[index] ?? here;
-    return {
-      name: `m${index + 1}`,
-      host,
-      endpoint: `${host.address}:${ports[2 * index]}`,
-      peer: `http://${host.address}:${ports[2 * index + 1]}`,
-    };
-  });
+  const indices = Array.from({ length: count }, (_, index) => index);
+  const planned = await Promise.all(
+    indices.map(async (index) => {
+      const host = hosts[index] ?? here;
+      const port = ports[2 * index]!;
+      return {
+        name: `m${index + 1}`,
+        host,
+        endpoint: `${host.address}:${port}`,
+        reached: await host.reach(port),
+        peer: `http://${host.address}:${ports[2 * index + 1]}`,
+      };
+    }),
+  );
   const all = planned.map(({ name, peer }) => `${name}=${peer}`).join(',');
   const secured = tls
     ? ['--cert-file', tls.cert, '--key-file', tls.key, '--trusted-ca-file', tls.ca]
     : [];
-  const members = planned.map(({ name, host, endpoint, peer }) => {
+  const members = planned.map(({ name, host, endpoint, reached, peer }) => {
     const own = [
       ...['--name', name, '--data-dir', join(folder, name), '--logger', 'zap'],
       ...['--log-level', 'error', '--log-outputs', 'stderr'],
@@ -78,10 +85,11 @@ export async function etcd({
       ...['--initial-cluster', all, '--initial-cluster-state', 'new'],
       ...(tls ? [...secured, '--client-cert-auth'] : []),
     ];
-    return memberOf({ name, host, endpoint }, [...own, ...args]);
+    return memberOf({ name, host, endpoint, reached }, [...own, ...args]);
   });
-  const endpoints = members.map(({ endpoint }) => endpoint);
-  const made = { url: `etcd://${endpoints.join(',')}`, endpoints, members };
+  const endpoints = members.map(({ reached }) => reached);
+  const url = `etcd://${members.map(({ endpoint }) => endpoint).join(',')}`;
+  const made = { url, endpoints, members };
   if (!tls) await ready(endpoints);
   return { ...made, leader: () => leaderOf(members) };
 }
@@ -93,7 +101,7 @@ async function freePorts(count: number): Promise<number[]> {
 }
 
 function memberOf(
-  names: Pick<EtcdMember, 'name' | 'host' | 'endpoint'>,
+  names: Pick<EtcdMember, 'name' | 'host' | 'endpoint' | 'reached'>,
   given: readonly string[],
 ): EtcdMember {
   const { program, args } = programAt(names.host, etcdProgram, given);
@@ -155,12 +163,12 @@ export async function ready(endpoints: readonly string[], tls?: EtcdOptions['tls
 }
 
 async function leaderOf(members: readonly EtcdMember[]): Promise<EtcdMember> {
-  const client = new EtcdClient({ endpoints: members.map(({ endpoint }) => endpoint) });
+  const client = new EtcdClient({ endpoints: members.map(({ reached }) => reached) });
   try {
     for (;;) {
       for (const status of await client.status()) {
         if (status.problem !== null || status.leader !== status.memberId) continue;
-        return members.find(({ endpoint }) => endpoint === status.endpoint)!;
+        return members.find(({ reached }) => reached === status.endpoint)!;
       }
     }
   } finally {

@@ -71,7 +71,7 @@ export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
   return {
     name,
     host,
-    url: `http://${host.address}:${port}`,
+    url: `http://${await host.reach(port)}`,
     folder,
     async signal(signal) {
       child.kill(signal);

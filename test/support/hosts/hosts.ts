@@ -2,21 +2,35 @@
  * Hosts of a test: network namespaces on a switch of their own, which the test can reach, and
  * between which it can lose what is sent, one way or both. Each is held by a process that ends with
  * the test, however that ends; then the kernel takes away all of it. It needs root, and `ip`.
+ *
+ * Nothing is added where the tests run: browsers there, of other tests, end all connections when an
+ * address comes or goes. The way in is a socket of the file system.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { onTestFinished } from 'vitest';
+import { temporaryFolder } from '../fixture.js';
 
 /** Where a program of a test runs. */
 export interface Host {
   address: string;
   /** What stands before a program and its arguments to run it there. */
   enter: readonly string[];
+  /** The address and port at which the test reaches one of its ports; ends with the test. */
+  reach(port: number): Promise<string>;
 }
 
 /** Where programs run that need no host of their own. */
-export const here: Host = { address: '127.0.0.1', enter: [] };
+export const here: Host = {
+  address: '127.0.0.1',
+  enter: [],
+  reach: async (port) => `127.0.0.1:${port}`,
+};
 
 /** What a program and its arguments are, there. */
 export function programAt({ enter }: Host, program: string, args: readonly string[]) {
@@ -25,10 +39,13 @@ export function programAt({ enter }: Host, program: string, args: readonly strin
 }
 
 /** For measurements of networks (RFC 2544): nobody else uses them. */
-const subnet = `198.18.${process.pid % 250}`;
+const subnet = '198.18.0';
 /** Nobody's: what is sent there is lost. */
 const NOWHERE = '02:00:00:00:00:01';
-let made = 0;
+/** Passes on what comes by a socket of the file system. */
+const relay = join(import.meta.dirname, 'relay.mjs');
+/** Only holds a namespace. */
+const holder = ['sh', '-c', 'echo ready; exec cat >/dev/null'];
 
 interface Namespace {
   pid: number;
@@ -37,34 +54,34 @@ interface Namespace {
   end(): Promise<void>;
 }
 
-/** Runs commands of `ip`. */
-function ip(enter: readonly string[], commands: readonly string[]): void {
-  const [first, ...rest] = [...enter, 'ip', '-batch', '-'];
-  execFileSync(first!, rest, { input: commands.join('\n'), stdio: ['pipe', 'ignore', 'pipe'] });
-}
-
 const entering = (pid: number) => ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
 
-/** One that ends when its standard input does: with the test, also with one that is killed. */
-async function namespace(): Promise<Namespace> {
-  const script = 'echo ready; exec cat >/dev/null';
-  const holder: ChildProcess = spawn('unshare', ['--net', 'sh', '-c', script], {
+/**
+ * One with a program in it that says when it is ready, and ends when its standard input does: with
+ * the test, also with one that is killed.
+ */
+async function namespace(program: readonly string[]): Promise<Namespace> {
+  const child: ChildProcess = spawn('unshare', ['--net', ...program], {
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const ended = new Promise<void>((resolve) => {
-    holder.once('exit', () => resolve());
-    holder.once('error', () => resolve());
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
   });
-  const ready = once(holder.stdout!, 'data').then(() => true);
+  const ready = once(child.stdout!, 'data').then(() => true);
   if (!(await Promise.race([ready, ended.then(() => false)]))) {
     throw new Error('no network namespace can be made here');
   }
-  const pid = holder.pid!;
+  const pid = child.pid!;
+  const [enter, ...rest] = [...entering(pid), 'ip', '-batch', '-'];
   return {
     pid,
-    ip: (...commands) => ip(entering(pid), commands),
+    ip(...commands) {
+      const input = commands.join('\n');
+      execFileSync(enter!, rest, { input, stdio: ['pipe', 'ignore', 'pipe'] });
+    },
     async end() {
-      holder.stdin!.end();
+      child.stdin!.end();
       await ended;
     },
   };
@@ -81,35 +98,30 @@ export interface Network {
 
 /** So many hosts, gone when the test ends. */
 export async function network(count: number): Promise<Network> {
-  const built = await build(count);
+  const built = await build(count, temporaryFolder());
   onTestFinished(() => built.end());
   return built;
 }
 
-async function build(count: number): Promise<Network> {
+async function build(count: number, folder: string): Promise<Network> {
   const spaces: Namespace[] = [];
+  const doors: Door[] = [];
+  const socket = join(folder, 'hub');
   const end = async () => {
+    for (const door of doors) door.close();
     for (const space of spaces) await space.end();
   };
-  const add = async () => {
-    const space = await namespace();
+  const add = async (program: readonly string[]) => {
+    const space = await namespace(program);
     spaces.push(space);
     return space;
   };
   try {
-    const hub = await add();
-    made += 1;
-    const own = `fm${process.pid}.${made}`;
-    hub.ip('link add hub type bridge', 'link set hub up');
-    ip(here.enter, [
-      `link add ${own} type veth peer name test netns ${hub.pid}`,
-      `addr add ${subnet}.254/24 dev ${own}`,
-      `link set ${own} up`,
-    ]);
-    hub.ip('link set test master hub', 'link set test up');
+    const hub = await add([process.execPath, relay, socket]);
+    hub.ip('link add hub type bridge', `addr add ${subnet}.254/24 dev hub`, 'link set hub up');
     const byHost = new Map<Host, Namespace>();
     for (let at = 1; at <= count; at += 1) {
-      const space = await add();
+      const space = await add(holder);
       const address = `${subnet}.${at}`;
       space.ip(
         `link add eth0 type veth peer name host${at} netns ${hub.pid}`,
@@ -118,7 +130,12 @@ async function build(count: number): Promise<Network> {
         'link set eth0 up',
       );
       hub.ip(`link set host${at} master hub`, `link set host${at} up`);
-      byHost.set({ address, enter: entering(space.pid) }, space);
+      const reach = async (port: number) => {
+        const door = await doorTo(socket, `${address} ${port}`);
+        doors.push(door);
+        return door.at;
+      };
+      byHost.set({ address, enter: entering(space.pid), reach }, space);
     }
     const lost: { space: Namespace; to: Host }[] = [];
     return {
@@ -139,24 +156,41 @@ async function build(count: number): Promise<Network> {
   }
 }
 
-/** Whether hosts can be made here, and reached. */
-export const hasNamespaces = await canReach();
+interface Door {
+  at: string;
+  close(): void;
+}
 
-async function canReach(): Promise<boolean> {
+/** A port here that leads through the relay to what a line names. */
+async function doorTo(socket: string, line: string): Promise<Door> {
+  const open = new Set<Socket>();
+  const server = createServer((near) => {
+    open.add(near.once('close', () => open.delete(near)));
+    const far = connect(socket);
+    far.write(`${line}\n`);
+    pipeline(near, far, near, () => {});
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    at: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.close();
+      for (const near of open) near.destroy();
+    },
+  };
+}
+
+/** Whether hosts can be made here. */
+export const hasNamespaces = await canBuild();
+
+async function canBuild(): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-hosts-'));
   try {
-    const { hosts, end } = await build(1);
-    const answers = await new Promise<boolean>((resolve) => {
-      const socket = connect({ host: hosts[0]!.address, port: 9, timeout: 10_000 });
-      // Refused by who is there.
-      socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'));
-      socket.once('timeout', () => {
-        socket.destroy();
-        resolve(false);
-      });
-    });
-    await end();
-    return answers;
+    await (await build(1, folder)).end();
+    return true;
   } catch {
     return false;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
