@@ -3,7 +3,12 @@ import { home } from '../home/home.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import { apply, clock, link, notice, overview, world } from './store.js';
 
+const AGAIN_MS = 2_000;
+
 let worker: Worker | null = null;
+/** What the worker was told before it said anything: its program may never have come. */
+let unheard: ToWorker[] | null = [];
+let silentSince = 0;
 let questions = 0;
 const waiting = new Map<
   number,
@@ -11,11 +16,16 @@ const waiting = new Map<
 >();
 
 export function connect(at: number | null): void {
-  worker = home.startWorker('player');
-  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => hear(data);
   const source = home.source();
-  const given = typeof source === 'string' ? [] : [source];
-  worker.postMessage({ do: 'start', source, at } satisfies ToWorker, given);
+  const start = { do: 'start', source, at } satisfies ToWorker;
+  if (typeof source === 'string') {
+    unheard = [start];
+    startWorker();
+  } else {
+    // Within the page: its program is here.
+    unheard = null;
+    startWorker().postMessage(start, [source]);
+  }
   const visibility = () => tell({ do: 'hidden', hidden: document.hidden });
   document.addEventListener('visibilitychange', visibility);
   if (document.hidden) visibility();
@@ -25,7 +35,29 @@ export function connect(at: number | null): void {
   calm();
 }
 
+/** Where its program cannot be fetched, as when a machine joins another network, it is again. */
+function startWorker(): Worker {
+  const made = home.startWorker('player');
+  worker = made;
+  made.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    unheard = null;
+    hear(data);
+  };
+  made.onerror = () => {
+    if (!unheard) return;
+    made.terminate();
+    const now = Date.now();
+    silentSince ||= now;
+    const why = 'a part of this page could not be fetched';
+    link.value = { is: 'lost', why, since: silentSince, againAt: now + AGAIN_MS };
+    setTimeout(startWorker, AGAIN_MS);
+  };
+  for (const message of unheard ?? []) made.postMessage(message);
+  return made;
+}
+
 export function tell(message: ToWorker): void {
+  unheard?.push(message);
   worker?.postMessage(message);
 }
 

@@ -31,6 +31,30 @@ async function sleeping(asleep: Browser): Promise<() => void> {
   return () => all('SIGCONT');
 }
 
+test.skipIf(!hasBrowser)(`link: a page that comes in part fetches the rest ${needs}`, async () => {
+  const there = await live();
+  const vote = await voters(there.url);
+  await vote(1);
+  const tab = await newTab(browser, modes.light);
+  // As when a machine joins another network just then.
+  let failures = 2;
+  await tab.route(/\/assets\/player/, (route) => {
+    failures -= 1;
+    return failures < 0 ? route.continue() : route.abort('connectionaborted');
+  });
+  await tab.goto(`${there.url}/ui/`);
+  await tab.getByText('a part of this page could not be fetched').waitFor();
+  // What a reader asks for meanwhile counts.
+  await tab.keyboard.press('[');
+  await tab.getByRole('heading', { name: /^Block 1/ }).waitFor();
+  await tab.getByText(/^paused/).waitFor();
+  await tab.keyboard.press('l');
+  await isLive(tab);
+  await vote(1);
+  await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
+  await expectWhole(tab, there.url);
+});
+
 test.skipIf(!hasBrowser)(`link: a tab that slept goes on without a hole ${needs}`, async () => {
   const there = await live();
   const vote = await voters(there.url);
