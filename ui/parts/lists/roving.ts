@@ -1,7 +1,7 @@
 /**
  * A long list of links as one stop of Tab: arrow keys go from row to row, and along a row. The stop
- * is the link that has the focus, else the first of the row that is where the reader stands, else of
- * the newest row.
+ * is the link that has the focus, else the first of the row that is where the reader stands, else
+ * of the newest row.
  */
 import { useLayoutEffect } from 'preact/hooks';
 
