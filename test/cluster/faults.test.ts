@@ -75,11 +75,16 @@ async function modelOf(order: MemoryOrder, last: number) {
   return { seq, event_seq, digest, log_digest };
 }
 
+const faultNames = Object.keys(new Door(new MemoryOrder()).done) as (keyof Door['done'])[];
+const hadAll = (doors: readonly Door[]) =>
+  faultNames.every((fault) => doors.some(({ done }) => done[fault] > 0));
+
 test('faults: every node ends in the same, and what was acknowledged is there once', async () => {
   const below = drawnFrom(seed);
   const random = () => below(1_000_000) / 1_000_000;
   const doors: Door[] = [];
-  for (let life = 0; life < counts.clusterLives; life += 1) {
+  // More of them until each fault has come: some need batches that wait, which is by chance.
+  for (let life = 0; life < counts.clusterLives || !hadAll(doors); life += 1) {
     const order = new MemoryOrder();
     const names = ['n1', 'n2', 'n3'];
     const faults = { random, rate: 0.05 + random() * 0.15 };
@@ -122,12 +127,6 @@ test('faults: every node ends in the same, and what was acknowledged is there on
       doors.push(node.door);
       await node.close();
     }
-  }
-  for (const fault of Object.keys(doors[0]!.done) as (keyof Door['done'])[]) {
-    expect(
-      doors.reduce((sum, { done }) => sum + done[fault], 0),
-      fault,
-    ).toBeGreaterThan(0);
   }
 });
 
