@@ -37,10 +37,11 @@ test('barriers: all who ask before a batch is made have one of their own togethe
 test('barriers: one goes along with requests, and waits for none', async () => {
   const order = new MemoryOrder();
   const node = await openNode(order);
+  const verified = await node.verify(registration(ada));
   await node.network.barrier();
   const [late, outcome] = await Promise.all([
     node.network.barrier(),
-    node.submit(registration(ada)),
+    node.network.submit(verified),
   ]);
   expect([late, outcome.result]).toEqual([null, 'accepted']);
   expect(empty(order)).toBe(1);

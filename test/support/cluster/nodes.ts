@@ -23,6 +23,7 @@ export interface TestNode {
   /** What ended it, if anything did. */
   fatal: Error[];
   warnings: string[];
+  verify(request: SignedRequest): ReturnType<ClusterNetwork['verification']['all']>;
   /** Verifies and submits. */
   submit(request: SignedRequest): Promise<Outcome>;
   close(): Promise<void>;
@@ -65,13 +66,14 @@ export async function openNode(
     await verifier.close();
   };
   onTestFinished(close);
+  const verify = (request: SignedRequest) => network.verification.all(admittedOf(network, request));
   return {
     network,
     door,
     fatal,
     warnings,
-    submit: async (request) =>
-      network.submit(await network.verification.all(admittedOf(network, request))),
+    verify,
+    submit: async (request) => network.submit(await verify(request)),
     close,
   };
 }
