@@ -83,8 +83,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   else fail(new OutputError(`standard output cannot be written: ${error.message}`));
 });
 
-// Whoever read of progress and troubles went away: what is done goes on. Thrown while a commit is
-// under way, such an error would be the end of nothing: the process would wait for it, for ever.
+// Whoever read of progress and troubles went away: what is done goes on.
 process.stderr.on('error', () => {});
 
 process.on('uncaughtException', fail);

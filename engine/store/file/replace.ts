@@ -21,15 +21,12 @@ export const receivedName = 'received.tmp';
  */
 export function replaceData(folder: string, file: string): void {
   chmodSync(file, OWNER_FILE);
-  sync(file);
+  syncFile(file);
   crashPoint('snapshot.checked');
   const opening = openingLock(folder, false);
   try {
     opening.takeSync();
-    // A new lock file knows nobody who reads the old data.
-    rmSync(join(folder, 'lock.mdb'), { force: true });
-    renameSync(file, join(folder, dataFileName));
-    syncFolder(folder);
+    putInPlace(folder, file);
     crashPoint('snapshot.swapped');
     opening.leave();
   } finally {
@@ -37,7 +34,18 @@ export function replaceData(folder: string, file: string): void {
   }
 }
 
-function sync(file: string): void {
+/**
+ * The file, which is on disk, becomes the folder's data. Whoever still reads keeps the old pair of
+ * files; a new lock file knows of no such reader.
+ */
+export function putInPlace(folder: string, file: string): void {
+  rmSync(join(folder, 'lock.mdb'), { force: true });
+  renameSync(file, join(folder, dataFileName));
+  syncFolder(folder);
+}
+
+/** What was written of it is on disk. */
+export function syncFile(file: string): void {
   const fd = openSync(file, 'r');
   try {
     fsyncSync(fd);
