@@ -1,5 +1,5 @@
 /** What a page is shown of a run: made for the first time, opened again, and at random entries. */
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { applySpan, emptyPicture, encodeSpan, type Span } from '../../../api/view/index.js';
 import { ViewLog } from '../../../api/view/log/index.js';
@@ -68,8 +68,7 @@ async function openedAgain({ read, folder }: KeptNetwork, view: ViewLog): Promis
     const picture = emptyPicture(await view.picture(0));
     for (const span of spans) applySpan(picture, span);
   });
-  const files = join(folder, 'view');
-  const kept = readdirSync(files).reduce((sum, name) => sum + statSync(join(files, name)).size, 0);
+  const kept = sizeOf(join(folder, 'view'));
   return [
     { name: 'opened again, with the last picture', value: opened.wall * 1_000, unit: 'ms' },
     { name: 'a random entry, median', value: times[LOOKS / 2]!, unit: 'ms' },
@@ -78,6 +77,12 @@ async function openedAgain({ read, folder }: KeptNetwork, view: ViewLog): Promis
     { name: 'columns', value: bytes / MIB, unit: 'MiB' },
     { name: 'files, with their pictures', value: kept / MIB, unit: 'MiB' },
   ];
+}
+
+/** Of all files in a folder; 0 where a run was too short to fill a chunk, and left none. */
+function sizeOf(folder: string): number {
+  if (!existsSync(folder)) return 0;
+  return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
 async function spansOf(view: ViewLog): Promise<Span[]> {
