@@ -1,14 +1,15 @@
 /**
  * The client of an etcd with one or several members. A call goes to the member that answered last;
  * where that one is not to be had it goes to the next, as long as it is sure that nothing was done,
- * or does not matter. A write that may have been done is never sent twice: that is told by an
- * error with the outcome `unknown`, and who asked finds out, or asks in a way that can be repeated.
+ * or does not matter. A write that may have been done is never sent twice: that is told by an error
+ * with the outcome `unknown`, and who asked finds out, or asks in a way that can be repeated.
  */
 import type { EtcdTls } from './address.js';
 import { EtcdError } from './error.js';
 import { keepAt } from './lease.js';
 import { Member } from './member.js';
 import { type MemberStatus, statusOf } from './status.js';
+import { Turns } from './turns.js';
 import {
   foundIn,
   type Keys,
@@ -38,14 +39,13 @@ export interface EtcdOptions {
 export class EtcdClient {
   readonly #members: readonly Member[];
   readonly #limits: { connectMs: number; callMs: number };
-  /** The member that is asked first. */
-  #first = 0;
-  #watches = 0;
+  readonly #turns: Turns;
 
   /** Connects when it is first asked something. */
   constructor({ endpoints, tls, connectMs = 2_000, callMs = 5_000 }: EtcdOptions) {
     this.#members = endpoints.map((endpoint) => new Member(endpoint, tls));
     this.#limits = { connectMs, callMs };
+    this.#turns = new Turns(endpoints.length);
   }
 
   /**
@@ -102,10 +102,17 @@ export class EtcdClient {
    *   for (const event of events) console.log(event.type, event.key, event.modRevision);
    * }
    */
-  watch(keys: Keys, options: WatchOptions = {}): AsyncGenerator<WatchBatch, void, undefined> {
-    const member = this.#members[(this.#first + this.#watches) % this.#members.length]!;
-    this.#watches += 1;
-    return watchAt(member, keys, options, this.#limits.connectMs);
+  async *watch(
+    keys: Keys,
+    options: WatchOptions = {},
+  ): AsyncGenerator<WatchBatch, void, undefined> {
+    const at = this.#turns.watch();
+    try {
+      yield* watchAt(this.#members[at]!, keys, options, this.#limits.connectMs);
+    } catch (error) {
+      if (error instanceof EtcdError && error.silent) this.#turns.failed(at, true);
+      throw error;
+    }
   }
 
   /** Etcd may take a longer time than it was asked for. */
@@ -167,19 +174,19 @@ export class EtcdClient {
   }
 
   async #tryEach<T>(ask: (member: Member) => Promise<T>, repeatable: boolean): Promise<T> {
-    const begin = this.#first;
-    const count = this.#members.length;
-    for (let tried = 0; ; tried += 1) {
-      const at = (begin + tried) % count;
+    const members = this.#turns.now();
+    for (const [tried, at] of members.entries()) {
       try {
-        return await ask(this.#members[at]!);
+        const answer = await ask(this.#members[at]!);
+        this.#turns.answered(at);
+        return answer;
       } catch (error) {
         if (!(error instanceof EtcdError) || error.kind !== 'unavailable') throw error;
-        // Others may have moved on meanwhile.
-        if (this.#first === at) this.#first = (at + 1) % count;
-        if (error.outcome === 'unknown' && !repeatable) throw error;
-        if (tried + 1 === count) throw error;
+        this.#turns.failed(at, error.silent);
+        const maybeDone = error.outcome === 'unknown' && !repeatable;
+        if (maybeDone || tried + 1 === members.length) throw error;
       }
     }
+    throw new TypeError('an etcd has one member at least');
   }
 }

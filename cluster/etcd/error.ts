@@ -24,16 +24,19 @@ export class EtcdError extends Error {
   readonly outcome: 'not_done' | 'unknown';
   /** With `compacted` of a watch: from there on, all is there. */
   readonly compactRevision: number | null;
+  /** With `unavailable`: the member gave no sign of life, and may be cut off. */
+  readonly silent: boolean;
 
   constructor(
     kind: EtcdFailure,
     message: string,
-    more: { outcome?: 'not_done' | 'unknown'; compactRevision?: number } = {},
+    more: { outcome?: 'not_done' | 'unknown'; compactRevision?: number; silent?: boolean } = {},
   ) {
     super(message);
     this.kind = kind;
     this.outcome = more.outcome ?? 'not_done';
     this.compactRevision = more.compactRevision ?? null;
+    this.silent = more.silent ?? false;
   }
 }
 
@@ -61,12 +64,18 @@ const unwanted = new Set([
   16, // UNAUTHENTICATED
 ]);
 
+/** By the numbers of gRPC: nothing came in the time that a call has. */
+const DEADLINE_EXCEEDED = 4;
+
 export function errorOf({ code, details }: ServiceError, endpoint: string): EtcdError {
   const message = `etcd at ${endpoint}: ${oneLine(details)}`;
   const known = surely.find(([says]) => says.test(details));
   if (known) return new EtcdError(known[1], message);
   if (unwanted.has(code)) return new EtcdError('refused', message);
-  return new EtcdError('unavailable', message, { outcome: 'unknown' });
+  return new EtcdError('unavailable', message, {
+    outcome: 'unknown',
+    silent: code === DEADLINE_EXCEEDED,
+  });
 }
 
 /** Foreign text in a message of ours, without what TLS and gRPC say for themselves only. */

@@ -116,7 +116,8 @@ export class Member {
       });
       if (!failure) continue;
       const within = `no connection within ${connectMs} ms`;
-      throw new EtcdError('unavailable', `etcd at ${this.endpoint}: ${within}`);
+      const message = `etcd at ${this.endpoint}: ${within}`;
+      throw new EtcdError('unavailable', message, { silent: true });
     }
   }
 }

@@ -34,7 +34,7 @@ export interface WatchBatch {
 }
 
 /** How often a sign of life is asked for, and how often in vain. */
-const SIGNS = { everyMs: 1_000, inVain: 3 } as const;
+const SIGNS = { everyMs: 500, inVain: 3 } as const;
 
 /**
  * @throws {EtcdError} `compacted`, with the revision from which on all is there; `unavailable` when
@@ -89,9 +89,8 @@ class Signs {
     this.#timer = setInterval(() => {
       if (this.#waiting) this.#inVain += 1;
       if (this.#inVain > SIGNS.inVain) {
-        giveUp(
-          new EtcdError('unavailable', `etcd at ${endpoint} gives no sign of life on a watch`),
-        );
+        const message = `etcd at ${endpoint} gives no sign of life on a watch`;
+        giveUp(new EtcdError('unavailable', message, { silent: true }));
       } else stream.write({ progress_request: {} });
     }, SIGNS.everyMs);
   }

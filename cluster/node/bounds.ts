@@ -35,6 +35,10 @@ export const bounds = {
   /** What all nodes have is let go of after so many batches, or bytes. */
   trimBatches: 10_000,
   trimBytes: 32 * 1024 * 1024,
+  /** What is kept for a node that is away, where it can have a snapshot in place of the rest. */
+  keptBytes: 64 * 1024 * 1024,
+  /** What a batch takes beside its requests, as far as that matters here. */
+  batchOverheadBytes: 256,
   /** What a node that begins remembers of what agents spent, until somebody counts it. */
   unheardSpendings: 32_768,
   /** How long who asks for all nodes waits for the order to tell; then for what was known. */

@@ -117,7 +117,8 @@ export class ClusterNode {
     });
     this.#trimmer = new Trimmer({
       order,
-      isMine: () => this.#members.alive().every((other) => node < other),
+      node,
+      alive: () => this.#members.alive(),
       warn,
     });
   }
@@ -230,7 +231,8 @@ export class ClusterNode {
       this.spendings.came({ verified: requests[index]!, spender }, applied[index]!, time);
     }
     this.#ticker.set();
-    this.#trimmer.came(batch.inputs.reduce((sum, input) => sum + bytesOf(input), 0));
+    const bytes = batch.inputs.reduce((sum, input) => sum + bytesOf(input), 0);
+    this.#trimmer.came(batch.position, bytes);
   }
 
   /** Digests are chains: the same one at an entry means the same all the way. */

@@ -1,35 +1,49 @@
 /**
  * Lets go of batches that all nodes have stored, now and then, and where there is no room for more:
- * etcd keeps what it is not told to drop. One node does it, and a node that is away for long keeps
- * what it has still to take.
+ * etcd keeps what it is not told to drop. One node does it. A node that is away keeps what it has
+ * still to take, up to a size, where it can have a snapshot of another in its place.
  */
 
-import { type Order, OrderError } from '../order/order.js';
+import { type Card, type Order, OrderError, type Position } from '../order/order.js';
 import { bounds } from './bounds.js';
 
 interface TrimmerOptions {
   order: Pick<Order, 'cards' | 'trim'>;
-  /** Whether it is for this node to do it. */
-  isMine(): boolean;
+  /** This node's name. */
+  node: string;
+  /** The other nodes that were heard of a moment ago. */
+  alive(): readonly string[];
   warn(message: string): void;
 }
 
 export class Trimmer {
   readonly #options: TrimmerOptions;
-  #batches = 0;
+  /** Places in the order, ascending, and how many bytes had come until there. */
+  readonly #marks: { position: Position; until: number }[] = [];
   #bytes = 0;
+  /** What had come when it trimmed last. */
+  #last = { version: 0, bytes: 0 };
   #trimming = false;
 
   constructor(options: TrimmerOptions) {
     this.#options = options;
   }
 
-  /** A batch of so many bytes was applied here. */
-  came(bytes: number): void {
-    this.#batches += 1;
-    this.#bytes += bytes;
-    const enough = this.#batches >= bounds.trimBatches || this.#bytes >= bounds.trimBytes;
-    if (enough) this.trim();
+  /** A batch was applied here, whose requests take so many bytes. */
+  came(position: Position, bytes: number): void {
+    this.#bytes += bytes + bounds.batchOverheadBytes;
+    const { version } = position;
+    if (this.#last.version === 0) this.#last.version = version;
+    const marked = this.#marks.at(-1)?.until ?? 0;
+    if (this.#bytes - marked >= bounds.trimBytes / 16) {
+      this.#marks.push({ position, until: this.#bytes });
+    }
+    const enough =
+      version - this.#last.version >= bounds.trimBatches ||
+      this.#bytes - this.#last.bytes >= bounds.trimBytes;
+    if (!enough) return;
+    this.#last = { version, bytes: this.#bytes };
+    this.trim();
   }
 
   /** Now, unless it does so already. */
@@ -39,14 +53,11 @@ export class Trimmer {
 
   async #trim(): Promise<void> {
     this.#trimming = true;
-    this.#batches = 0;
-    this.#bytes = 0;
-    const { order, isMine, warn } = this.#options;
+    const { order, node, alive, warn } = this.#options;
     try {
-      if (!isMine()) return;
-      const positions = (await order.cards()).map(({ position }) => position);
-      positions.sort((a, b) => a.version - b.version);
-      const [least] = positions;
+      const others = alive();
+      if (others.some((other) => other < node)) return;
+      const least = this.#leastOf(await order.cards(), new Set([node, ...others]));
       if (least && least.version > 0) await order.trim(least);
     } catch (error) {
       if (!(error instanceof OrderError)) throw error;
@@ -56,4 +67,33 @@ export class Trimmer {
       this.#trimming = false;
     }
   }
+
+  /** What is before it nobody needs. */
+  #leastOf(cards: readonly Card[], present: ReadonlySet<string>): Position | undefined {
+    const least = first(cards.map(({ position }) => position));
+    const most = this.#keptFrom();
+    if (!most || !least || least.version >= most.version) return least;
+    const here = cards.filter(({ node }) => present.has(node));
+    if (here.some(({ peer }) => peer)) {
+      return first([most, ...here.map(({ position }) => position)]);
+    }
+    const away = cards.filter(({ node }) => !present.has(node)).map(({ node }) => node);
+    if (away.length > 0) {
+      const why = `etcd keeps over ${bounds.keptBytes / 2 ** 20} MiB for nodes that are away`;
+      const advice = '`folkmoot cluster forget` those that will not come back';
+      this.#options.warn(`${why}: ${away.join(', ')}; ${advice}, and give nodes --peer-listen`);
+    }
+    return least;
+  }
+
+  /** The last place behind which as much stands as is kept for nodes that are away. */
+  #keptFrom(): Position | undefined {
+    const isFarther = ({ until }: { until: number }) => this.#bytes - until >= bounds.keptBytes;
+    const beyond = this.#marks.findLastIndex(isFarther);
+    if (beyond > 0) this.#marks.splice(0, beyond);
+    return beyond < 0 ? undefined : this.#marks[0]!.position;
+  }
 }
+
+const first = (positions: readonly Position[]): Position | undefined =>
+  [...positions].sort((a, b) => a.version - b.version)[0];

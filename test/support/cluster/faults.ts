@@ -102,13 +102,22 @@ export const betweenHosts: Record<string, Fault<Linked>> = {
     await lost(around, others(around.order, leader), [leader]);
   },
   async 'a node and a member are left to themselves'(around) {
-    const { nodes, order, below, network } = around;
-    const [node, member] = [nodes[below(3)]!, order.members[below(3)]!];
-    const rest = [...nodes.filter((one) => one !== node), ...others(order, member)];
-    for (const { host } of rest) {
-      network.lose(host, node.host);
-      network.lose(host, member.host);
-    }
-    await lost(around, [node, member], rest);
+    const { order, below } = around;
+    await leftAlone(around, order.members[below(3)]!);
+  },
+  // The others may have asked it, and watch at it, and do not hear that it has lost its place.
+  async "a node and etcd's leader are left to themselves"(around) {
+    await leftAlone(around, await around.order.leader());
   },
 };
+
+async function leftAlone(around: Linked, member: EtcdMember): Promise<void> {
+  const { nodes, order, below, network } = around;
+  const node = nodes[below(3)]!;
+  const rest = [...nodes.filter((one) => one !== node), ...others(order, member)];
+  for (const { host } of rest) {
+    network.lose(host, node.host);
+    network.lose(host, member.host);
+  }
+  await lost(around, [node, member], rest);
+}

@@ -1,0 +1,31 @@
+/** Which member of an etcd is asked: one that was silent is left out, while there are others. */
+import { expect, test } from 'vitest';
+import { Turns } from '../../../dist/cluster/etcd/turns.js';
+
+test('turns: who cannot help is asked last of all, and again once it is his turn', () => {
+  const turns = new Turns(3);
+  expect(turns.now()).toEqual([0, 1, 2]);
+  turns.failed(0, false);
+  expect(turns.now()).toEqual([1, 2, 0]);
+  // Somebody who asked the first one before has been overtaken.
+  turns.failed(0, false);
+  expect(turns.now()).toEqual([1, 2, 0]);
+});
+
+test('turns: who was silent is not asked, until it has answered', () => {
+  const turns = new Turns(3);
+  turns.failed(0, true);
+  turns.failed(1, false);
+  expect(turns.now()).toEqual([2, 1]);
+  expect([turns.watch(), turns.watch(), turns.watch()]).not.toContain(0);
+  turns.answered(0);
+  expect(turns.now()).toEqual([2, 0, 1]);
+});
+
+test('turns: where all were silent, all are asked; watches go from one to the next', () => {
+  const turns = new Turns(2);
+  turns.failed(0, true);
+  turns.failed(1, true);
+  expect(turns.now()).toHaveLength(2);
+  expect(new Set([turns.watch(), turns.watch()]).size).toBe(2);
+});
