@@ -1,7 +1,6 @@
 /** Who let a block expire: each elector's misses, and how many of them may fall dormant for it. */
 import type { Genesis } from '../protocol/schema/index.js';
 import type { State } from './state.js';
-import { contextOf } from './tables/agents.js';
 import { blockContext, type OpenBlock } from './tables/blocks.js';
 import { positionOf } from './tables/electorate.js';
 
@@ -55,14 +54,14 @@ function sleep(state: State, absent: number[]): void {
   let asleep = 0;
   for (const [ordinal, weight] of weights) {
     total += weight;
-    if (contextOf(agents.at(ordinal)).dormant) asleep += weight;
+    if (agents.at(ordinal).context.dormant) asleep += weight;
   }
   const most = mostDormant(genesis, total, failed);
   const missed = (ordinal: number) => standings.get(ordinal, 'missed');
   for (const ordinal of absent.sort((a, b) => missed(b) - missed(a) || a - b)) {
     const agent = agents.at(ordinal);
     const weight = weights.get(ordinal);
-    if (weight === undefined || contextOf(agent).dormant || asleep + weight > most) continue;
+    if (weight === undefined || agent.context.dormant || asleep + weight > most) continue;
     asleep += weight;
     agents.send(agent, { type: 'slept' });
     electorates.electorsChanged();

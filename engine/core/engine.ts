@@ -154,7 +154,7 @@ export class Engine {
   #wake(publicKey: string): void {
     const { agents, electorates } = this.#state;
     const agent = agents.byKey(publicKey);
-    if (!agent?.actor.getSnapshot().context.dormant) return;
+    if (!agent?.context.dormant) return;
     agents.send(agent, { type: 'acted' });
     electorates.electorsChanged();
   }

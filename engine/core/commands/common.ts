@@ -3,11 +3,11 @@ import type { BlockContext, BlockStatus } from '../../protocol/schema/index.js';
 import { type Precheck, refused } from '../outcome.js';
 import type { Tally } from '../quorum.js';
 import type { State } from '../state.js';
-import { type Agent, statusOf } from '../tables/agents.js';
+import type { Agent } from '../tables/agents.js';
 import { blockContext } from '../tables/blocks.js';
 
 export function notActive(agent: Agent): ReturnType<typeof refused> | null {
-  const status = statusOf(agent);
+  const { status } = agent;
   if (status === 'active') return null;
   return refused('NOT_ACTIVE', `agent ${agent.id} is ${status}; set its status to active first`);
 }

@@ -6,7 +6,7 @@ import {
   type RegisterCommand,
 } from '../../protocol/schema/index.js';
 import { accepted, type CommandRule, refused, repeated } from '../outcome.js';
-import { type Agent, statusOf } from '../tables/agents.js';
+import type { Agent } from '../tables/agents.js';
 
 export const register: CommandRule<RegisterCommand, null> = {
   check(state, command) {
@@ -55,6 +55,6 @@ function answer(agent: Agent): AnswerOf['register'] {
   return {
     agent_id: agent.id,
     registration_time: formatInstant(agent.registeredAt),
-    status: statusOf(agent),
+    status: agent.status,
   };
 }

@@ -8,7 +8,7 @@ import {
   type RecordOf,
 } from '../../protocol/schema/index.js';
 import { accepted, type CommandRule, refused, repeated } from '../outcome.js';
-import { type Agent, contextOf } from '../tables/agents.js';
+import type { Agent } from '../tables/agents.js';
 import { blockNow, notActive, unknownBlock, unknownMeme, votingClosed } from './common.js';
 import { remember, remembered } from './requests.js';
 
@@ -19,7 +19,7 @@ export const meme: CommandRule<MemeCommand, Agent> = {
     const agent = state.agents.byKey(command.public_key)!;
     const inactive = notActive(agent);
     if (inactive) return inactive;
-    const used = contextOf(agent).meme_bytes;
+    const used = agent.context.meme_bytes;
     if (used + command.size <= limits.memeQuotaBytes) return { plan: agent };
     const expected = `at most ${limits.memeQuotaBytes} in all`;
     return refused('QUOTA', `${used} bytes are used, ${command.size} more were sent; ${expected}`);

@@ -17,14 +17,18 @@ export interface StatusChange {
 }
 
 type AgentEvent =
-  | { type: 'registered' }
   | (StatusChange & { type: `set_${Status}`; previous: Status })
   | { type: 'slept' }
   | { type: 'acted' }
   | { type: 'produced' }
   | { type: 'posted'; bytes: number };
 
-type Emitted = { type: 'agent_status'; data: EventData['agent_status'] } | UnknownEvent;
+interface StatusEvent {
+  type: 'agent_status';
+  data: EventData['agent_status'];
+}
+
+type Emitted = StatusEvent | UnknownEvent;
 
 const agent = setup({
   types: {
@@ -35,17 +39,19 @@ const agent = setup({
   },
 });
 
-const emitStatus = (status: Status) =>
-  agent.emit(({ context }) => ({
-    type: 'agent_status',
-    data: {
-      agent_id: context.agent_id,
-      expected_duration: context.expected_duration,
-      reason: context.reason,
-      status,
-      timestamp: formatInstant(context.changed_at),
-    },
-  }));
+/** What is told of an agent that has a status since it was last changed. */
+export const statusEvent = (status: Status, context: AgentContext): StatusEvent => ({
+  type: 'agent_status',
+  data: {
+    agent_id: context.agent_id,
+    expected_duration: context.expected_duration,
+    reason: context.reason,
+    status,
+    timestamp: formatInstant(context.changed_at),
+  },
+});
+
+const emitStatus = (status: Status) => agent.emit(({ context }) => statusEvent(status, context));
 
 const change = agent.assign(({ context, event }) => {
   if (!('signed_at' in event)) return context;
@@ -59,7 +65,6 @@ export const agentMachine = agent.createMachine({
   initial: 'active',
   states: { active: {}, inactive: {}, maintenance: {} },
   on: {
-    registered: { actions: emitStatus('active') },
     set_active: { target: '.active', actions: [change, emitStatus('active')] },
     set_inactive: { target: '.inactive', actions: [change, emitStatus('inactive')] },
     set_maintenance: { target: '.maintenance', actions: [change, emitStatus('maintenance')] },

@@ -1,8 +1,11 @@
-/** Registered agents: dense ordinals, found by key or id, each with its actor. */
+/**
+ * Registered agents: dense ordinals, found by key or id. Each is a row with its state; its actor is
+ * started when something is first sent to it, for most that vote are never sent anything.
+ */
 import type { Actor } from 'xstate';
 import type { AgentContext, AgentProfile, RecordOf, Status } from '../../protocol/schema/index.js';
 import type { Changes } from '../changes.js';
-import { agentMachine, type StatusChange } from '../machines/agent.js';
+import { agentMachine, type StatusChange, statusEvent } from '../machines/agent.js';
 import { startActor } from '../machines/directory.js';
 import type { Outbox } from '../outbox.js';
 
@@ -15,8 +18,13 @@ export interface Agent {
   readonly validator: boolean;
   readonly producer: boolean;
   readonly registeredAt: number;
-  readonly actor: Actor<typeof agentMachine>;
+  /** As its actor has them. */
+  readonly status: Status;
+  readonly context: AgentContext;
 }
+
+type AgentActor = Actor<typeof agentMachine>;
+type Row = { -readonly [K in keyof Agent]: Agent[K] } & { actor: AgentActor | null };
 
 /** An agent that fell dormant, or woke: no event tells it. */
 export interface Turned {
@@ -25,13 +33,10 @@ export interface Turned {
   dormant: boolean;
 }
 
-export const statusOf = (agent: Agent): Status => agent.actor.getSnapshot().value as Status;
-export const contextOf = (agent: Agent): AgentContext => agent.actor.getSnapshot().context;
-
 const nobody: readonly Turned[] = Object.freeze([]);
 
 export class Agents {
-  readonly #all: Agent[] = [];
+  readonly #all: Row[] = [];
   readonly #byKey = new Map<string, Agent>();
   readonly #byId = new Map<string, Agent>();
   readonly #changed = new Set<number>();
@@ -40,6 +45,8 @@ export class Agents {
   /** Agents in status active, by capability. */
   activeValidators = 0;
   activeProducers = 0;
+  /** Active validators that are not dormant. */
+  awakeValidators = 0;
 
   constructor(outbox: Outbox) {
     this.#outbox = outbox;
@@ -59,7 +66,7 @@ export class Agents {
   }
 
   register(profile: AgentProfile): Agent {
-    const input: AgentContext = {
+    const context: AgentContext = {
       agent_id: profile.agent_id,
       blocks_produced: 0,
       changed_at: profile.registered_at,
@@ -71,33 +78,34 @@ export class Agents {
       reason: '',
       signed_at: 0,
     };
-    const actor = startActor(agentMachine, profile.agent_id, this.#outbox, { input });
-    const agent = this.#add(profile, actor);
-    this.#count(agent, 1);
-    agent.actor.send({ type: 'registered' });
+    const agent = this.#add(profile, { state: 'active', context });
+    this.#outbox.emit(statusEvent('active', context));
     this.#changed.add(agent.ordinal);
     return agent;
   }
 
   restore(profile: AgentProfile, stored: RecordOf['agent_states']): void {
-    const actor = startActor(agentMachine, profile.agent_id, this.#outbox, stored);
-    const agent = this.#add(profile, actor);
-    if (stored.state === 'active') this.#count(agent, 1);
+    this.#add(profile, stored);
   }
 
   setStatus(agent: Agent, status: Status, change: StatusChange): void {
-    const previous = statusOf(agent);
-    if (previous === 'active') this.#count(agent, -1);
-    if (status === 'active') this.#count(agent, 1);
-    this.send(agent, { type: `set_${status}`, previous, ...change });
+    this.send(agent, { type: `set_${status}`, previous: agent.status, ...change });
   }
 
   /** Sends to the agent's actor and marks its record as changed. */
-  send(agent: Agent, event: Parameters<Agent['actor']['send']>[0]): void {
-    agent.actor.send(event);
-    this.#changed.add(agent.ordinal);
+  send({ ordinal }: Agent, event: Parameters<AgentActor['send']>[0]): void {
+    const row = this.#all[ordinal]!;
+    const { id, status, context } = row;
+    row.actor ??= startActor(agentMachine, id, this.#outbox, { state: status, context });
+    this.#count(row, -1);
+    row.actor.send(event);
+    const snapshot = row.actor.getSnapshot();
+    row.status = snapshot.value as Status;
+    row.context = snapshot.context;
+    this.#count(row, 1);
+    this.#changed.add(ordinal);
     if (event.type === 'slept' || event.type === 'acted') {
-      this.#turned.push({ agent: agent.ordinal, dormant: event.type === 'slept' });
+      this.#turned.push({ agent: ordinal, dormant: event.type === 'slept' });
     }
   }
 
@@ -112,14 +120,14 @@ export class Agents {
   save(changes: Changes): void {
     if (this.#changed.size === 0) return;
     for (const ordinal of [...this.#changed].sort((a, b) => a - b)) {
-      const agent = this.at(ordinal);
-      changes.put('agent_states', agent.id, { context: contextOf(agent), state: statusOf(agent) });
+      const { id, context, status } = this.at(ordinal);
+      changes.put('agent_states', id, { context, state: status });
     }
     this.#changed.clear();
   }
 
-  #add(profile: AgentProfile, actor: Agent['actor']): Agent {
-    const agent: Agent = {
+  #add(profile: AgentProfile, { state, context }: RecordOf['agent_states']): Agent {
+    const row: Row = {
       ordinal: profile.ordinal,
       id: profile.agent_id,
       publicKey: profile.public_key,
@@ -127,16 +135,21 @@ export class Agents {
       validator: profile.capabilities.includes('validator'),
       producer: profile.capabilities.includes('producer'),
       registeredAt: profile.registered_at,
-      actor,
+      status: state,
+      context,
+      actor: null,
     };
-    this.#all[agent.ordinal] = agent;
-    this.#byKey.set(agent.publicKey, agent);
-    this.#byId.set(agent.id, agent);
-    return agent;
+    this.#all[row.ordinal] = row;
+    this.#byKey.set(row.publicKey, row);
+    this.#byId.set(row.id, row);
+    this.#count(row, 1);
+    return row;
   }
 
-  #count(agent: Agent, step: 1 | -1): void {
-    if (agent.validator) this.activeValidators += step;
-    if (agent.producer) this.activeProducers += step;
+  #count({ status, validator, producer, context }: Agent, step: 1 | -1): void {
+    if (status !== 'active') return;
+    if (validator) this.activeValidators += step;
+    if (validator && !context.dormant) this.awakeValidators += step;
+    if (producer) this.activeProducers += step;
   }
 }

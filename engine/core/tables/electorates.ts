@@ -3,7 +3,7 @@ import { limits } from '../../protocol/limits.js';
 import type { Genesis } from '../../protocol/schema/index.js';
 import type { Changes } from '../changes.js';
 import type { Reader } from '../reader.js';
-import { type Agent, type Agents, contextOf, statusOf } from './agents.js';
+import type { Agent, Agents } from './agents.js';
 import type { Alliances } from './alliances.js';
 import { type Electorate, type Electors, electorateOf, sameElectors } from './electorate.js';
 import { SCALE, type Standings } from './standings.js';
@@ -57,7 +57,7 @@ export class Electorates {
     if (!this.#stale && this.#current) {
       return { agents: [...this.#current.agents], weights: [...this.#current.weights] };
     }
-    const eligible = this.#validators((agent) => !contextOf(agent).dormant);
+    const eligible = this.#validators((agent) => !agent.context.dormant);
     return { agents: eligible, weights: this.#weights(eligible) };
   }
 
@@ -69,9 +69,7 @@ export class Electorates {
 
   /** How many electors a block proposed now would have, without building anything. */
   size(): number {
-    return !this.#stale && this.#current
-      ? this.#current.agents.length
-      : this.electors().agents.length;
+    return this.#from.agents.awakeValidators;
   }
 
   /** The snapshot for a new block; a new one is recorded. */
@@ -104,7 +102,7 @@ export class Electorates {
     const found: number[] = [];
     for (let ordinal = 0; ordinal < agents.count; ordinal += 1) {
       const agent = agents.at(ordinal);
-      if (agent.validator && statusOf(agent) === 'active' && fits(agent)) found.push(ordinal);
+      if (agent.validator && agent.status === 'active' && fits(agent)) found.push(ordinal);
     }
     return found;
   }
