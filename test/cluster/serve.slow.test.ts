@@ -11,9 +11,11 @@ import {
   insist,
   type NodeProcess,
   nodeProcess,
+  type Told,
 } from '../support/cluster/processes.js';
 import { etcd, hasEtcd } from '../support/etcd.js';
 import { temporaryFolder } from '../support/fixture.js';
+import { fronts } from '../support/service/fronts.js';
 import {
   agentOf,
   blockHash,
@@ -57,6 +59,29 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     told.push(...(await Promise.all(votes)));
     const end = await expectTogether(nodes);
     expect(end.seq).toBeGreaterThan(seq);
+    await expectKept(nodes, told);
+  });
+
+  test('nodes with fronts: one that is killed loses nothing, and logs are the same', async () => {
+    const order = await etcd();
+    const nodes = await three(order.url, ['--threads', '2', '--voting-period-ms', '2000']);
+    for (const [index, by] of agents.entries()) await insist(nodes, register(by), index);
+    const told: Told[] = [];
+    let going = true;
+    const load = agents.map(async (by, index) => {
+      for (let turn = index; going; turn += 1) told.push(await insist(nodes, update(by), turn));
+    });
+    for (const { pid } of nodes) {
+      const [front] = fronts(pid());
+      expect(front).toBeGreaterThan(0);
+      process.kill(front!, 'SIGKILL');
+      const enough = told.length + 30;
+      await expect.poll(() => told.length, { timeout: 120_000 }).toBeGreaterThan(enough);
+    }
+    going = false;
+    await Promise.all(load);
+    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([200]));
+    await expectTogether(nodes);
     await expectKept(nodes, told);
   });
 

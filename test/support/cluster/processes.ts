@@ -12,6 +12,8 @@ export interface NodeProcess {
   host: Host;
   url: string;
   folder: string;
+  /** Of the process that runs now. */
+  pid(): number;
   signal(signal: NodeJS.Signals): Promise<void>;
   /** Starts it again, over what it has; resolves when it listens. */
   restart(): Promise<void>;
@@ -73,6 +75,7 @@ export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
     host,
     url: `http://${await host.reach(port)}`,
     folder,
+    pid: () => child.pid!,
     async signal(signal) {
       child.kill(signal);
       if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended;

@@ -4,9 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Request } from './signer.js';
 import { call } from './world.js';
 
-/** Those that this process started. */
-export function fronts(): number[] {
-  const { pid } = process;
+/** Those that a process started, by default this one. */
+export function fronts(pid = process.pid): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').match(/\d+/g) ?? [],
   );

@@ -1,0 +1,104 @@
+/** Peers that fall silent: whoever waits for one goes on after a while, and gives its place up. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createSilent } from 'node:net';
+import { join } from 'node:path';
+import { composeMeme } from 'folkmoot';
+import { expect, onTestFinished, test } from 'vitest';
+import { PeerServer } from '../../../dist/cluster/index.js';
+import { describe, PROTOCOL } from '../../../dist/cluster/peer/description.js';
+import { fetchSnapshot } from '../../../dist/cluster/peer/fetch.js';
+import { headers, proofOfAnswer, proofOfAsking } from '../../../dist/cluster/peer/proof.js';
+import { agents, openNode, registration } from '../../support/cluster/nodes.js';
+import { MemoryOrder } from '../../support/cluster/order.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+const secret = 'c3'.repeat(32);
+
+function fetched(port: number) {
+  return fetchSnapshot({
+    ...{ from: `http://127.0.0.1:${port}`, secret, network: 'devnet', node: 'n2' },
+    file: join(temporaryFolder(), 'data.mdb'),
+    signal: new AbortController().signal,
+    accept: () => {},
+    progress: () => {},
+  });
+}
+
+async function listening(server: ReturnType<typeof createSilent>): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test('peer: one that says nothing, or stops in the middle of a snapshot, is left', async () => {
+  const stops = createServer((request, response) => {
+    const { nonce } = JSON.parse(
+      Buffer.from(String(request.headers[headers.asking]), 'base64url').toString(),
+    );
+    const described = { protocol: PROTOCOL, network: 'devnet', log: 'a', version: 3 } as const;
+    const text = describe({ ...described, bytes: 1_000_000, sha256: 'f'.repeat(64) });
+    response.writeHead(200, {
+      [headers.snapshot]: text,
+      [headers.proof]: proofOfAnswer(secret, nonce, text),
+    });
+    response.write(Buffer.alloc(1_000));
+  });
+  const ports = [await listening(createSilent()), await listening(stops)];
+  const [silent, cut] = await Promise.allSettled(ports.map(fetched));
+  expect(silent).toMatchObject({ reason: { code: 'UNREACHABLE' } });
+  expect(String((silent as PromiseRejectedResult).reason)).toMatch(/silent for \d+ ms/);
+  expect(cut).toMatchObject({ reason: { code: 'CUT' } });
+});
+
+test('peer: who asks for a snapshot and does not take it gives its place up', async () => {
+  const path = temporaryFolder();
+  const node = await openNode(new MemoryOrder(), { path });
+  for (const by of agents) await node.submit(registration(by));
+  // More than the buffers of a connection hold.
+  for (let number = 0; number < 12; number += 1) {
+    const file = Buffer.alloc(1_000_000, number);
+    Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
+    const by = agents[number % agents.length]!;
+    const at = new Date(node.network.read.position.at + 1).toISOString();
+    const { result } = await node.submit(
+      composeMeme(by, at, { caption: `${number}`, tags: [], file }),
+    );
+    expect(result).toBe('accepted');
+  }
+  const tell = () => {};
+  const options = { host: '127.0.0.1', port: 0, secret, network: 'devnet', tell };
+  const server = await PeerServer.listen(options);
+  onTestFinished(() => server.close());
+  server.give(path);
+  const { url } = server;
+  const asking = { network: 'devnet', to: url, node: 'n3', at: Date.now(), nonce: 'once' };
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => {});
+  const head = [
+    'GET /snapshot HTTP/1.1',
+    'Host: peer',
+    `${headers.asking}: ${Buffer.from(JSON.stringify(asking)).toString('base64url')}`,
+    `${headers.proof}: ${proofOfAsking(secret, asking)}`,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  await once(socket, 'readable');
+  // It holds the one place until it is let go.
+  const port = Number(new URL(url).port);
+  await expect(fetched(port)).rejects.toMatchObject({ message: expect.stringContaining('BUSY') });
+  await expect
+    .poll(
+      () =>
+        fetched(port).then(
+          ({ bytes }) => bytes > 10_000_000,
+          () => false,
+        ),
+      {
+        timeout: 120_000,
+        interval: 1_000,
+      },
+    )
+    .toBe(true);
+  socket.destroy();
+});
