@@ -5,7 +5,7 @@
 
 import type { VerifyJob } from '../crypto/verifier.js';
 import { signingInput } from '../protocol/compose.js';
-import { type JsonResult, parseJson } from '../protocol/json.js';
+import { checkedJson, type JsonResult, parseJson } from '../protocol/json.js';
 import { limits } from '../protocol/limits.js';
 import {
   bodyProblem,
@@ -21,6 +21,7 @@ import {
 } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
 import { parseInstant } from '../protocol/time.js';
+import { UnsignedRequest } from '../protocol/unsigned-request.js';
 import { draftRegister, draftStatus } from './agents.js';
 import { draftDiscuss, draftPropose, draftVote } from './consensus.js';
 import { type Media, sniff } from './content.js';
@@ -136,7 +137,8 @@ function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): D
 
 function parse(request: SignedRequest): JsonResult {
   if (request.kind === 'alliance_leave' && request.body.length === 0) return { value: {} };
-  return parseJson(request.body);
+  const said = UnsignedRequest.said(request);
+  return said ? checkedJson(said) : parseJson(request.body);
 }
 
 function sizeProblem({ kind, body, file }: SignedRequest): Refusal | null {

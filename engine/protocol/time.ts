@@ -9,12 +9,32 @@ const instant =
  */
 export function parseInstant(text: string): number | null {
   if (text === latest.text) return latest.instant;
-  latest = { text, instant: readInstant(text) };
+  latest = { text, instant: readUsual(text) ?? readInstant(text) };
   return latest.instant;
 }
 
 /** A request's time is asked for more than once, and those who sign together share it. */
 let latest: { text: string; instant: number | null } = { text: '', instant: null };
+
+/** The minute of an instant that was read, as its text up to the seconds, and when it began. */
+let lastMinute = { text: '-', at: 0 };
+
+/** As most are sent: in the same minute as one before, with milliseconds and `Z`. */
+function readUsual(text: string): number | null {
+  const shaped = text.length === 24 && text[19] === '.' && text[23] === 'Z';
+  if (!shaped || !text.startsWith(lastMinute.text)) return null;
+  const second = twoDigits(text, 17);
+  const ms = 10 * twoDigits(text, 20) + (twoDigits(text, 21) % 10);
+  // What is no number is less than nothing.
+  return second < 60 && ms >= 0 ? lastMinute.at + 1_000 * second + ms : null;
+}
+
+/** The number that two digits make; NaN where they are none. */
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 0x30;
+  const ones = text.charCodeAt(at + 1) - 0x30;
+  return tens >= 0 && tens < 10 && ones >= 0 && ones < 10 ? 10 * tens + ones : Number.NaN;
+}
 
 function readInstant(text: string): number | null {
   const found = instant.exec(text);
@@ -30,6 +50,9 @@ function readInstant(text: string): number | null {
   if (offsetHours > 23 || offsetMinutes > 59) return null;
   const fraction = Number((found[7] ?? '.0').slice(1).padEnd(3, '0').slice(0, 3));
   const local = date.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + fraction;
+  if (text.endsWith('Z')) {
+    lastMinute = { text: text.slice(0, 17), at: local - (second * 1_000 + fraction) };
+  }
   const offset = (offsetHours * 60 + offsetMinutes) * 60_000;
   return found[8] === '-' ? local + offset : local - offset;
 }

@@ -107,6 +107,7 @@ function parameterIn(kind: CommandKind, target: string): string | null {
 
 /** The path parameter of a request-target, or null where it has none that is well-formed. */
 export function targetId(kind: CommandKind, target: string): string | null {
+  if (!carriage[kind].path.includes('{id}')) return null;
   const id = parameterIn(kind, target);
   return id !== null && /^[a-z]+_[0-9a-f]{32}$/.test(id) ? id : null;
 }
@@ -115,7 +116,7 @@ export function targetId(kind: CommandKind, target: string): string | null {
 export function isTargetOf(kind: CommandKind, target: string): boolean {
   const { path } = carriage[kind];
   if (path.includes('{id}')) return parameterIn(kind, target) !== null;
-  return target.split('?', 1)[0] === path;
+  return target === path || target.split('?', 1)[0] === path;
 }
 
 /** The request-target of a kind, for clients. */

@@ -13,6 +13,7 @@ export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
 const LONGEST_TAG = 32;
 const plainTag = /^[A-Za-z0-9_-]{1,32}$/;
 const capitals = /[A-Z]+/g;
+const capital = /[A-Z]/;
 
 const numbersIn = (text: string): number[] =>
   text.split(' ').map((number) => Number.parseInt(number, 36));
@@ -42,7 +43,7 @@ export function lowerCase(text: string): string {
 
 /** For hex and other words of ASCII; every other character stays as it is. */
 export function lowerAscii(text: string): string {
-  return text.replace(capitals, (found) => found.toLowerCase());
+  return !capital.test(text) ? text : text.replace(capitals, (found) => found.toLowerCase());
 }
 
 function isInTag(point: number): boolean {

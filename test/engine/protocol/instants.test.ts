@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatInstant } from '../../../dist/engine/protocol/schema/index.js';
+import { parseInstant } from '../../../dist/engine/protocol/time.js';
 
 test('formatInstant: as Date has it, in any order, before 1970 and at the ends of time too', () => {
   const near = fc.integer({ min: -5_000, max: 5_000 });
@@ -17,4 +18,21 @@ test('formatInstant: as Date has it, in any order, before 1970 and at the ends o
   fc.assert(property);
   expect(() => formatInstant(Number.NaN)).toThrow(RangeError);
   expect(formatInstant(1_000.75)).toBe('1970-01-01T00:00:01.000Z');
+});
+
+test('parseInstant: what is in the same minute as the last one, as any other', () => {
+  const base = 1_735_689_600_000;
+  const digit = fc.constantFrom(...'0123456789', '0', '5', ':', '.', '-', ' ', 'Z', 'a');
+  const change = fc.option(fc.tuple(fc.nat(23), digit));
+  const near = fc.oneof(fc.integer({ min: -2e5, max: 2e5 }), fc.constantFrom(-1, 59_999, 60_000));
+  const property = fc.property(fc.array(fc.tuple(near, change)), (changed) => {
+    for (const [by, at] of changed) {
+      const good = new Date(base + by).toISOString();
+      expect(parseInstant(good)).toBe(base + by);
+      const text = at ? good.slice(0, at[0]) + at[1] + good.slice(at[0] + 1) : good;
+      // The small letter says the same, and is never the usual form.
+      expect(parseInstant(text)).toBe(parseInstant(text.replace(/Z$/, 'z')));
+    }
+  });
+  fc.assert(property, { numRuns: 500 });
 });

@@ -1,0 +1,94 @@
+/** What was composed here is admitted as its bytes are, whatever a script puts into it. */
+import fc from 'fast-check';
+import {
+  composeAllianceLeave,
+  composeAlliancePropose,
+  composeAllianceRespond,
+  composeDiscuss,
+  composeMeme,
+  composeProposal,
+  composeRegister,
+  composeStatus,
+  composeVote,
+  type SignedRequest,
+} from 'folkmoot';
+import { admit } from 'folkmoot/testing';
+import { expect, test } from 'vitest';
+import { agent, hash, key, meme, signature, timestamp } from './admission.js';
+
+const by = { publicKey: key, sign: () => signature, unsigned: signature };
+
+/** What a program in JavaScript may give, whatever the types say: good ones as often as others. */
+const odd = fc.oneof(
+  fc.constantFrom(hash, hash.toUpperCase(), agent, meme, 'approve', 'neutral', 'active', 'PT1H'),
+  fc.constantFrom<unknown>(timestamp, '2025-02-30T00:00:00.000Z', true, false, undefined, null, 7),
+  fc.constantFrom<unknown>('\ud800', '\u0000', '"\\\n', '🎉', 'a'.repeat(2_000), Number.NaN),
+  fc.constantFrom<unknown>({ toJSON: () => 'hm' }, new String('hm'), new Date(0), ['\udc00']),
+  fc.array(fc.oneof(fc.string(), fc.constantFrom<unknown>(agent, meme, 'validator', null, 7))),
+  fc.string({ unit: 'binary' }),
+  fc.json().map((text) => JSON.parse(text) as unknown),
+);
+
+/** Of the members that a kind has some are as they should be, some odd, and some strange to it. */
+const like = (good: Record<string, unknown>) =>
+  fc
+    .tuple(
+      fc.array(fc.tuple(fc.constantFrom(...Object.keys(good), 'more', '7'), odd)),
+      fc.boolean(),
+    )
+    .map(([changes, any]) => ({ ...good, ...(any ? Object.fromEntries(changes) : {}) }) as never);
+
+const text = fc.oneof(fc.constant(timestamp), fc.string());
+const id = fc.oneof(fc.constantFrom(agent, `ally_${'0'.repeat(32)}`), fc.string());
+const file = new TextEncoder().encode('gm');
+const about = { block_hash: hash, meme_references: [meme] };
+const fields = {
+  register: like({ personality: 'lawful', name: 'Ada', capabilities: ['validator'] }),
+  status: like({ status: 'inactive', reason: 'tired', expected_duration: 'PT1H' }),
+  vote: like({ ...about, decision: 'approve', reason: 'sound' }),
+  propose: like({ parent_hash: hash, transactions: [] }),
+  discuss: like({ ...about, message: 'hm', sentiment: 'neutral' }),
+  found: like({ target_ids: [agent], purpose: 'win', duration: 'PT1H' }),
+};
+
+const request: fc.Arbitrary<SignedRequest> = fc.oneof(
+  fc.tuple(text, fields.register).map(([at, body]) => composeRegister(by, at, body)),
+  fc.tuple(text, id, fields.status).map(([at, of, body]) => composeStatus(by, at, of, body)),
+  fc.tuple(text, fields.vote).map(([at, body]) => composeVote(by, at, body)),
+  fc.tuple(text, fields.propose).map(([at, body]) => composeProposal(by, at, body)),
+  text.map((at) => composeMeme(by, at, { caption: '', tags: ['a'], file })),
+  fc.tuple(text, fields.discuss).map(([at, body]) => composeDiscuss(by, at, body)),
+  fc.tuple(text, fields.found).map(([at, body]) => composeAlliancePropose(by, at, body)),
+  fc
+    .tuple(text, id, fc.oneof(fc.boolean(), odd))
+    .map(([at, of, said]) => composeAllianceRespond(by, at, of, said as boolean)),
+  fc.tuple(text, id).map(([at, of]) => composeAllianceLeave(by, at, of)),
+);
+
+/** All that admission says of a request, in an order that shows that of members. */
+function said(one: SignedRequest): string {
+  const admission = admit(one, 'demo');
+  if ('refusal' in admission) return JSON.stringify(admission);
+  const { command, raw, signedAt, signature: signed } = admission;
+  return JSON.stringify([command, raw, signedAt, signed, admission.inputSha256()]);
+}
+
+test('admission: a request composed here, as a copy of it that is read from its bytes', () => {
+  const property = fc.property(request, (one) => {
+    expect(said(one)).toBe(said({ ...one, body: Uint8Array.from(one.body) }));
+  });
+  fc.assert(property, { numRuns: 3_000 });
+});
+
+test('admission: what a request was composed of may change; another body is what it says', () => {
+  const meme_references = [meme];
+  const vote = { block_hash: hash, decision: 'approve', meme_references } as const;
+  const one = composeVote(by, timestamp, vote);
+  const before = said(one);
+  meme_references.push('no meme');
+  expect(said(one)).toBe(before);
+  const other = composeVote(by, timestamp, { ...vote, meme_references: [], decision: 'reject' });
+  const expected = said(other);
+  one.body = other.body;
+  expect(said(one)).toBe(expected);
+});
