@@ -76,35 +76,28 @@ export async function* watchAt(
 /** Signs of life, counted: a process that was busy for long has asked for one only. */
 class Signs {
   readonly #timer: NodeJS.Timeout;
-  readonly #given: Promise<never>;
   #waiting = false;
   #inVain = 0;
 
   constructor(stream: ClientDuplexStream<object, WatchResponse>, endpoint: string) {
-    let giveUp: (error: EtcdError) => void;
-    this.#given = new Promise((_, reject) => {
-      giveUp = reject;
-    });
-    this.#given.catch(() => {});
     this.#timer = setInterval(() => {
       if (this.#waiting) this.#inVain += 1;
       if (this.#inVain > SIGNS.inVain) {
         const message = `etcd at ${endpoint} gives no sign of life on a watch`;
-        giveUp(new EtcdError('unavailable', message, { silent: true }));
+        // In place of a race with a promise that stays open: it would keep all that ever came.
+        stream.destroy(new EtcdError('unavailable', message, { silent: true }));
       } else stream.write({ progress_request: {} });
     }, SIGNS.everyMs);
   }
 
-  /** The same promise, or an error when no sign of life comes meanwhile. */
+  /** The same, counted as waiting; the stream ends by an error when no sign of life comes. */
   async before<T>(awaited: Promise<T>): Promise<T> {
     this.#waiting = true;
     this.#inVain = 0;
     try {
-      return await Promise.race([awaited, this.#given]);
+      return await awaited;
     } finally {
       this.#waiting = false;
-      // Where the other one won, the stream is cancelled: that is no news.
-      awaited.catch(() => {});
     }
   }
 

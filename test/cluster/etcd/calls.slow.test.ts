@@ -1,4 +1,6 @@
 /** The client of etcd against a real one: what it asks, what it gets, and what it cannot get. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { EtcdError, HeldLease } from '../../../dist/cluster/etcd/index.js';
 import { etcd, etcdClient, hasEtcd } from '../../support/etcd.js';
@@ -42,6 +44,28 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
     // Made again, it counts from 1 and has another birth.
     const again = await client.put('a/1', '');
     expect(await client.get('a/1')).toMatchObject({ version: 1, createRevision: again });
+  });
+
+  test('etcd: a watch keeps nothing of what it has given', async () => {
+    const client = etcdClient(await etcd());
+    const value = Buffer.alloc(512 * 1024);
+    const rounds = 64;
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const kept = () => {
+      collectGarbage();
+      return process.memoryUsage().arrayBuffers;
+    };
+    // With what is under way, which now and then is more than at other times.
+    const seen: number[] = [];
+    for await (const { events } of client.watch('large')) {
+      for (const _ of events) seen.push(kept());
+      if (seen.length === rounds) break;
+      await client.put('large', value);
+    }
+    const least = (some: readonly number[]) => Math.min(...some);
+    const grown = least(seen.slice(-rounds / 4)) - least(seen.slice(0, rounds / 4));
+    expect(grown).toBeLessThan((rounds / 4) * value.length);
   });
 
   test('etcd: a transaction is done when its conditions hold, else the other one', async () => {
