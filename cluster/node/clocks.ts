@@ -34,6 +34,8 @@ export class ClockOffsets {
   readonly #wall: () => number;
   /** Of each other node: when it was heard, and our clock less its, which has the way in it. */
   readonly #heard = new Map<string, { at: number; ahead: number }[]>();
+  /** What it comes to, as of when; null once more was heard. */
+  #known: { at: number; ahead: number } | null = null;
 
   constructor(wall: () => number) {
     this.#wall = wall;
@@ -44,6 +46,7 @@ export class ClockOffsets {
     const kept = (this.#heard.get(node) ?? []).filter((one) => at - one.at < bounds.clockWindowMs);
     kept.push({ at, ahead: this.#wall() - wall });
     this.#heard.set(node, kept);
+    this.#known = null;
   }
 
   /**
@@ -53,6 +56,14 @@ export class ClockOffsets {
    */
   ahead(): number {
     const now = performance.now();
+    // Each request asks.
+    if (!this.#known || now - this.#known.at > bounds.cardMs) {
+      this.#known = { at: now, ahead: this.#aheadAt(now) };
+    }
+    return this.#known.ahead;
+  }
+
+  #aheadAt(now: number): number {
     const all = [0];
     for (const samples of this.#heard.values()) {
       const recent = samples.filter(({ at }) => now - at < bounds.clockWindowMs);

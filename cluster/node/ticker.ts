@@ -24,6 +24,8 @@ export class Ticker {
   #timer: NodeJS.Timeout | undefined;
   #ticking = false;
   #closed = false;
+  /** What each node has drawn for one deadline: that is looked at after each batch. */
+  #drawn = { due: Number.NaN, byName: new Map<string, string>() };
 
   constructor(options: TickerOptions) {
     this.#options = options;
@@ -58,9 +60,18 @@ export class Ticker {
   /** How many nodes come before this one: another order for each deadline. */
   #rank(due: number): number {
     const { node, alive } = this.#options;
-    const drawn = (name: string) => createHash('sha256').update(`${due} ${name}`).digest('hex');
-    const own = drawn(node);
-    return alive().filter((name) => name !== node && drawn(name) < own).length;
+    const own = this.#draw(due, node);
+    return alive().filter((name) => name !== node && this.#draw(due, name) < own).length;
+  }
+
+  #draw(due: number, name: string): string {
+    if (this.#drawn.due !== due) this.#drawn = { due, byName: new Map() };
+    const { byName } = this.#drawn;
+    const known = byName.get(name);
+    if (known !== undefined) return known;
+    const drawn = createHash('sha256').update(`${due} ${name}`).digest('hex');
+    byName.set(name, drawn);
+    return drawn;
   }
 }
 

@@ -77,7 +77,7 @@ function decode(bytes: Buffer): Batch {
   const take = (length: number) => {
     at += length;
     // A copy: what is kept of a request must not keep the whole batch.
-    return Uint8Array.from(bytes.subarray(at - length, at));
+    return new Uint8Array(bytes.subarray(at - length, at));
   };
   const inputs = head.inputs.map((input) => inputOf(input, take));
   if (at !== bytes.length) throw new RangeError(`it has ${bytes.length} bytes, expected ${at}`);

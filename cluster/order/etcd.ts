@@ -12,6 +12,7 @@ import {
   type OperationResult,
   type WatchEvent,
 } from '../etcd/index.js';
+import { Appended } from './appended.js';
 import { decodeBatch, encodeBatch } from './encode.js';
 import {
   type Batch,
@@ -39,6 +40,7 @@ export class EtcdOrder implements Order {
   readonly client: EtcdClient;
   readonly #prefix: string;
   readonly #parts: Parts;
+  readonly #appended = new Appended();
 
   constructor({ endpoints, tls, networkId }: EtcdOrderOptions) {
     this.client = new EtcdClient({ endpoints, ...(tls ? { tls } : {}), ...PATIENCE });
@@ -78,6 +80,7 @@ export class EtcdOrder implements Order {
     const name = this.#key(`node/${node}`);
     return this.#ask(async () => {
       const { value, holds, refer } = await this.#parts.putAside(encodeBatch(batch));
+      this.#appended.add(value, batch);
       const before = `${incarnation}:${k - 1}`;
       const after = `${incarnation}:${k}`;
       const { succeeded, results } = await this.client.transact({
@@ -179,8 +182,8 @@ export class EtcdOrder implements Order {
   async #batchOf({ type, value, version, modRevision }: WatchEvent): Promise<OrderedBatch> {
     if (type === 'delete')
       throw new OrderError('FOREIGN', 'somebody has deleted the order in etcd');
-    const bytes = await this.#parts.together(value);
-    return { ...decodeBatch(bytes), position: { version, revision: modRevision } };
+    const batch = this.#appended.take(value) ?? decodeBatch(await this.#parts.together(value));
+    return { ...batch, position: { version, revision: modRevision } };
   }
 
   async #ask<T>(work: () => Promise<T>): Promise<T> {

@@ -14,6 +14,8 @@ import { type Batch, type Store, StoreError } from '../store.js';
 
 const append = { append: true };
 const anywhere = { append: false };
+/** How old what is known of the disk's room may be, in milliseconds. */
+const ROOM_KNOWN_MS = 20;
 
 interface DiskStoreOptions {
   readOnly: boolean;
@@ -28,11 +30,17 @@ export function createDiskStore(environment: Environment, options: DiskStoreOpti
   let commits = 0;
   let state: 'open' | 'committing' | 'failed' | 'closed' = 'open';
   let free = Number.POSITIVE_INFINITY;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+
+  function look(): void {
+    free = freeBytes(folder);
+    lookedAt = performance.now();
+  }
 
   function hasRoom(waiting = 0): boolean {
     const needed = freeSpaceBytes + waiting * limits.diskBytesPerByte;
-    // Once a commit, not once a request; but room that was made is found at once.
-    if (state !== 'committing' || free < needed) free = freeBytes(folder);
+    // Now and then, not once a request; but room that was made is found at once.
+    if (free < needed || performance.now() - lookedAt > ROOM_KNOWN_MS) look();
     return free >= needed;
   }
 
@@ -40,7 +48,7 @@ export function createDiskStore(environment: Environment, options: DiskStoreOpti
     if (state !== 'open') throw new Error(`${folder}: commit while the store is ${state}`);
     if (readOnly) throw new Error(`${folder}: commit into a store opened for reading`);
     assertBatch(batch, readMeta(environment));
-    free = freeBytes(folder);
+    look();
     // Whoever asks hasRoom stops at the mark; a batch that was under way may go half below it.
     if (free < freeSpaceBytes / 2) throw full(folder, free, freeSpaceBytes / 2);
     const write = encode(environment, batch);
