@@ -6,6 +6,7 @@ import type { SharedBytes } from './shared-bytes.js';
 
 export class CarriedSocket implements Socket {
   readonly addressKey: string;
+  readonly together = null;
   readonly #id: number;
   readonly #out: Outgoing;
   readonly #shared: SharedBytes;

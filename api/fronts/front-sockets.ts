@@ -1,9 +1,12 @@
 /** The WebSockets of a front: what they receive is told, what they are sent is sent. */
+import { closeCodes } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';
 import type { Outgoing, Record } from './records.js';
 
 /** What has left is told in steps of so many bytes. */
 const STEP_BYTES = 16 * 1024;
+
+const { slow } = closeCodes;
 
 interface Open {
   id: number;
@@ -54,6 +57,7 @@ export class FrontSockets {
       pong: () => out.send('ponged', id),
       pinged: () => out.send('pinged', id),
       drained: () => this.#tellLeft(open, socket),
+      missed: () => socket.close(slow.code, slow.meaning),
       closed: (code) => {
         this.#open.delete(id);
         out.send('closed', id, { value: code });

@@ -1,18 +1,10 @@
 /** What is kept of a WebSocket connection, and what a session and its keeper ask of each other. */
 import type { ServedNetwork } from '../../engine/internal.js';
 import type { closeCodes } from '../contract/channels.js';
-import type { Feed } from './feed.js';
+import type { Feed } from './feed/feed.js';
+import type { SessionFigures } from './feed/subscriber.js';
 import type { UsedAuths } from './used-auths.js';
 import type { Watchers } from './watch/watchers.js';
-
-export interface SessionFigures {
-  topics: string[];
-  last_seq_sent: number;
-  messages_in: number;
-  messages_out: number;
-  bytes_out: number;
-  buffered_bytes: number;
-}
 
 /** A session, to those who keep all of them. */
 export interface OpenSession {

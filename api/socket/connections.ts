@@ -4,7 +4,7 @@ import { formatInstant, type ServedNetwork } from '../../engine/internal.js';
 import { socketLimits } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';
 import type { ConnectionRecord, SessionHost } from './connection-record.js';
-import { Feed } from './feed.js';
+import { Feed } from './feed/feed.js';
 import { Session } from './session.js';
 import { UsedAuths } from './used-auths.js';
 import type { Watchers } from './watch/watchers.js';

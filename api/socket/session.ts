@@ -5,13 +5,13 @@ import { closeCodes, socketLimits, topicProblem } from '../contract/channels.js'
 import type { Socket, SocketHandlers } from '../transport/transport.js';
 import { authenticate } from './authenticate.js';
 import { type AnyClientMessage, type ClientMessage, readClientMessage } from './client-message.js';
-import type {
-  ConnectionRecord,
-  OpenSession,
-  SessionFigures,
-  SessionHost,
-} from './connection-record.js';
-import { newSubscriber, type Subscriber } from './feed.js';
+import type { ConnectionRecord, OpenSession, SessionHost } from './connection-record.js';
+import {
+  figuresOf,
+  newSubscriber,
+  type SessionFigures,
+  type Subscriber,
+} from './feed/subscriber.js';
 import { MessageRate } from './message-rate.js';
 import { counted, type Traffic } from './traffic.js';
 import { authenticatedAlready, beginWatching, watchesOnly } from './watch/begin.js';
@@ -41,21 +41,14 @@ export class Session implements SocketHandlers, OpenSession {
     this.#record = record;
     // Never a hole: who misses one message gets no more.
     this.#socket = counted(socket, this.#traffic, () => this.end('slow'));
-    this.#subscriber = newSubscriber(this.#socket, (why) => this.end(why));
+    this.#subscriber = newSubscriber(this.#socket, this.#traffic, (why) => this.end(why));
     this.#authTimer = setTimeout(() => this.#authTimedOut(), socketLimits.authMs);
     this.#authTimer.unref();
   }
 
   figures(): SessionFigures {
-    const { messagesIn, messagesOut, bytesOut } = this.#traffic;
-    return {
-      topics: [...this.#subscriber.topics].sort(),
-      last_seq_sent: this.#subscriber.lastSent,
-      messages_in: messagesIn,
-      messages_out: messagesOut,
-      bytes_out: bytesOut,
-      buffered_bytes: this.#closed ? 0 : this.#socket.bufferedBytes(),
-    };
+    this.#host.feed.settle(this.#subscriber);
+    return figuresOf(this.#subscriber, this.#closed);
   }
 
   message(text: string | null): void {
@@ -106,6 +99,10 @@ export class Session implements SocketHandlers, OpenSession {
 
   drained(): void {
     if (!this.#closed) this.#host.feed.drained(this.#subscriber);
+  }
+
+  missed(): void {
+    this.end('slow');
   }
 
   closed(code: number): void {
@@ -217,7 +214,7 @@ export class Session implements SocketHandlers, OpenSession {
     const { feed, network } = this.#host;
     const first = !this.#subscribedOnce;
     this.#subscribedOnce = true;
-    for (const topic of topics) this.#subscriber.topics.add(topic);
+    feed.subscribe(this.#subscriber, topics);
     const { head, gap, from } = feed.positionOf(since);
     if (since !== undefined) this.#host.resumed += 1;
     const begin = (replay: number) => {
@@ -240,7 +237,7 @@ export class Session implements SocketHandlers, OpenSession {
 
   #unsubscribe({ topics }: ClientMessage['unsubscribe']): void {
     if (!this.#known(topics)) return;
-    for (const topic of topics) this.#subscriber.topics.delete(topic);
+    this.#host.feed.unsubscribe(this.#subscriber, topics);
     this.#reply('unsubscribed', { topics: [...this.#subscriber.topics].sort() });
   }
 

@@ -150,6 +150,7 @@ function socketOf(ws: WebSocket, stream: NetSocket, addressKey: string): Socket 
   };
   return {
     addressKey,
+    together: null,
     send: (text) => send(text, false),
     sendBytes: (bytes) => send(bytes, true),
     bufferedBytes: () => ws.bufferedAmount,

@@ -54,10 +54,21 @@ export interface HttpResponse {
   body: string | Uint8Array;
 }
 
+/** What a socket is sent together with others of its application, by topics. */
+export interface Together {
+  join(topic: string): void;
+  /** What was published before still comes. */
+  leave(topic: string): void;
+  /** Text, encoded, to all who joined. In order with what each is sent; no buffer is looked at. */
+  publish(topic: string, text: Uint8Array): void;
+}
+
 /** A WebSocket connection, as the application sees it. */
 export interface Socket {
   /** Of the client, as the application counts it. */
   readonly addressKey: string;
+  /** Null where each is sent to by itself. */
+  readonly together: Together | null;
   /** Text, encoded. False when its buffer was full and it was dropped. */
   send(text: Uint8Array | string): boolean;
   /** A binary message; false as with `send`. */
@@ -77,6 +88,8 @@ export interface SocketHandlers {
   pong(): void;
   /** It takes more again. */
   drained(): void;
+  /** Something that was published had no room, and was dropped. */
+  missed(): void;
   /** A ping, which the transport has answered. */
   pinged(): void;
   /** The connection is gone, whoever ended it. */

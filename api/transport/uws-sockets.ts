@@ -2,6 +2,7 @@
 import type {
   HttpRequest,
   HttpResponse,
+  TemplatedApp,
   us_socket_context_t,
   WebSocket,
   WebSocketBehavior,
@@ -20,6 +21,7 @@ interface SocketData {
 const DROPPED = 2;
 
 export function sockets(
+  app: Pick<TemplatedApp, 'publish'>,
   application: Application,
   inFlight: InFlight,
 ): WebSocketBehavior<SocketData> {
@@ -33,7 +35,7 @@ export function sockets(
     maxBackpressure: socketLimits.backlogBytes,
     upgrade: (res, req, context) => upgrade(application, inFlight, res, req, context),
     open(ws) {
-      ws.getUserData().handlers = application.open(socketOf(ws));
+      ws.getUserData().handlers = application.open(socketOf(app, ws));
     },
     message(ws, message, isBinary) {
       // Copied by the decoding: the memory is uWebSockets.js' own.
@@ -42,6 +44,8 @@ export function sockets(
     ping: (ws) => ws.getUserData().handlers?.pinged(),
     pong: (ws) => ws.getUserData().handlers?.pong(),
     drain: (ws) => ws.getUserData().handlers?.drained(),
+    // Later: the library is in the middle of its list of those who are sent the same.
+    dropped: (ws) => void setImmediate((data) => data.handlers?.missed(), ws.getUserData()),
     close(ws, code) {
       const data = ws.getUserData();
       const { handlers } = data;
@@ -84,12 +88,19 @@ function upgrade(
 }
 
 /** Calls on a closed socket throw in uWebSockets.js: they are nothing here. */
-function socketOf(ws: WebSocket<SocketData>): Socket {
+function socketOf(app: Pick<TemplatedApp, 'publish'>, ws: WebSocket<SocketData>): Socket {
   const data = ws.getUserData();
   let ended = false;
   const alive = () => !ended && data.handlers !== null;
   return {
     addressKey: data.addressKey,
+    together: {
+      join: (topic) => void ws.subscribe(topic),
+      leave(topic) {
+        if (alive()) ws.unsubscribe(topic);
+      },
+      publish: (topic, text) => void app.publish(topic, text, false),
+    },
     send: (text) => ended || ws.send(text, false) !== DROPPED,
     sendBytes: (bytes) => ended || ws.send(bytes, true) !== DROPPED,
     bufferedBytes: () => (alive() ? ws.getBufferedAmount() : 0),

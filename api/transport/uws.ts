@@ -37,10 +37,10 @@ async function listen(
   { host, port, shared = false }: Address,
 ): Promise<Listening> {
   const inFlight = new InFlight(application.limits);
-  const app = uws
-    .App()
+  const app = uws.App();
+  app
     .filter((res, change) => connectionChanged(application, res, change))
-    .ws(application.socketPath, sockets(application, inFlight))
+    .ws(application.socketPath, sockets(app, application, inFlight))
     .any('/*', (res, req) => serve(application, inFlight, res, req));
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     // The library takes host, port and options together; its types know only pairs of them.

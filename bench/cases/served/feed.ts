@@ -2,7 +2,8 @@
  * The feed by itself: events from the network to so many subscribers, whose sockets count and
  * throw away. What a real socket costs is in the case fan-out.
  */
-import { Feed, type Subscriber } from '../../../api/socket/feed.js';
+import { Feed } from '../../../api/socket/feed/feed.js';
+import type { Subscriber } from '../../../api/socket/feed/subscriber.js';
 import type { Socket } from '../../../api/transport/transport.js';
 import { formatInstant, type PublishedEvent } from '../../../engine/internal.js';
 import { defineCase, type Round } from '../../case.js';
@@ -61,6 +62,7 @@ const subscriberOf = (socket: Socket): Subscriber => ({
   cursor: 0,
   catchingUp: false,
   lastSent: 0,
+  traffic: { messagesIn: 0, messagesOut: 0, bytesOut: 0 },
   onCut: () => {
     throw new Error('a subscriber that takes everything was cut for being slow');
   },
@@ -68,6 +70,7 @@ const subscriberOf = (socket: Socket): Subscriber => ({
 
 const countingSocket = (send: () => void): Socket => ({
   addressKey: 'nobody',
+  together: null,
   send() {
     send();
     return true;

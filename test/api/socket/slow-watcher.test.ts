@@ -19,6 +19,7 @@ afterEach(() => void vi.useRealTimers());
 /** A connection that holds as many bytes back as its test says. */
 class Held {
   readonly addressKey = 'here';
+  readonly together = null;
   readonly texts: object[] = [];
   readonly spans: { from: number; to: number }[] = [];
   backlog = 0;

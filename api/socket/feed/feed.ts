@@ -4,9 +4,10 @@
  * are one mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never
  * given a hole.
  */
-import { eventTopics, type PublishedEvent, type ServedNetwork } from '../../engine/internal.js';
-import { damagedPast } from '../checks/damaged-archive.js';
-import type { Socket } from '../transport/transport.js';
+import { eventTopics, type PublishedEvent, type ServedNetwork } from '../../../engine/internal.js';
+import { damagedPast } from '../../checks/damaged-archive.js';
+import { Audiences } from './audience.js';
+import type { Subscriber } from './subscriber.js';
 import { TextBuffer } from './text-buffer.js';
 import { type Progress, Turns, type Work } from './turns.js';
 
@@ -26,36 +27,15 @@ interface RingEvent {
   text: string | Uint8Array;
 }
 
-export interface Subscriber {
-  readonly socket: Socket;
-  /** Whose it is: replays of one agent come one after another. */
-  agent: string;
-  readonly topics: Set<string>;
-  /** The last event it has been given, or that did not concern it. */
-  cursor: number;
-  /** Reading history: may be as slow as it likes. */
-  catchingUp: boolean;
-  lastSent: number;
-  /** The feed has given it up. */
-  onCut(why: 'slow' | 'damaged'): void;
-}
-
-/** One that has no agent, and no topics, yet. */
-export const newSubscriber = (socket: Socket, onCut: Subscriber['onCut']): Subscriber => ({
-  socket,
-  agent: '',
-  topics: new Set(),
-  cursor: 0,
-  catchingUp: false,
-  lastSent: 0,
-  onCut,
-});
-
 export class Feed {
   readonly #network: ServedNetwork;
   readonly #ring: (RingEvent | undefined)[] = new Array(RING);
   readonly #texts = new TextBuffer();
   readonly #subscribers = new Set<Subscriber>();
+  /** Those who keep up, where they can be sent the same at once; their cursors stand still. */
+  readonly #audiences = new Audiences();
+  /** All others that are live. */
+  readonly #apart = new Set<Subscriber>();
   #head: number;
   /** The oldest event in the ring. */
   #oldest: number;
@@ -85,7 +65,7 @@ export class Feed {
 
   add(subscriber: Subscriber): void {
     this.#subscribers.add(subscriber);
-    if (!subscriber.catchingUp) return this.#pump(subscriber);
+    if (!subscriber.catchingUp) return this.#live(subscriber);
     const replay = () => this.#replay(subscriber);
     this.#replays.set(subscriber, replay);
     this.#turns.add(subscriber.agent, replay);
@@ -94,6 +74,32 @@ export class Feed {
   remove(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber);
     this.#replays.delete(subscriber);
+    this.#apart.delete(subscriber);
+    this.#audiences.remove(subscriber);
+  }
+
+  subscribe(subscriber: Subscriber, topics: readonly string[]): void {
+    this.#change(subscriber, (mine) => {
+      for (const topic of topics) mine.add(topic);
+    });
+  }
+
+  unsubscribe(subscriber: Subscriber, topics: readonly string[]): void {
+    this.#change(subscriber, (mine) => {
+      for (const topic of topics) mine.delete(topic);
+    });
+  }
+
+  #change(subscriber: Subscriber, to: (topics: Set<string>) => void): void {
+    const live = this.#audiences.has(subscriber);
+    if (live) this.#part(subscriber, this.#head);
+    to(subscriber.topics);
+    if (live) this.#pump(subscriber);
+  }
+
+  /** Its counts are as of now. */
+  settle(subscriber: Subscriber): void {
+    this.#audiences.settle(subscriber);
   }
 
   /** Its socket takes more again. */
@@ -152,9 +158,22 @@ export class Feed {
     if (piece() === 'more') this.#turns.add(agent, piece);
   }
 
-  /** Gives a subscriber as much as its socket takes. */
+  /** It has read all of its history. */
+  #live(subscriber: Subscriber): void {
+    this.#apart.add(subscriber);
+    this.#pump(subscriber);
+  }
+
+  /** It does not keep up, or wants something else: it goes on by itself after an event. */
+  #part(subscriber: Subscriber, seq: number): void {
+    this.#audiences.remove(subscriber);
+    subscriber.cursor = seq;
+    this.#apart.add(subscriber);
+  }
+
+  /** Gives a subscriber as much as its socket takes; who keeps up goes to the others who do. */
   #pump(subscriber: Subscriber): void {
-    if (!this.#subscribers.has(subscriber)) return;
+    if (!this.#apart.has(subscriber)) return;
     subscriber.socket.cork(() => {
       while (subscriber.cursor < this.#head && this.#subscribers.has(subscriber)) {
         // Checked first: a socket that takes nothing never drains, and would never be cut.
@@ -164,6 +183,14 @@ export class Feed {
         this.#send(subscriber, next, this.#ring[next % RING]!);
       }
     });
+    if (subscriber.socket.together && this.#keepsUp(subscriber)) {
+      this.#apart.delete(subscriber);
+      this.#audiences.add(subscriber);
+    }
+  }
+
+  #keepsUp(subscriber: Subscriber): boolean {
+    return subscriber.cursor === this.#head && this.#takes(subscriber);
   }
 
   /** A page of history, until it is live. */
@@ -175,6 +202,7 @@ export class Feed {
     if (subscriber.cursor < this.#head) return 'more';
     subscriber.catchingUp = false;
     this.#replays.delete(subscriber);
+    this.#live(subscriber);
     return 'done';
   }
 
@@ -223,22 +251,35 @@ export class Feed {
   #send(subscriber: Subscriber, seq: number, event: RingEvent): void {
     subscriber.cursor = seq;
     if (!event.topics.some((topic) => subscriber.topics.has(topic))) return;
-    if (typeof event.text === 'string') event.text = this.#texts.encode(event.text);
-    subscriber.socket.send(event.text);
+    subscriber.socket.send(this.#bytesOf(event));
     subscriber.lastSent = seq;
+  }
+
+  #bytesOf(event: RingEvent): Uint8Array {
+    if (typeof event.text === 'string') event.text = this.#texts.encode(event.text);
+    return event.text;
+  }
+
+  #publish(seq: number, event: RingEvent): void {
+    for (const audience of this.#audiences.about(event.topics)) {
+      audience.publish(seq, this.#bytesOf(event));
+      for (const behind of audience.behind(HIGH_WATER_BYTES)) this.#part(behind, seq);
+    }
   }
 
   #receive(events: readonly PublishedEvent[]): void {
     const anySubscriber = this.#subscribers.size > 0;
     for (const { seq, type, json, status } of events) {
-      if (anySubscriber) this.#ring[seq % RING] = { topics: eventTopics[type], text: json };
+      if (anySubscriber) {
+        const event = { topics: eventTopics[type], text: json };
+        this.#ring[seq % RING] = event;
+        this.#publish(seq, event);
+      }
       if (status !== null) this.onBlock(status);
       this.#head = seq;
     }
     // While there is no subscriber nothing is kept: who comes later reads it from the store.
     this.#oldest = anySubscriber ? Math.max(this.#oldest, this.#head - RING + 1) : this.#head + 1;
-    for (const subscriber of this.#subscribers) {
-      if (!subscriber.catchingUp) this.#pump(subscriber);
-    }
+    for (const subscriber of this.#apart) this.#pump(subscriber);
   }
 }
