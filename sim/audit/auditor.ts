@@ -48,9 +48,10 @@ export class Auditor {
   }
 
   /** A command was put to the network; the first violation, or null. */
-  observe({ at, command, outcome, events }: ObservedStep): Violation | null {
+  observe(step: ObservedStep): Violation | null {
+    const { at, command, outcome, events } = step;
     if (this.#first || isUnable(outcome)) return this.#first;
-    const unsafe = this.#safety.watch({ at, command, outcome, events });
+    const unsafe = this.#safety.watch(step);
     const { prediction, predicted } = this.#model.put(at, command);
     const wrong = unsafe ?? checkOutcome(prediction, outcome) ?? checkEvents(predicted, events);
     return this.#keep(at, wrong, command.kind, command);
@@ -114,10 +115,10 @@ function checkOutcome(prediction: PredictedOutcome, outcome: Outcome): BrokenRul
   if ('data' in prediction && prediction.result === outcome.result && 'data' in outcome) {
     return isSame(prediction.data, outcome.data) ? null : inAnswer(prediction.data, outcome.data);
   }
-  const expected = word(prediction);
-  const found = word(saidBy(outcome));
-  if (expected !== found) return { rule: 'outcome', actor: '', expected, found };
   const said = saidBy(outcome);
+  if (!isSameWord(prediction, said)) {
+    return { rule: 'outcome', actor: '', expected: word(prediction), found: word(said) };
+  }
   if (!('details' in prediction) || !('details' in said)) return null;
   const isRight = isSame(prediction.details, said.details);
   return isRight ? null : inAnswer({ details: prediction.details }, { details: said.details });
@@ -148,6 +149,11 @@ function saidBy(outcome: Outcome): PredictedOutcome {
 
 const word = (prediction: PredictedOutcome) =>
   'reason' in prediction ? `${prediction.result} ${prediction.reason}` : prediction.result;
+
+function isSameWord(one: PredictedOutcome, other: PredictedOutcome): boolean {
+  const reasonOf = (what: PredictedOutcome) => ('reason' in what ? what.reason : null);
+  return one.result === other.result && reasonOf(one) === reasonOf(other);
+}
 
 function checkEvents(predicted: readonly Event[], events: readonly Event[]): BrokenRule | null {
   for (let index = 0; index < Math.max(predicted.length, events.length); index += 1) {

@@ -1,10 +1,17 @@
 /** Engine time as it is shown. */
 
-/** The second shown last, with its text: what is near it differs in the milliseconds alone. */
+/** The instant shown last, which one step shows more than once. */
+let latest = { at: Number.NaN, text: '' };
+/** Its second, with its text: what is near it differs in the milliseconds alone. */
 let second = Number.NaN;
 let prefix = '';
 
 export function instantText(at: number): string {
+  if (at !== latest.at) latest = { at, text: textOf(at) };
+  return latest.text;
+}
+
+function textOf(at: number): string {
   const ms = at % 1_000;
   if (at - ms !== second) {
     second = at - ms;

@@ -54,7 +54,8 @@ export function isSame(expected: unknown, found: unknown): boolean {
   let members = 0;
   for (const name in expected) {
     members += 1;
-    if (!isSame(expected[name], found[name])) return false;
+    const [one, other] = [expected[name], found[name]];
+    if (one !== other && !isSame(one, other)) return false;
   }
   for (const _ in found) members -= 1;
   return members === 0;

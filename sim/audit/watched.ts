@@ -53,9 +53,9 @@ export function countVote(
   }
   block.voters.add(by);
   block[decision] += moved;
-  const group = block.groups.get(personality) ?? { approve: 0, reject: 0 };
-  group[decision] += 1;
-  block.groups.set(personality, group);
+  const group = block.groups.get(personality);
+  if (group) group[decision] += 1;
+  else block.groups.set(personality, { approve: 0, reject: 0, [decision]: 1 });
   return null;
 }
 

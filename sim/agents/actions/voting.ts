@@ -85,7 +85,7 @@ export function castVote(
     block: block.hash,
     decision,
     withoutMemes,
-    ...(basis ? { basis } : {}),
+    basis,
     receivedMemes: received.length === 0 ? none : received.map(({ id }) => id),
     memeReferences: meme_references,
   };

@@ -11,7 +11,7 @@ export interface DecisionNote {
   /** What it would have decided without any memes; null for strategies that cannot say. */
   withoutMemes: Decision | null;
   /** What it rested on; left out where its strategy does not say. */
-  basis?: Basis;
+  basis?: Basis | undefined;
   /** Ids of the memes about the block that it had received. */
   receivedMemes: readonly string[];
   /** Ids of the memes that its vote refers to. */

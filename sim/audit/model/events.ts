@@ -1,14 +1,20 @@
 /** How facts are predicted: event data and answers, member by member as the protocol lists them. */
-import type { Decision, DiscussCommand, Emitted, EventData } from '../../../engine/internal.js';
+import type {
+  Decision,
+  DiscussCommand,
+  Emitted,
+  Event,
+  EventData,
+} from '../../../engine/internal.js';
 import { instantText } from '../instant.js';
 import { figures } from './state/metrics.js';
 import { needed } from './state/quorum.js';
 import type { Agent, Alliance, Block, Meme, PredictedEvents, State } from './state/state.js';
 import { votedAt, voteOf } from './state/votes.js';
 
-export function emit(state: State, predicted: PredictedEvents, event: Emitted): void {
+export function emit(state: State, predicted: PredictedEvents, { type, data }: Emitted): void {
   state.seq += 1;
-  predicted.push(Object.assign(event, { seq: state.seq }));
+  predicted.push({ seq: state.seq, type, data } as Event);
 }
 
 const who = ({ id, personality }: Agent) => ({ id, personality });

@@ -123,13 +123,14 @@ function sumUp(
     if (Math.abs(scores.overall - scores.published) >= LEAST_TOLD) changed.push(agent);
   }
   changed.sort((a, b) => (a.id < b.id ? -1 : 1));
+  const timestamp = instantText(at);
   for (const { id, scores } of changed) {
     const data = {
       agent_id: id,
       old_score: scores.published / 10_000,
       new_score: scores.overall / 10_000,
       reason,
-      timestamp: instantText(at),
+      timestamp,
     };
     scores.published = scores.overall;
     emit(state, predicted, { type: 'reputation_update', data });
