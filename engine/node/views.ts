@@ -3,6 +3,7 @@ import { allianceData, neededToFinalize, type Summary, tpsAt } from '../core/ind
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import {
   type AgentList,
+  type AgentProfile,
   type AgentView,
   type BlockStatus,
   type BlockView,
@@ -102,10 +103,13 @@ export class Views {
   /** An agent, or undefined where none has this id. */
   agent(agentId: string): AgentView | undefined {
     const profile = this.record('agents', agentId);
-    if (!profile) return undefined;
-    const { state, context } = this.record('agent_states', agentId)!;
+    return profile && this.#agent(profile);
+  }
+
+  #agent(profile: AgentProfile): AgentView {
+    const { state, context } = this.record('agent_states', profile.agent_id)!;
     return {
-      id: agentId,
+      id: profile.agent_id,
       public_key: profile.public_key,
       personality: profile.personality,
       name: profile.name,
@@ -123,7 +127,7 @@ export class Views {
 
   /** All registered agents, ascending by id. */
   *agents(): Iterable<AgentView> {
-    for (const { key } of this.records('agents')) yield this.agent(key as string)!;
+    for (const { value } of this.records('agents')) yield this.#agent(value);
   }
 
   /** All active agents, ascending by id. */

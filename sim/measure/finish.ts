@@ -4,7 +4,7 @@ import type { BlockFigure } from './collect/blocks.js';
 import type { MessageFigures } from './collect/traffic.js';
 import type { Collected, RunReads } from './collected.js';
 import type { Measures, Row, TableName } from './dictionary.js';
-import { agentRows, blockRows, groupRows } from './rows.js';
+import { agentRows, blockRows, groupRows, type Scores } from './rows.js';
 import { gini, Mean, share } from './statistics.js';
 
 /** votes.csv is written while the run goes; reported.csv is of scripts, edges.csv of the world. */
@@ -22,21 +22,22 @@ export interface Finished {
 
 export function finish(reads: RunReads, collected: Collected): Finished {
   const { measuredFrom, startMs } = collected;
+  const scores = scoresOf(reads);
   return {
-    measures: measuresOf(reads, collected),
+    measures: measuresOf(reads, collected, scores),
     measuredFromMs: measuredFrom === null ? null : measuredFrom - startMs,
     messages: collected.messages.figures(),
     tables: {
       'blocks.csv': blockRows(reads, collected),
       'agents.csv': agentRows(reads, collected),
-      'groups.csv': [...groupRows(reads, collected)],
+      'groups.csv': [...groupRows(collected, scores)],
       'series.csv': collected.series.rows(),
       'messages.csv': collected.messages.rows(),
     },
   };
 }
 
-function measuresOf(reads: RunReads, collected: Collected): Measures {
+function measuresOf(reads: RunReads, collected: Collected, scores: Scores): Measures {
   const { counts, closed, activity, agreement, memes } = collected;
   const { proposed, finalized, rejected, expired, orphaned, votes, transactions } = counts;
   const { measuredFrom, endMs } = collected;
@@ -63,13 +64,13 @@ function measuresOf(reads: RunReads, collected: Collected): Measures {
     agreement: agreement.all,
     agreement_within: agreement.within,
     agreement_between: agreement.between,
-    ...reputations(reads),
+    ...reputations(scores),
     ...collected.alliances.measures(endMs),
     memes: counts.memes,
     meme_reach_mean: memes.meanReach(counts.memes),
     meme_references: memes.references,
     influence: memes.influence,
-    never_joined: neverJoined(reads, collected),
+    never_joined: collected.population.agents.filter(({ id }) => !scores.has(id)).length,
     ...collected.messages.measures(closed),
     ...activity.deciders(),
   };
@@ -90,13 +91,15 @@ function turnout(reads: RunReads, blocks: readonly BlockFigure[]) {
 const blocksClosed = (blocks: readonly BlockFigure[]): number =>
   blocks.filter(({ status, warmup }) => status !== 'voting' && !warmup).length;
 
-const neverJoined = (reads: RunReads, { population }: Collected): number =>
-  population.agents.filter(({ id }) => reads.agent(id) === undefined).length;
+/** By id; of all agents of the network, those of others too. */
+function scoresOf(reads: RunReads): Scores {
+  const scores = new Map<string, number>();
+  for (const { id, reputation_score } of reads.agents()) scores.set(id, reputation_score);
+  return scores;
+}
 
-/** Of all agents of the network, those of others too. */
-function reputations(reads: RunReads) {
-  const scores = [...reads.agents()].map(({ reputation_score }) => reputation_score);
+function reputations(scores: Scores) {
   const mean = new Mean();
-  for (const score of scores) mean.add(score);
-  return { reputation_mean: mean.value, reputation_gini: gini(scores) };
+  for (const score of scores.values()) mean.add(score);
+  return { reputation_mean: mean.value, reputation_gini: gini([...scores.values()]) };
 }

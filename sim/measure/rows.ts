@@ -91,7 +91,10 @@ export function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<
   }
 }
 
-export function* groupRows(reads: RunReads, collected: Collected): Iterable<Row<'groups.csv'>> {
+/** The reputation of each agent that registered, by its id. */
+export type Scores = ReadonlyMap<string, number>;
+
+export function* groupRows(collected: Collected, scores: Scores): Iterable<Row<'groups.csv'>> {
   const { population, activity, agreement, memes, counts } = collected;
   const sizes = population.sizes();
   const votes = activity.byGroup('votes');
@@ -100,7 +103,7 @@ export function* groupRows(reads: RunReads, collected: Collected): Iterable<Row<
   const [questions, calls, failures, read, wrote] = deciderDeeds.map((deed) =>
     activity.byGroup(deed),
   ) as [number[], number[], number[], number[], number[]];
-  const reputations = reputationsByGroup(reads, collected);
+  const reputations = reputationsByGroup(collected, scores);
   for (const [number, group] of population.groups.entries()) {
     const { agreement: within, wonShare } = agreement.ofGroup(number);
     yield {
@@ -130,11 +133,10 @@ const deciderDeeds = [
   'decider_output_tokens',
 ] as const;
 
-/** Of the agents that registered. */
-function reputationsByGroup(reads: RunReads, { population }: Collected): Mean[] {
+function reputationsByGroup({ population }: Collected, scores: Scores): Mean[] {
   const means = population.groups.map(() => new Mean());
   for (const { ordinal, id } of population.agents) {
-    const score = reads.reputation(id)?.overall_score;
+    const score = scores.get(id);
     if (score !== undefined) means[population.groupOf(ordinal)]!.add(score);
   }
   return means;

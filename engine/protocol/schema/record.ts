@@ -226,8 +226,11 @@ export const tables = Object.keys(records) as Table[];
 
 /** A stored row by its members' names. */
 export function standingOf(row: RecordOf['standings']): Standing {
-  const named = standingFields.map((field, index) => [field, row[index]!]);
-  return Object.fromEntries(named) as Standing;
+  const named = {} as Standing;
+  for (let index = 0; index < standingFields.length; index += 1) {
+    named[standingFields[index]!] = row[index]!;
+  }
+  return named;
 }
 
 /** Grows when a stored shape or a rule changes; a folder of another version is refused. */
