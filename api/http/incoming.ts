@@ -143,7 +143,7 @@ export class Incoming implements IncomingRequest {
   /** With what every answer carries: what browsers may read, and the server's signature. */
   #sent(response: HttpResponse, body: Body): HttpResponse | Promise<HttpResponse> {
     const { entryChecks, responseKeys, services } = this.#serving;
-    Object.assign(response.headers, entryChecks.origins.headers(this.#head.headers));
+    entryChecks.origins.addHeaders(response.headers, this.#head.headers);
     const cutOffMs = services.network.cutOffMs?.() ?? 0;
     if (cutOffMs > 0) response.headers['Folkmoot-Stale'] = `${Math.ceil(cutOffMs / 1_000)}`;
     if (!responseKeys) return response;

@@ -48,11 +48,24 @@ export function serve(
     const request = application.begin(head, head.fault ? 0 : read.declaredBytes);
     exchange = new Exchange(inFlight, res, head, request);
     exchange.begin(read);
+    exchange.turnIsOver();
   } catch (error) {
     if (exchange) exchange.watch();
     else res.onAborted(() => {});
     throw error;
   }
+}
+
+/** The value of the first holds all others: one call of the library, not one for each. */
+function writeHeaders(res: UwsResponse, headers: HttpResponse['headers']): void {
+  let first = '';
+  let lines = '';
+  for (const name in headers) {
+    const value = safeValue(headers[name]!);
+    if (first !== '') lines += `\r\n${name}: ${value}`;
+    else [first, lines] = [name, value];
+  }
+  if (first !== '') res.writeHeader(first, lines);
 }
 
 type Answer = HttpResponse | Promise<HttpResponse>;
@@ -68,6 +81,8 @@ export class Exchange implements Expiring {
   #over = false;
   /** Whether there is a watch, or no need for one any more. */
   #watched = false;
+  /** In the turn of its request the library holds back what is written, without a cork. */
+  #inTurn = true;
 
   constructor(inFlight: InFlight, res: UwsResponse, head: RequestHead, request: IncomingRequest) {
     this.#inFlight = inFlight;
@@ -96,6 +111,10 @@ export class Exchange implements Expiring {
       if (collector.refused) this.#last('unread');
       else if (done) this.#answer(collector.take());
     });
+  }
+
+  turnIsOver(): void {
+    this.#inTurn = false;
   }
 
   /** Gives an answer and ends the connection. */
@@ -153,14 +172,16 @@ export class Exchange implements Expiring {
     if (this.#over) return;
     this.#end();
     const res = this.#res;
-    res.cork(() => {
+    const write = () => {
       // 200 is what it writes by itself.
       if (status !== 200) res.writeStatus(statusLine(status));
-      for (const name in headers) res.writeHeader(name, safeValue(headers[name]!));
+      writeHeaders(res, headers);
       if (this.#head.method !== 'HEAD') res.end(body, close);
       else res.endWithoutBody(Buffer.byteLength(body), close);
-      this.#watched = true;
-    });
+    };
+    if (this.#inTurn) write();
+    else res.cork(write);
+    this.#watched = true;
   }
 
   #end(): void {

@@ -30,6 +30,8 @@ export class HeadChecks {
   readonly #attempts: SignatureAttempts;
   readonly #trustedProxies: ReadonlySet<string>;
   readonly #now: () => number;
+  /** The address of the request before this one, and what limits count it by. */
+  #last = { address: '', key: '' };
   readonly #bodies: BodiesInFlight = { total: 0, byAddress: new Map() };
 
   constructor({ network, limits, attempts, now }: Needs, trustedProxies: Iterable<string>) {
@@ -66,11 +68,22 @@ export class HeadChecks {
   #mayKnow = (publicKey: string) =>
     this.#network.barrier !== undefined || this.#network.knows(publicKey);
 
-  #budget({ headers, address }: RequestHead, declared: number | null): RequestBudget {
-    const client = clientAddress(address, headers.get('x-forwarded-for'), this.#trustedProxies);
-    const publicKey = knownKeyOf(headers, this.#network.knows);
-    const sender = { addressKey: addressKey(client), publicKey, declared };
+  #budget(head: RequestHead, declared: number | null): RequestBudget {
+    const publicKey = knownKeyOf(head.headers, this.#network.knows);
+    const sender = { addressKey: this.#addressKey(head), publicKey, declared };
     return new RequestBudget(this.#limits, this.#bodies, sender);
+  }
+
+  #addressKey({ address, headers }: RequestHead): string {
+    const trusted = this.#trustedProxies;
+    if (trusted.size > 0) {
+      return addressKey(clientAddress(address, headers.get('x-forwarded-for'), trusted));
+    }
+    // Requests of one client often follow each other.
+    if (address !== this.#last.address) {
+      this.#last = { address, key: addressKey(clientAddress(address, undefined, trusted)) };
+    }
+    return this.#last.key;
   }
 
   /** Takes what is asked for, or gives the quota that it exceeds. */

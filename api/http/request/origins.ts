@@ -27,16 +27,14 @@ export class Origins {
     return origin !== `http://${host}` && origin !== `https://${host}`;
   }
 
-  /** Headers of an answer for a browser. */
-  headers(request: Headers): Record<string, string> {
-    if (!this.any) return {};
+  /** Adds the headers of an answer for a browser. */
+  addHeaders(headers: Record<string, string>, request: Headers): void {
+    if (!this.any) return;
+    headers.Vary = 'Origin';
     const origin = request.get('origin');
-    if (origin === undefined || !this.#allowed.has(origin)) return { Vary: 'Origin' };
-    return {
-      'Access-Control-Allow-Origin': origin,
-      'Access-Control-Expose-Headers': EXPOSED,
-      Vary: 'Origin',
-    };
+    if (origin === undefined || !this.#allowed.has(origin)) return;
+    headers['Access-Control-Allow-Origin'] = origin;
+    headers['Access-Control-Expose-Headers'] = EXPOSED;
   }
 
   /** Headers of the answer to OPTIONS besides. */

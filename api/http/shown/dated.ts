@@ -1,5 +1,6 @@
 /** Reads of what is committed: as it is now or, with `at`, as it was after an entry. */
 import { refuse } from '../../../engine/internal.js';
+import type { RequestHead } from '../../transport/transport.js';
 import type { Handler } from '../handler.js';
 import { committed, queryOf } from '../reads/counted.js';
 import { badQuery, number } from '../reads/parameters.js';
@@ -10,8 +11,11 @@ import { type Showing, shown } from './shown.js';
 export function dated(read: Read): Handler {
   const now = committed(read);
   const then = shown(readThen(read), { progressOf: ({ past }) => past?.progress ?? null });
-  return (call) => (queryOf(call.head.target).has('at') ? then : now)(call);
+  return (call) => (asksForThen(call.head) ? then : now)(call);
 }
+
+const asksForThen = ({ target, path }: RequestHead) =>
+  target.length > path.length && queryOf(target).has('at');
 
 const readThen =
   (read: Read): Showing =>
