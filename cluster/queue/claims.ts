@@ -2,7 +2,7 @@
  * The side of a queue that does the tasks: claims one under a lease, and stores what came of it
  * only if the claim is still its own and nothing is there yet. Whatever it does may be done twice.
  */
-import type { EtcdClient, HeldLease, KeyValue, Range } from '../etcd/index.js';
+import type { Condition, EtcdClient, HeldLease, KeyValue, Range } from '../etcd/index.js';
 import { isTaskName, keysOf, type QueueKeys } from './keys.js';
 import { persist } from './persist.js';
 
@@ -52,10 +52,10 @@ export class QueueClaims {
 
   /** Leaves nothing of this worker behind, and of a queue that is gone nothing of anybody. */
   async leave(): Promise<void> {
-    const { head, workers, claims } = this.#keys;
+    const { workers, claims } = this.#keys;
     const [all, theirs] = [workers, claims].map((prefix) => ({ delete: { prefix } }));
     const left = this.#client.transact({
-      if: [{ key: head, is: '=', createRevision: this.#head.revision }],
+      if: [this.#isHere()],
       do: [{ delete: workers + this.#worker }],
       otherwise: [all!, theirs!],
     });
@@ -68,26 +68,46 @@ export class QueueClaims {
     return head?.createRevision === this.#head.revision;
   }
 
-  /** Null when nothing is free now. */
-  async claim(lease: HeldLease): Promise<Claim | null> {
-    if (this.#free.length === 0) this.#free = await this.#look();
-    for (let task = this.#free.shift(); task !== undefined; task = this.#free.shift()) {
-      const claimed = await this.#claim(task, lease);
-      if (claimed) return claimed;
+  /**
+   * Claims some tasks, in one transaction.
+   * @returns at most so many; none when nothing is free now.
+   */
+  async claim(lease: HeldLease, most = 1): Promise<Claim[]> {
+    // What was free a while ago others may have: of several each must be.
+    if (most > 1 || this.#free.length === 0) this.#free = await this.#look();
+    for (let count = most; this.#free.length > 0; count = 1) {
+      const some = this.#free.slice(0, count);
+      const claimed = await this.#claim(some, lease);
+      // One that another was quicker to claim keeps the others from being claimed with it.
+      if (claimed.length > 0 || count === 1) this.#free = this.#free.slice(some.length);
+      if (claimed.length > 0) return claimed;
     }
-    return null;
+    return [];
   }
 
-  async store({ task, revision }: Claim, text: string): Promise<Stored> {
-    const { claims, results, head } = this.#keys;
+  /** Stores some results, in one transaction where each of them can be stored. */
+  async storeAll(done: readonly { claim: Claim; text: string }[]): Promise<Stored[]> {
+    if (done.length > 1) {
+      const { succeeded } = await this.#ask(() =>
+        this.#client.transact({
+          if: [...done.flatMap(({ claim }) => this.#storable(claim)), this.#isHere()],
+          do: done.map(({ claim, text }) => this.#result(claim, text)),
+        }),
+      );
+      if (succeeded) return done.map(() => 'stored');
+    }
+    const each: Stored[] = [];
+    for (const { claim, text } of done) each.push(await this.store(claim, text));
+    return each;
+  }
+
+  async store(claim: Claim, text: string): Promise<Stored> {
+    const { task } = claim;
+    const { results } = this.#keys;
     const { succeeded, results: found } = await this.#ask(() =>
       this.#client.transact({
-        if: [
-          { key: claims + task, is: '=', createRevision: revision },
-          { key: results + task, is: '=', version: 0 },
-          { key: head, is: '=', createRevision: this.#head.revision },
-        ],
-        do: [{ put: results + task, value: text, lease: this.#head.lease }],
+        if: [...this.#storable(claim), this.#isHere()],
+        do: [this.#result(claim, text)],
         otherwise: [{ get: results + task }],
       }),
     );
@@ -106,39 +126,36 @@ export class QueueClaims {
   }
 
   async #tellAgain(task: string, text: string): Promise<Stored> {
-    const { again, head } = this.#keys;
-    const put = { put: `${again}${task}/${this.#worker}`, value: text, lease: this.#head.lease };
+    const put = {
+      put: `${this.#keys.again}${task}/${this.#worker}`,
+      value: text,
+      lease: this.#head.lease,
+    };
     const { succeeded } = await this.#ask(() =>
-      this.#client.transact({
-        if: [{ key: head, is: '=', createRevision: this.#head.revision }],
-        do: [put],
-      }),
+      this.#client.transact({ if: [this.#isHere()], do: [put] }),
     );
     return succeeded ? 'late' : 'gone';
   }
 
   /** Tasks that nobody has claimed or done; each worker begins at another one. */
   async #look(): Promise<string[]> {
-    const { tasks, claims, results } = this.#keys;
-    const [offered, ...taken] = await Promise.all([
-      this.#names(tasks),
-      this.#names(claims),
-      this.#names(results),
-    ]);
+    const under = [this.#keys.tasks, this.#keys.claims, this.#keys.results];
+    const how = { limit: MOST_TASKS, keysOnly: true };
+    const { results: found } = await this.#ask(() =>
+      this.#client.transact({ do: under.map((prefix) => ({ get: { prefix }, ...how })) }),
+    );
+    const [offered = [], ...taken] = found.map((one, at) =>
+      (one as Range).values.map(({ key }) => key.slice(under[at]!.length)),
+    );
     const busy = new Set(taken.flat());
     const free = offered.filter((name) => isTaskName(name) && !busy.has(name));
     const begin = Number.parseInt(this.#worker.slice(0, 8), 16) % Math.max(1, free.length);
     return [...free.slice(begin), ...free.slice(0, begin)];
   }
 
-  async #names(under: string): Promise<string[]> {
-    const how = { limit: MOST_TASKS, keysOnly: true };
-    const { values } = await this.#ask(() => this.#client.range({ prefix: under }, how));
-    return values.map(({ key }) => key.slice(under.length));
-  }
-
-  async #claim(task: string, lease: HeldLease): Promise<Claim | null> {
-    const { tasks, claims, results, head } = this.#keys;
+  /** All of them, or those that this very call has claimed when it was asked for the first time. */
+  async #claim(names: readonly string[], lease: HeldLease): Promise<Claim[]> {
+    const { tasks, claims, results } = this.#keys;
     const {
       succeeded,
       revision,
@@ -146,21 +163,46 @@ export class QueueClaims {
     } = await this.#ask(() =>
       this.#client.transact({
         if: [
-          { key: tasks + task, is: '>', version: 0 },
-          { key: claims + task, is: '=', version: 0 },
-          { key: results + task, is: '=', version: 0 },
-          { key: head, is: '=', createRevision: this.#head.revision },
+          ...names.flatMap((task): Condition[] => [
+            { key: tasks + task, is: '>', version: 0 },
+            { key: claims + task, is: '=', version: 0 },
+            { key: results + task, is: '=', version: 0 },
+          ]),
+          this.#isHere(),
         ],
-        do: [{ put: claims + task, value: this.#worker, lease: lease.id }, { get: tasks + task }],
-        otherwise: [{ get: claims + task }, { get: tasks + task }],
+        do: names.flatMap((task) => [
+          { put: claims + task, value: this.#worker, lease: lease.id },
+          { get: tasks + task },
+        ]),
+        otherwise: names.flatMap((task) => [{ get: claims + task }, { get: tasks + task }]),
       }),
     );
-    const [claimed, body] = found.map((one) => (one as Range | null)?.values[0]);
-    if (!body) return null;
-    if (succeeded) return { task, body: body.value, revision };
-    // Claimed by this very call, when it was asked for the first time.
-    const own = claimed?.value.toString() === this.#worker && claimed.lease === lease.id;
-    return own ? { task, body: body.value, revision: claimed.createRevision } : null;
+    const values = found.map((one) => (one as Range | null)?.values[0]);
+    return names.flatMap((task, at) => {
+      const [claimed, body] = values.slice(2 * at);
+      if (!body) return [];
+      if (succeeded) return { task, body: body.value, revision };
+      const own = claimed?.value.toString() === this.#worker && claimed.lease === lease.id;
+      return own ? { task, body: body.value, revision: claimed.createRevision } : [];
+    });
+  }
+
+  /** The claim is still its own, and nothing is stored. */
+  #storable({ task, revision }: Claim): Condition[] {
+    const { claims, results } = this.#keys;
+    return [
+      { key: claims + task, is: '=', createRevision: revision },
+      { key: results + task, is: '=', version: 0 },
+    ];
+  }
+
+  #result({ task }: Claim, text: string) {
+    return { put: this.#keys.results + task, value: text, lease: this.#head.lease };
+  }
+
+  /** It is still the same queue. */
+  #isHere(): Condition {
+    return { key: this.#keys.head, is: '=', createRevision: this.#head.revision };
   }
 
   #ask<T>(ask: () => Promise<T>): Promise<T> {

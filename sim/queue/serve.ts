@@ -9,12 +9,20 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type EtcdClient, HeldLease } from '../../cluster/etcd/index.js';
-import { type Claim, Ended, persist, QueueClaims, queuesIn } from '../../cluster/queue/index.js';
+import {
+  type Claim,
+  Ended,
+  persist,
+  QueueClaims,
+  queuesIn,
+  type Stored,
+} from '../../cluster/queue/index.js';
 import type { Provenance } from '../../report/provenance.js';
 import { type Job, runJobs } from '../run/jobs/index.js';
 import { pathProblem, writeFile } from './carried.js';
 import { headTold, otherBuild, type QueueHead } from './head.js';
-import { jobTold, outcomeText } from './told.js';
+import { Results } from './results.js';
+import { jobReader, outcomeText } from './told.js';
 
 export interface ServeOptions {
   made: Provenance;
@@ -53,6 +61,17 @@ type Found = Awaited<ReturnType<typeof queuesIn>>[number];
 
 interface ClaimedJob extends Job {
   claim: Claim;
+  since: number;
+}
+
+/** A queue that is being served. */
+interface Served {
+  claims: QueueClaims;
+  results: Results;
+  read: (body: Buffer) => Job | string;
+  signal: AbortSignal;
+  /** Runs that are claimed and not begun. */
+  ahead: Claim[];
 }
 
 class Worker {
@@ -125,14 +144,22 @@ class Worker {
     const claims = new QueueClaims(this.#client, queue, this.#name, over.signal);
     const folder = mkdtempSync(join(tmpdir(), 'folkmoot-worker-'));
     const looking = this.#endWhenGone(claims, over);
+    const results = new Results(claims, (claim, how) => this.#told(claim, how));
+    const read = jobReader(folder, head.scripts);
+    const served: Served = { claims, results, read, signal: over.signal, ahead: [] };
     try {
       for (const file of head.files) writeFile(folder, file, await claims.file(file.sha256));
-      await runJobs(this.#claimed(claims, head, folder, over.signal), {
+      await runJobs(this.#claimed(served), {
         ...head.limits,
         jobs,
         signal: over.signal,
-        onDone: async ({ claim }, outcome) => this.#store(claims, claim, outcomeText(outcome)),
+        onDone: async ({ claim, since }, outcome) => {
+          results.took(performance.now() - since);
+          await results.add({ claim, text: outcomeText(outcome) });
+          if (served.ahead.length === 0) await results.flush();
+        },
       });
+      await results.flush();
     } catch (error) {
       if (!(error instanceof Ended)) throw error;
     } finally {
@@ -158,27 +185,29 @@ class Worker {
     }
   }
 
-  async *#claimed(
-    claims: QueueClaims,
-    head: QueueHead,
-    folder: string,
-    signal: AbortSignal,
-  ): AsyncGenerator<ClaimedJob> {
-    const about = JSON.stringify({ jobs: this.#options.jobs, host: hostname() });
+  async *#claimed(served: Served): AsyncGenerator<ClaimedJob> {
+    const { claims, results, read, signal } = served;
+    const { jobs } = this.#options;
+    const about = JSON.stringify({ jobs, host: hostname() });
     let registered: HeldLease | null = null;
     let since = performance.now();
     let pauseMs: number = PAUSE_MS.least;
     while (!signal.aborted) {
       const lease = await this.#held();
-      if (lease !== registered) await claims.register(lease, about);
+      if (lease !== registered) {
+        // What was claimed under another one is free for others.
+        served.ahead = [];
+        await claims.register(lease, about);
+      }
       registered = lease;
-      const claim = await claims.claim(lease);
+      if (served.ahead.length === 0) served.ahead = await claims.claim(lease, results.ahead(jobs));
+      const claim = served.ahead.shift();
       if (claim) {
-        const job = jobTold(claim.body, folder, head.scripts);
+        const job = read(claim.body);
         if (typeof job === 'string') {
           const failure = { kind: 'scenario' as const, message: `what the queue offers: ${job}` };
-          await this.#store(claims, claim, JSON.stringify({ failure }));
-        } else yield { ...job, claim };
+          await results.add({ claim, text: JSON.stringify({ failure }) });
+        } else yield { ...job, claim, since: performance.now() };
         since = performance.now();
         pauseMs = PAUSE_MS.least;
         continue;
@@ -189,12 +218,9 @@ class Worker {
     }
   }
 
-  async #store(claims: QueueClaims, claim: Claim, text: string): Promise<void> {
-    const how = await claims.store(claim, text);
+  #told({ task }: Claim, how: Stored): void {
     if (how === 'late') {
-      this.#options.say(
-        `run ${Number(claim.task)} was not this worker's any more: its lease had ended`,
-      );
+      this.#options.say(`run ${Number(task)} was not this worker's any more: its lease had ended`);
     }
     if (how === 'stored') this.stored += 1;
   }

@@ -6,6 +6,7 @@ import { type Job, type Lasting, lasting, type Outcome } from '../run/jobs/index
 import { externalsIn } from '../scenario/external.js';
 import { scriptModules } from '../scenario/files/modules.js';
 import { complete } from '../scenario/read/complete.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
 
 /** Something that a queue cannot carry, or that is none: a user can mend it. */
 export class QueueError extends Error {
@@ -32,20 +33,38 @@ export function jobText({ scenario, seed, audit = true, watch, keep, deciders }:
 
 const Told = Type.Object({ scenario: Type.Unknown(), seed: Type.String(), audit: Type.Boolean() });
 
+/** Scenarios whose check is remembered: a sweep has one for each of its cells. */
+const REMEMBERED = 64;
+
 /**
- * The run that a queue offers.
+ * Reads the runs that a queue offers: what is wrong with one is told as text, since whoever writes
+ * to an etcd may offer anything.
  *
  * @param folder where its files are.
- * @returns what is wrong with it, as text: whoever writes to an etcd may offer anything.
  */
-export function jobTold(body: Buffer, folder: string, scripts: boolean): Job | string {
-  const told = jsonOf(body.toString('utf8'));
-  if (!Value.Check(Told, told)) return 'it is not what folkmoot offers';
-  const {
-    scenario: raw,
-    seed,
-    audit,
-  } = told as { scenario: unknown; seed: string; audit: boolean };
+export function jobReader(folder: string, scripts: boolean): (body: Buffer) => Job | string {
+  const known = new Map<string, Scenario | string>();
+  const look = (raw: unknown): Scenario | string => {
+    const text = JSON.stringify(raw);
+    const remembered = known.get(text);
+    if (remembered !== undefined) return remembered;
+    const found = scenarioTold(raw, folder, scripts);
+    const [oldest] = known.keys();
+    if (known.size === REMEMBERED) known.delete(oldest!);
+    known.set(text, found);
+    return found;
+  };
+  return (body) => {
+    const told = jsonOf(body.toString('utf8'));
+    if (!Value.Check(Told, told)) return 'it is not what folkmoot offers';
+    const { seed, audit } = told;
+    const scenario = look(told.scenario);
+    return typeof scenario === 'string' ? scenario : { scenario, seed, audit, folder };
+  };
+}
+
+/** A scenario as it is told, or what is wrong with it. */
+function scenarioTold(raw: unknown, folder: string, scripts: boolean): Scenario | string {
   const found = complete(raw, folder);
   if ('problem' in found)
     return `its scenario: ${found.problem.path.join('.')} ${found.problem.text}`;
@@ -53,7 +72,7 @@ export function jobTold(body: Buffer, folder: string, scripts: boolean): Job | s
   if (jsonDifference(raw, scenario)) return 'its scenario is not complete';
   if (externalsIn(scenario).length > 0) return 'it asks external deciders';
   if (!scripts && scriptModules(scenario).length > 0) return 'it has scripts, and says it has none';
-  return { scenario, seed, audit, folder };
+  return scenario;
 }
 
 /** What came of a run, without what is otherwise on every machine; of a failure one line. */

@@ -41,14 +41,18 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const done = async () => {
       const { claims, lease } = await hand(etcdClient(running));
       const own: string[] = [];
-      for (let claim = await claims.claim(lease); claim; claim = await claims.claim(lease)) {
-        expect(claim.body.toString()).toBe(`body ${Number(claim.task)}`);
-        own.push(claim.task);
-        expect(await claims.store(claim, `of ${claim.task}`)).toBe('stored');
+      for (;;) {
+        // One alone, or some in one transaction.
+        const claimed = await claims.claim(lease, own.length % 2 === 0 ? 5 : 1);
+        if (claimed.length === 0) return own;
+        for (const { task, body } of claimed) expect(body.toString()).toBe(`body ${Number(task)}`);
+        own.push(...claimed.map(({ task }) => task));
+        const done = claimed.map((claim) => ({ claim, text: `of ${claim.task}` }));
+        const stored = claimed.map(() => 'stored');
+        expect(await claims.storeAll(done)).toEqual(stored);
         // Told once more, as after an answer that was lost.
-        expect(await claims.store(claim, `of ${claim.task}`)).toBe('stored');
+        expect(await claims.storeAll(done)).toEqual(stored);
       }
-      return own;
     };
     const all = (await Promise.all([done(), done(), done()])).flat();
     expect(all.sort()).toEqual([...tasks(250).keys()]);
@@ -68,25 +72,48 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const host = await hosted(client);
     await host.offer(tasks(1));
     const [slow, quick] = [await hand(client), await hand(client)];
-    const lost = (await slow.claims.claim(slow.lease))!;
-    expect(await quick.claims.claim(quick.lease)).toBe(null);
+    const [lost] = await slow.claims.claim(slow.lease);
+    expect(await quick.claims.claim(quick.lease, 2)).toEqual([]);
     await slow.lease.release();
-    const claim = (await quick.claims.claim(quick.lease))!;
-    expect(claim).toMatchObject({ task: lost.task, body: lost.body });
-    expect(await slow.claims.store(lost, 'slow')).toBe('late');
+    const [claim] = await quick.claims.claim(quick.lease);
+    expect(claim).toMatchObject({ task: lost!.task, body: lost!.body });
+    expect(await slow.claims.store(lost!, 'slow')).toBe('late');
     expect(await host.results()).toEqual([]);
-    expect(await quick.claims.store(claim, 'quick')).toBe('stored');
-    expect(await slow.claims.store(lost, 'slow')).toBe('late');
+    expect(await quick.claims.store(claim!, 'quick')).toBe('stored');
+    expect(await slow.claims.store(lost!, 'slow')).toBe('late');
     expect((await host.results()).map(({ value }) => value.toString())).toEqual(['quick']);
     const [again] = await host.again();
-    expect([again!.name.split('/')[0], again!.value.toString()]).toEqual([lost.task, 'slow']);
-    await host.reject(lost.task);
-    expect(await quick.claims.claim(quick.lease)).toMatchObject({ task: lost.task });
+    expect([again!.name.split('/')[0], again!.value.toString()]).toEqual([lost!.task, 'slow']);
+    await host.reject(lost!.task);
+    expect(await quick.claims.claim(quick.lease)).toMatchObject([{ task: lost!.task }]);
     await host.close();
     expect(await quick.claims.isThere()).toBe(false);
-    expect(await quick.claims.store(claim, 'quick')).toBe('gone');
+    expect(await quick.claims.store(claim!, 'quick')).toBe('gone');
     await quick.claims.leave();
     expect((await client.range({ prefix: 'folkmoot/' })).count).toBe(0);
+  });
+
+  test("queue: of several results each counts that is its own worker's still", async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const host = await hosted(client);
+    await host.offer(tasks(3));
+    const { claims, lease } = await hand(client);
+    const claimed = await claims.claim(lease, 8);
+    expect(claimed.map(({ task }) => task).sort()).toEqual([...tasks(3).keys()]);
+    const other = await hand(client);
+    expect(await other.claims.claim(other.lease, 8)).toEqual([]);
+    // One of them is another's now.
+    const [lost] = claimed;
+    await host.reject(lost!.task);
+    const [again] = await other.claims.claim(other.lease, 8);
+    expect(again).toMatchObject({ task: lost!.task });
+    const done = claimed.map((claim) => ({ claim, text: `of ${claim.task}` }));
+    expect(await claims.storeAll(done)).toEqual(['late', 'stored', 'stored']);
+    expect(await other.claims.storeAll([{ claim: again!, text: 'other' }])).toEqual(['stored']);
+    const results = (await host.results()).map(({ name, value }) => [name, value.toString()]);
+    const expected = done.slice(1).map(({ claim, text }) => [claim.task, text]);
+    expect(results.sort()).toEqual([...expected, [lost!.task, 'other']].sort());
   });
 
   test('queue: files are carried whole, in pieces that etcd takes', async () => {
