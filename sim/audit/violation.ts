@@ -54,7 +54,8 @@ export function isSame(expected: unknown, found: unknown): boolean {
   let members = 0;
   for (const name in expected) {
     members += 1;
-    const [one, other] = [expected[name], found[name]];
+    const one = expected[name];
+    const other = found[name];
     if (one !== other && !isSame(one, other)) return false;
   }
   for (const _ in found) members -= 1;

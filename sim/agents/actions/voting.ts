@@ -53,8 +53,10 @@ export function judge(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const { personality } = agent;
   const { hasMeme } = block;
   const basis = { by: 'judgement', personality, opinions, memes, hasMeme } as const;
-  const withoutMemes = verdict({ ...opinions, meme: NO_OPINION });
-  return { decision: verdict(opinions), withoutMemes, memes, basis };
+  const decision = verdict(opinions);
+  const moved = opinions.meme !== NO_OPINION;
+  const withoutMemes = moved ? verdict({ ...opinions, meme: NO_OPINION }) : decision;
+  return { decision, withoutMemes, memes, basis };
 }
 
 export interface Ballot {
