@@ -1,12 +1,19 @@
 /** How ajv compiles our schemas: when the program is built, and when it runs. */
+import { hexPattern, isHash } from '../hex.js';
 import { isTag, TAG_PATTERN } from '../unicode/unicode.js';
 import type { Options } from './ajv.js';
 
-/** The platform's patterns, but for what depends on its version of Unicode. */
+/** What is checked by functions: what depends on the version of Unicode, and what comes often. */
+const checks: Readonly<Record<string, (text: string) => boolean>> = {
+  [TAG_PATTERN]: isTag,
+  [hexPattern(64)]: isHash,
+};
+
+/** The platform's patterns, but for those. */
 export function pattern(source: string, flags: string): Pick<RegExp, 'test'> {
-  return source === TAG_PATTERN
-    ? ({ test: isTag, toString: () => 'tag' } as Pick<RegExp, 'test'>)
-    : new RegExp(source, flags);
+  const test = checks[source];
+  const check = test && { test, toString: () => source };
+  return check ?? new RegExp(source, flags);
 }
 /** What stands for it in code that ajv writes: the build imports it by this name. */
 pattern.code = 'pattern';
