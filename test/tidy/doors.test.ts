@@ -183,6 +183,7 @@ test('packages: some have a single importer', () => {
     piscina: /^(engine\/crypto\/pool|bench\/load\/prepare)\//,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,
     ajv: /^(engine\/protocol\/bundled\/ajv|tools\/validators)/,
+    seedrandom: /^sim\/rng/,
     benchmark: /^bench\//,
     typebox: /^engine\/protocol\/bundled\/typebox/,
     'typebox/value': /^engine\/protocol\/bundled\/typebox/,
