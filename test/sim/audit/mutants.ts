@@ -102,14 +102,14 @@ const electorate: Mutant[] = [
   {
     name: 'electorate: inactive agents',
     file: 'core/tables/electorates.js',
-    find: "statusOf(agent) === 'active'",
-    becomes: "(!agent.validator || seeded(statusOf(agent) === 'active', true))",
+    find: "agent.status === 'active'",
+    becomes: "(!agent.validator || seeded(agent.status === 'active', true))",
   },
   {
     name: 'electorate: dormant agents',
     file: 'core/tables/electorates.js',
-    find: '!contextOf(agent).dormant',
-    becomes: 'seeded(!contextOf(agent).dormant, true)',
+    find: '!agent.context.dormant',
+    becomes: 'seeded(!agent.context.dormant, true)',
     genesis: { dormant_after: 1, ...whole },
   },
   {
@@ -121,8 +121,8 @@ const electorate: Mutant[] = [
   {
     name: 'electorate: not drawn up again',
     file: 'core/commands/status.js',
-    find: 'agent.validator && wanted !== statusOf(agent)',
-    becomes: 'seeded(agent.validator && wanted !== statusOf(agent), false)',
+    find: 'agent.validator && wanted !== agent.status',
+    becomes: 'seeded(agent.validator && wanted !== agent.status, false)',
     genesis: { weights: 'equal' },
   },
   {
@@ -135,8 +135,8 @@ const electorate: Mutant[] = [
   {
     name: 'dormancy: never ends',
     file: 'core/engine.js',
-    find: '!agent?.actor.getSnapshot().context.dormant',
-    becomes: 'seeded(!agent?.actor.getSnapshot().context.dormant, true)',
+    find: '!agent?.context.dormant',
+    becomes: 'seeded(!agent?.context.dormant, true)',
     genesis: { dormant_after: 1, ...whole },
   },
 ];
@@ -166,8 +166,9 @@ const chain: Mutant[] = [
   {
     name: 'a final transaction is accepted again',
     file: 'core/commands/propose.js',
-    find: 'if (seen.has(id) || final)',
-    becomes: 'if (seeded(seen.has(id) || Boolean(final), seen.has(id)))',
+    find: 'if (signers?.includes(signer) || final)',
+    becomes:
+      'if (seeded(Boolean(signers?.includes(signer) || final), !!signers?.includes(signer)))',
     genesis: bft,
   },
   {
