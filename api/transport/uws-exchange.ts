@@ -48,7 +48,6 @@ export function serve(
     const request = application.begin(head, head.fault ? 0 : read.declaredBytes);
     exchange = new Exchange(inFlight, res, head, request);
     exchange.begin(read);
-    exchange.turnIsOver();
   } catch (error) {
     if (exchange) exchange.watch();
     else res.onAborted(() => {});
@@ -82,7 +81,7 @@ export class Exchange implements Expiring {
   /** Whether there is a watch, or no need for one any more. */
   #watched = false;
   /** In the turn of its request the library holds back what is written, without a cork. */
-  #inTurn = true;
+  #inTurn = false;
 
   constructor(inFlight: InFlight, res: UwsResponse, head: RequestHead, request: IncomingRequest) {
     this.#inFlight = inFlight;
@@ -92,6 +91,12 @@ export class Exchange implements Expiring {
   }
 
   begin(read: Head): void {
+    this.#inTurn = true;
+    this.#begin(read);
+    this.#inTurn = false;
+  }
+
+  #begin(read: Head): void {
     if (this.#head.fault) return this.#last(nothing);
     if (!read.hasBody) return this.#answer(nothing);
     if (!this.#request.wanted) return this.#last('unread');
@@ -111,10 +116,6 @@ export class Exchange implements Expiring {
       if (collector.refused) this.#last('unread');
       else if (done) this.#answer(collector.take());
     });
-  }
-
-  turnIsOver(): void {
-    this.#inTurn = false;
   }
 
   /** Gives an answer and ends the connection. */
