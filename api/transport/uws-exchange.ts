@@ -92,8 +92,11 @@ export class Exchange implements Expiring {
 
   begin(read: Head): void {
     this.#inTurn = true;
-    this.#begin(read);
-    this.#inTurn = false;
+    try {
+      this.#begin(read);
+    } finally {
+      this.#inTurn = false;
+    }
   }
 
   #begin(read: Head): void {
