@@ -110,7 +110,7 @@ export class EtcdClient {
     try {
       yield* watchAt(this.#members[at]!, keys, options, this.#limits.connectMs);
     } catch (error) {
-      if (error instanceof EtcdError && error.silent) this.#turns.failed(at, true);
+      if (error instanceof EtcdError && error.member === 'silent') this.#turns.failed(at, true);
       throw error;
     }
   }
@@ -174,19 +174,21 @@ export class EtcdClient {
   }
 
   async #tryEach<T>(ask: (member: Member) => Promise<T>, repeatable: boolean): Promise<T> {
-    const members = this.#turns.now();
-    for (const [tried, at] of members.entries()) {
+    let last: EtcdError | null = null;
+    for (const { at, leftOut } of this.#turns.now()) {
+      // Who answers is believed: asking one that was silent would take long.
+      if (last?.member === 'answers' && leftOut) break;
       try {
         const answer = await ask(this.#members[at]!);
         this.#turns.answered(at);
         return answer;
       } catch (error) {
         if (!(error instanceof EtcdError) || error.kind !== 'unavailable') throw error;
-        this.#turns.failed(at, error.silent);
-        const maybeDone = error.outcome === 'unknown' && !repeatable;
-        if (maybeDone || tried + 1 === members.length) throw error;
+        this.#turns.failed(at, error.member === 'silent');
+        last = error;
+        if (error.outcome === 'unknown' && !repeatable) break;
       }
     }
-    throw new TypeError('an etcd has one member at least');
+    throw last!;
   }
 }

@@ -24,19 +24,19 @@ export class EtcdError extends Error {
   readonly outcome: 'not_done' | 'unknown';
   /** With `compacted` of a watch: from there on, all is there. */
   readonly compactRevision: number | null;
-  /** With `unavailable`: the member gave no sign of life, and may be cut off. */
-  readonly silent: boolean;
+  /** With `unavailable`: whether the member said so, is not there, or gave no sign of life. */
+  readonly member: 'answers' | 'away' | 'silent';
 
   constructor(
     kind: EtcdFailure,
     message: string,
-    more: { outcome?: 'not_done' | 'unknown'; compactRevision?: number; silent?: boolean } = {},
+    more: Partial<Pick<EtcdError, 'outcome' | 'compactRevision' | 'member'>> = {},
   ) {
     super(message);
     this.kind = kind;
     this.outcome = more.outcome ?? 'not_done';
     this.compactRevision = more.compactRevision ?? null;
-    this.silent = more.silent ?? false;
+    this.member = more.member ?? 'answers';
   }
 }
 
@@ -70,12 +70,11 @@ const DEADLINE_EXCEEDED = 4;
 export function errorOf({ code, details }: ServiceError, endpoint: string): EtcdError {
   const message = `etcd at ${endpoint}: ${oneLine(details)}`;
   const known = surely.find(([says]) => says.test(details));
-  if (known) return new EtcdError(known[1], message);
+  const said = details.includes('etcdserver: ');
+  const member = code === DEADLINE_EXCEEDED ? 'silent' : said ? 'answers' : 'away';
+  if (known) return new EtcdError(known[1], message, { member });
   if (unwanted.has(code)) return new EtcdError('refused', message);
-  return new EtcdError('unavailable', message, {
-    outcome: 'unknown',
-    silent: code === DEADLINE_EXCEEDED,
-  });
+  return new EtcdError('unavailable', message, { outcome: 'unknown', member });
 }
 
 /** Foreign text in a message of ours, without what TLS and gRPC say for themselves only. */

@@ -117,7 +117,7 @@ export class Member {
       if (!failure) continue;
       const within = `no connection within ${connectMs} ms`;
       const message = `etcd at ${this.endpoint}: ${within}`;
-      throw new EtcdError('unavailable', message, { silent: true });
+      throw new EtcdError('unavailable', message, { member: 'silent' });
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Which member of an etcd is asked, and which after it. One that gave no sign of life is left out
- * for a while, as long as there are others: they say at once what they cannot do.
+ * for a while, as long as another answers: that one says at once what it cannot do.
  */
 
 /** How long one is left out that fell silent. */
@@ -16,14 +16,14 @@ export class Turns {
     this.#leftOutUntil = Array<number>(members).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** Whom to ask now, one after the other; at least one. */
-  now(): number[] {
+  /** Whom to ask now, one after the other; who was silent, and is left out, comes last. */
+  now(): { at: number; leftOut: boolean }[] {
     return this.#from(this.#first);
   }
 
   /** Where the next watch is to be: each time at another member. */
   watch(): number {
-    const at = this.#from(this.#first + this.#watches)[0]!;
+    const { at } = this.#from(this.#first + this.#watches)[0]!;
     this.#watches += 1;
     return at;
   }
@@ -35,14 +35,15 @@ export class Turns {
   /** It cannot help; others may have moved on meanwhile. */
   failed(member: number, silent: boolean): void {
     if (silent) this.#leftOutUntil[member] = performance.now() + SILENT_MS;
-    if (this.#first === member) this.#first = this.#from(member + 1)[0]!;
+    if (this.#first === member) this.#first = this.#from(member + 1)[0]!.at;
   }
 
-  #from(first: number): number[] {
-    const count = this.#leftOutUntil.length;
-    const all = Array.from({ length: count }, (_, step) => (first + step) % count);
+  #from(first: number): { at: number; leftOut: boolean }[] {
     const now = performance.now();
-    const alive = all.filter((at) => this.#leftOutUntil[at]! <= now);
-    return alive.length > 0 ? alive : all;
+    const all = this.#leftOutUntil.map((_, step, { length }) => {
+      const at = (first + step) % length;
+      return { at, leftOut: this.#leftOutUntil[at]! > now };
+    });
+    return [...all.filter(({ leftOut }) => !leftOut), ...all.filter(({ leftOut }) => leftOut)];
   }
 }

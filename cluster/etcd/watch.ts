@@ -85,7 +85,7 @@ class Signs {
       if (this.#inVain > SIGNS.inVain) {
         const message = `etcd at ${endpoint} gives no sign of life on a watch`;
         // In place of a race with a promise that stays open: it would keep all that ever came.
-        stream.destroy(new EtcdError('unavailable', message, { silent: true }));
+        stream.destroy(new EtcdError('unavailable', message, { member: 'silent' }));
       } else stream.write({ progress_request: {} });
     }, SIGNS.everyMs);
   }

@@ -2,24 +2,30 @@
 import { expect, test } from 'vitest';
 import { Turns } from '../../../dist/cluster/etcd/turns.js';
 
+const asked = (turns: Turns) => turns.now().map(({ at }) => at);
+
 test('turns: who cannot help is asked last of all, and again once it is his turn', () => {
   const turns = new Turns(3);
-  expect(turns.now()).toEqual([0, 1, 2]);
+  expect(asked(turns)).toEqual([0, 1, 2]);
   turns.failed(0, false);
-  expect(turns.now()).toEqual([1, 2, 0]);
+  expect(asked(turns)).toEqual([1, 2, 0]);
   // Somebody who asked the first one before has been overtaken.
   turns.failed(0, false);
-  expect(turns.now()).toEqual([1, 2, 0]);
+  expect(asked(turns)).toEqual([1, 2, 0]);
 });
 
-test('turns: who was silent is not asked, until it has answered', () => {
+test('turns: who was silent comes last, until it has answered', () => {
   const turns = new Turns(3);
   turns.failed(0, true);
   turns.failed(1, false);
-  expect(turns.now()).toEqual([2, 1]);
+  expect(turns.now()).toEqual([
+    { at: 2, leftOut: false },
+    { at: 1, leftOut: false },
+    { at: 0, leftOut: true },
+  ]);
   expect([turns.watch(), turns.watch(), turns.watch()]).not.toContain(0);
   turns.answered(0);
-  expect(turns.now()).toEqual([2, 0, 1]);
+  expect(asked(turns)).toEqual([2, 0, 1]);
 });
 
 test('turns: where all were silent, all are asked; watches go from one to the next', () => {
