@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { composeRegister, createVerifier, formatInstant, Network, type Signatory } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { START_MS, signatoryOf, temporaryFolder } from '../../support/fixture.js';
@@ -34,6 +35,8 @@ test('disk: below the mark writes are refused, and done again once there is room
   try {
     expect(await submit(1)).toMatchObject({ result: 'accepted' });
     execFileSync('fallocate', ['-l', '800M', ballast]);
+    // What is known of the disk's room may be a moment old.
+    await sleep(200);
     expect(await submit(2)).toMatchObject({ refusal: { reason: 'DISK_FULL', status: 503 } });
     expect(network.read.networkState().active_validators).toBe(1);
     rmSync(ballast);
