@@ -84,6 +84,6 @@ async function votes(
 export const watchCase = defineCase<Configuration>({
   name: 'watch',
   about: 'signed votes over HTTP with 0, 1 and 30 that look on, in turns on one server',
-  sizes: { small: { seconds: 3, turns: 3 }, large: { seconds: 10, turns: 7 } },
+  sizes: { small: { seconds: 2, turns: 2 }, large: { seconds: 10, turns: 7 } },
   run,
 });
