@@ -16,6 +16,9 @@ interface TrimmerOptions {
   warn(message: string): void;
 }
 
+/** How far apart places are marked. */
+const MARK_BYTES = bounds.trimBytes / 16;
+
 export class Trimmer {
   readonly #options: TrimmerOptions;
   /** Places in the order, ascending, and how many bytes had come until there. */
@@ -35,7 +38,7 @@ export class Trimmer {
     const { version } = position;
     if (this.#last.version === 0) this.#last.version = version;
     const marked = this.#marks.at(-1)?.until ?? 0;
-    if (this.#bytes - marked >= bounds.trimBytes / 16) {
+    if (this.#bytes - marked >= MARK_BYTES) {
       this.#marks.push({ position, until: this.#bytes });
     }
     const enough =

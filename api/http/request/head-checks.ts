@@ -31,7 +31,7 @@ export class HeadChecks {
   readonly #trustedProxies: ReadonlySet<string>;
   readonly #now: () => number;
   /** The address of the request before this one, and what limits count it by. */
-  #last = { address: '', key: '' };
+  #last = { address: '', key: addressKey('') };
   readonly #bodies: BodiesInFlight = { total: 0, byAddress: new Map() };
 
   constructor({ network, limits, attempts, now }: Needs, trustedProxies: Iterable<string>) {
