@@ -28,6 +28,12 @@ test('bench: a case by its name, as text and as JSON', async () => {
   expect(stdout).toContain(`commit ${result.commit}, seed a, size small`);
 });
 
+test('bench: what is shown of a run that is too short to leave a file is measured', async () => {
+  const { code, stdout } = await bench('--case', 'view', '--seed', 'a');
+  expect([code, stdout]).toEqual([0, expect.stringContaining('files, with their pictures')]);
+  expect(stdout).not.toContain('not measured');
+});
+
 test('bench: an unknown case is refused with the names of all', async () => {
   const { code, stdout, stderr } = await bench('--case', 'nonsense');
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
