@@ -2,12 +2,22 @@
  * The side of a queue that does the tasks: claims one under a lease, and stores what came of it
  * only if the claim is still its own and nothing is there yet. Whatever it does may be done twice.
  */
-import type { Condition, EtcdClient, HeldLease, KeyValue, Range } from '../etcd/index.js';
+import type {
+  Condition,
+  EtcdClient,
+  HeldLease,
+  KeyValue,
+  Operation,
+  OperationResult,
+  Range,
+} from '../etcd/index.js';
 import { isTaskName, keysOf, type QueueKeys } from './keys.js';
 import { persist } from './persist.js';
 
 /** More than a host offers at a time. */
 const MOST_TASKS = 10_000;
+/** How long what was free is taken to be so still. */
+const FRESH_MS = 100;
 
 export interface Claim {
   task: string;
@@ -25,7 +35,10 @@ export class QueueClaims {
   readonly #worker: string;
   readonly #signal: AbortSignal;
   readonly #head: { revision: number; lease: string };
+  /** What was free when it was looked at. */
   #free: string[] = [];
+  /** When that was; of what has been claimed from since, never. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * @param head of the queue, as it was found: another one of that name is another queue.
@@ -74,7 +87,9 @@ export class QueueClaims {
    */
   async claim(lease: HeldLease, most = 1): Promise<Claim[]> {
     // What was free a while ago others may have: of several each must be.
-    if (most > 1 || this.#free.length === 0) this.#free = await this.#look();
+    const isFresh = performance.now() - this.#lookedAt < FRESH_MS;
+    if (!isFresh && (most > 1 || this.#free.length === 0)) await this.#look();
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
     for (let count = most; this.#free.length > 0; count = 1) {
       const some = this.#free.slice(0, count);
       const claimed = await this.#claim(some, lease);
@@ -85,16 +100,19 @@ export class QueueClaims {
     return [];
   }
 
-  /** Stores some results, in one transaction where each of them can be stored. */
+  /** Stores some results, in one transaction where each of them can be; and looks what is free. */
   async storeAll(done: readonly { claim: Claim; text: string }[]): Promise<Stored[]> {
     if (done.length > 1) {
-      const { succeeded } = await this.#ask(() =>
+      const { succeeded, results } = await this.#ask(() =>
         this.#client.transact({
           if: [...done.flatMap(({ claim }) => this.#storable(claim)), this.#isHere()],
-          do: done.map(({ claim, text }) => this.#result(claim, text)),
+          do: [...done.map(({ claim, text }) => this.#result(claim, text)), ...this.#looks()],
         }),
       );
-      if (succeeded) return done.map(() => 'stored');
+      if (succeeded) {
+        this.#see(results.slice(done.length));
+        return done.map(() => 'stored');
+      }
     }
     const each: Stored[] = [];
     for (const { claim, text } of done) each.push(await this.store(claim, text));
@@ -137,20 +155,32 @@ export class QueueClaims {
     return succeeded ? 'late' : 'gone';
   }
 
-  /** Tasks that nobody has claimed or done; each worker begins at another one. */
-  async #look(): Promise<string[]> {
-    const under = [this.#keys.tasks, this.#keys.claims, this.#keys.results];
+  async #look(): Promise<void> {
+    const { results } = await this.#ask(() => this.#client.transact({ do: this.#looks() }));
+    this.#see(results);
+  }
+
+  #looks(): Operation[] {
     const how = { limit: MOST_TASKS, keysOnly: true };
-    const { results: found } = await this.#ask(() =>
-      this.#client.transact({ do: under.map((prefix) => ({ get: { prefix }, ...how })) }),
-    );
+    return this.#lookedIn().map((prefix) => ({ get: { prefix }, ...how }));
+  }
+
+  #lookedIn(): string[] {
+    const { tasks, claims, results } = this.#keys;
+    return [tasks, claims, results];
+  }
+
+  /** Tasks that nobody has claimed or done; each worker begins at another one. */
+  #see(found: readonly OperationResult[]): void {
+    const under = this.#lookedIn();
     const [offered = [], ...taken] = found.map((one, at) =>
       (one as Range).values.map(({ key }) => key.slice(under[at]!.length)),
     );
     const busy = new Set(taken.flat());
     const free = offered.filter((name) => isTaskName(name) && !busy.has(name));
     const begin = Number.parseInt(this.#worker.slice(0, 8), 16) % Math.max(1, free.length);
-    return [...free.slice(begin), ...free.slice(0, begin)];
+    this.#free = [...free.slice(begin), ...free.slice(0, begin)];
+    this.#lookedAt = performance.now();
   }
 
   /** All of them, or those that this very call has claimed when it was asked for the first time. */

@@ -4,21 +4,36 @@
  * does may be done twice.
  */
 import { randomBytes } from 'node:crypto';
-import { type EtcdClient, EtcdError, HeldLease, type KeyValue } from '../etcd/index.js';
+import {
+  type EtcdClient,
+  EtcdError,
+  HeldLease,
+  type KeyValue,
+  type Operation,
+  type OperationResult,
+  type Range,
+} from '../etcd/index.js';
 import { ALL, HEADS, keysOf, LARGEST_BYTES, type QueueKeys } from './keys.js';
 import { persist } from './persist.js';
 
 /** How long a queue outlives a host that has died, in seconds. */
 const LEASE_S = 30;
-/** Of etcd's 128 operations in a transaction one for each task, and to take one away three. */
-const OFFERED_AT_ONCE = 100;
-const TASKS_AT_ONCE = 40;
+/** Of etcd's 128 in a transaction: one to offer a task, three to take it away. */
+const OPERATIONS_AT_ONCE = 120;
 /** Results at once: with what they may have at most they are less than etcd answers with. */
 const RESULTS_AT_ONCE = 48;
 /** What they say of themselves is short. */
 const MOST_WORKERS = 10_000;
 /** After so many revisions what is past is taken away. */
 const COMPACT_EVERY = 20_000;
+
+/** What a host tells of its tasks at once. */
+export interface Told {
+  /** Bodies of new ones, by their names. */
+  offered?: ReadonlyMap<string, string>;
+  /** Those whose results are kept elsewhere: they are taken away. */
+  done?: readonly string[];
+}
 
 /** Something that lies under a name. */
 export interface Named {
@@ -57,24 +72,35 @@ export class QueueHost {
     return this.#put(this.#keys.head, head);
   }
 
-  /** @param tasks bodies by their names. */
-  async offer(tasks: ReadonlyMap<string, string>): Promise<void> {
+  /**
+   * Tells what there is to tell and asks what there is: one transaction, unless it is much.
+   * @returns what has been stored and not been taken away, some of it, by the names of tasks.
+   */
+  async exchange({ offered = new Map(), done = [] }: Told): Promise<Named[]> {
+    const { tasks, claims, results } = this.#keys;
     const lease = this.#lease.id;
-    const puts: { put: string; value: string; lease: string }[] = [];
+    const operations: Operation[] = [];
     let bytes = 0;
-    const send = async () => {
-      const some = puts.splice(0);
-      bytes = 0;
-      if (some.length === 0) return;
-      await persist(this.#ended, () => this.#client.transact({ do: some }));
-    };
-    for (const [task, value] of tasks) {
-      const more = Buffer.byteLength(value);
-      if (bytes + more > LARGEST_BYTES || puts.length === OFFERED_AT_ONCE) await send();
-      puts.push({ put: this.#keys.tasks + task, value, lease });
+    const room = async (more: number) => {
+      if (bytes + more > LARGEST_BYTES || operations.length + 3 > OPERATIONS_AT_ONCE) {
+        await this.#transact(operations.splice(0));
+        bytes = 0;
+      }
       bytes += more;
+    };
+    for (const task of done) {
+      await room(0);
+      operations.push(...[tasks, claims, results].map((under) => ({ delete: under + task })));
     }
-    await send();
+    for (const [task, value] of offered) {
+      await room(Buffer.byteLength(value));
+      operations.push({ put: tasks + task, value, lease });
+    }
+    const found = await this.#transact([
+      ...operations,
+      { get: { prefix: results }, limit: RESULTS_AT_ONCE },
+    ]);
+    return named((found.at(-1) as Range).values, results);
   }
 
   /** A file that tasks need. */
@@ -83,11 +109,6 @@ export class QueueHost {
       const piece = bytes.subarray(at * LARGEST_BYTES, (at + 1) * LARGEST_BYTES);
       await this.#put(`${this.#keys.files}${sha256}/${String(at).padStart(4, '0')}`, piece);
     }
-  }
-
-  /** What has been stored since it was last dropped, some of it, by the names of tasks. */
-  results(): Promise<Named[]> {
-    return this.#named(this.#keys.results);
   }
 
   /** What was stored by who had lost the claim: the task, and behind a slash the worker. */
@@ -100,27 +121,10 @@ export class QueueHost {
     return this.#named(this.#keys.workers, MOST_WORKERS);
   }
 
-  /** These are done: their results are kept elsewhere. */
-  async drop(tasks: readonly string[]): Promise<void> {
-    const { tasks: bodies, claims, results } = this.#keys;
-    for (let at = 0; at < tasks.length; at += TASKS_AT_ONCE) {
-      const some = tasks.slice(at, at + TASKS_AT_ONCE);
-      const operations = some.flatMap((task) =>
-        [bodies, claims, results].map((under) => ({ delete: under + task })),
-      );
-      const { revision } = await persist(this.#ended, () =>
-        this.#client.transact({ do: operations }),
-      );
-      await this.#compact(revision);
-    }
-  }
-
   /** What was stored is none: the task is free again. */
   async reject(task: string): Promise<void> {
     const { claims, results } = this.#keys;
-    await persist(this.#ended, () =>
-      this.#client.transact({ do: [{ delete: results + task }, { delete: claims + task }] }),
-    );
+    await this.#transact([{ delete: results + task }, { delete: claims + task }]);
   }
 
   /** It has been looked at. */
@@ -137,14 +141,19 @@ export class QueueHost {
     await persist(this.#ended, () => this.#client.put(key, value, this.#lease.id));
   }
 
+  async #transact(operations: readonly Operation[]): Promise<OperationResult[]> {
+    const { revision, results } = await persist(this.#ended, () =>
+      this.#client.transact({ do: operations }),
+    );
+    await this.#compact(revision);
+    return results;
+  }
+
   async #named(under: string, limit: number = RESULTS_AT_ONCE): Promise<Named[]> {
     const found = await persist(this.#ended, () =>
       this.#client.range({ prefix: under }, { limit }),
     );
-    return found.values.map(({ key, value }: KeyValue) => ({
-      name: key.slice(under.length),
-      value,
-    }));
+    return named(found.values, under);
   }
 
   /**
@@ -167,6 +176,9 @@ export class QueueHost {
     });
   }
 }
+
+const named = (values: readonly KeyValue[], under: string): Named[] =>
+  values.map(({ key, value }) => ({ name: key.slice(under.length), value }));
 
 /** The queues that there are, oldest first. */
 export async function queuesIn(client: EtcdClient): Promise<(KeyValue & { id: string })[]> {

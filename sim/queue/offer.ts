@@ -25,9 +25,9 @@ export interface OfferOptions {
 }
 
 /** Runs that are offered for each one that workers do at a time, and how many in any case. */
-const AHEAD = { each: 8, least: 16, most: 4_096, bytes: 16 * 1_048_576 } as const;
-/** How often results are looked for: what is offered ahead lasts longer. */
-const PAUSE_MS = { least: 40, most: 200 } as const;
+const AHEAD = { each: 24, least: 48, most: 4_096, bytes: 16 * 1_048_576 } as const;
+/** How often results are looked for: what is offered ahead lasts longer, and each time costs. */
+const PAUSE_MS = 200;
 /** How often workers and second results are. */
 const LOOK_MS = 1_000;
 /** Whose second results are compared: the last so many. */
@@ -65,10 +65,11 @@ class Offer<T extends Job> {
   readonly #early = new Map<string, string>();
   readonly #workers: Workers;
   readonly #signal: AbortSignal;
-  #pauseMs: number = PAUSE_MS.least;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #pulling: Promise<void> | null = null;
   readonly #pulled: T[] = [];
+  /** Kept, and still in the queue. */
+  #kept: string[] = [];
   #exhausted = false;
   #failure: unknown = null;
   #count = 0;
@@ -116,7 +117,10 @@ class Offer<T extends Job> {
 
   async #begin(host: QueueHost, files: ReturnType<typeof readFiles>): Promise<void> {
     for (const { sha256, body } of files) await host.carry(sha256, body);
-    await host.offer(new Map([...this.#open].map(([name, { text }]) => [name, text])));
+    this.#kept = [];
+    await host.exchange({
+      offered: new Map([...this.#open].map(([name, { text }]) => [name, text])),
+    });
     const { title, made, files: named } = this.#about;
     const { wallMs, memoryMb } = { ...jobDefaults, ...this.#options };
     const told = files.map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
@@ -125,20 +129,24 @@ class Offer<T extends Job> {
     await host.announce(headText({ title, made, limits, scripts, files: told }));
   }
 
-  /** Offers what there is room for, and takes what is there. */
+  /** Offers what there is room for, takes what is there, and takes away what is kept. */
   async #turn(host: QueueHost): Promise<void> {
     if (performance.now() - this.#lookedAt > LOOK_MS) {
       this.#lookedAt = performance.now();
       await this.#workers.look(host);
       await this.#compare(host);
     }
-    const offered = await this.#offerMore(host);
-    const moved = (await this.#take(host)) || offered;
-    this.#pauseMs = moved ? PAUSE_MS.least : Math.min(PAUSE_MS.most, 2 * this.#pauseMs);
-    await Promise.race([pause(this.#pauseMs), ...(this.#pulling ? [this.#pulling] : [])]);
+    const told = { offered: this.#more(), done: this.#kept };
+    this.#kept = [];
+    for (const { name, value } of await host.exchange(told)) {
+      await this.#take(host, name, value);
+      if (this.#isOver()) return;
+    }
+    await Promise.race([pause(PAUSE_MS), ...(this.#pulling ? [this.#pulling] : [])]);
   }
 
-  async #offerMore(host: QueueHost): Promise<boolean> {
+  /** What is to be offered now: tasks that were asked for since there was room. */
+  #more(): Map<string, string> {
     const ahead = AHEAD.each * this.#workers.slots;
     const room = Math.min(AHEAD.most, Math.max(AHEAD.least, ahead)) - this.#open.size;
     this.#pull(this.#bytes < AHEAD.bytes ? room : 0);
@@ -150,8 +158,7 @@ class Offer<T extends Job> {
       this.#bytes += text.length;
       offered.set(name, text);
     }
-    await host.offer(offered);
-    return offered.size > 0;
+    return offered;
   }
 
   /** Asks for tasks beside all else: the next one may wait for results. */
@@ -178,28 +185,20 @@ class Offer<T extends Job> {
     );
   }
 
-  async #take(host: QueueHost): Promise<boolean> {
-    const stored = await host.results();
-    const done: string[] = [];
-    for (const { name, value } of stored) {
-      const offered = this.#open.get(name);
-      const text = value.toString('utf8');
-      const outcome = offered ? outcomeTold(text) : null;
-      if (!offered) {
-        this.#about.say(`a result of no run of this queue is left out: ${JSON.stringify(name)}`);
-        done.push(name);
-      } else if (!outcome) await this.#strike(host, name, offered);
-      else {
-        this.#open.delete(name);
-        this.#bytes -= offered.text.length;
-        done.push(name);
-        await this.#options.onDone(offered.task, outcome);
-        this.#remember(name, offered.task, text);
-        if (this.#isOver()) break;
-      }
+  async #take(host: QueueHost, name: string, value: Buffer): Promise<void> {
+    const offered = this.#open.get(name);
+    if (!offered) {
+      this.#about.say(`a result of no run of this queue is left out: ${JSON.stringify(name)}`);
+      this.#kept.push(name);
+      return;
     }
-    await host.drop(done);
-    return stored.length > 0;
+    const outcome = outcomeTold(value.toString('utf8'));
+    if (!outcome) return this.#strike(host, name, offered);
+    this.#open.delete(name);
+    this.#bytes -= offered.text.length;
+    await this.#options.onDone(offered.task, outcome);
+    this.#kept.push(name);
+    if ('result' in outcome) this.#remember(name, offered.task, digestOf(value));
   }
 
   async #strike(host: QueueHost, name: string, offered: Offered<T>): Promise<void> {
@@ -213,9 +212,7 @@ class Offer<T extends Job> {
     this.#about.say(`${what}: it is offered again`);
   }
 
-  #remember(name: string, task: T, text: string): void {
-    const digest = digestOf(text);
-    if (digest === null) return;
+  #remember(name: string, task: T, digest: string): void {
     this.#done.set(name, { task, digest });
     const early = this.#early.get(name);
     if (early !== undefined) this.#judge(name, early);
@@ -229,7 +226,7 @@ class Offer<T extends Job> {
   async #compare(host: QueueHost): Promise<void> {
     for (const { name, value } of await host.again()) {
       const [task = ''] = name.split('/');
-      const digest = digestOf(value.toString('utf8'));
+      const digest = hasResult(value) ? digestOf(value) : null;
       if (digest !== null && this.#done.has(task)) this.#judge(task, digest);
       else if (digest !== null && this.#open.has(task)) this.#early.set(task, digest);
       await host.forget(name);
@@ -244,12 +241,13 @@ class Offer<T extends Job> {
   }
 }
 
-/** Null for a failure: how a machine fails is its own. */
-function digestOf(text: string): string | null {
-  const told = jsonOf(text) as { result?: unknown } | null | undefined;
-  if (told?.result === undefined) return null;
-  return createHash('sha256').update(text).digest('hex');
+/** A failure has none: how a machine fails is its own. */
+function hasResult(told: Buffer): boolean {
+  const outcome = jsonOf(told.toString('utf8')) as { result?: unknown } | null | undefined;
+  return outcome?.result !== undefined;
 }
+
+const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /** That etcd has let go of a queue, or nobody wants it, ends it; all else is thrown. */
 function ended(error: unknown): null {

@@ -6,7 +6,7 @@ import type { Claim, QueueClaims, Stored } from '../../cluster/queue/index.js';
 import { LARGEST_BYTES } from '../../cluster/queue/index.js';
 
 /** How long a result may wait for others, and how many go together. */
-const TOGETHER = { ms: 250, most: 8 } as const;
+const TOGETHER = { ms: 500, most: 16 } as const;
 /** How much the last run counts for what the next ones may take. */
 const WEIGHT = 0.2;
 

@@ -37,7 +37,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const running = await etcd();
     const host = await hosted(etcdClient(running));
     // More than fit into one transaction.
-    await host.offer(tasks(250));
+    await host.exchange({ offered: tasks(250) });
     const done = async () => {
       const { claims, lease } = await hand(etcdClient(running));
       const own: string[] = [];
@@ -57,10 +57,11 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const all = (await Promise.all([done(), done(), done()])).flat();
     expect(all.sort()).toEqual([...tasks(250).keys()]);
     const taken: string[] = [];
-    for (let some = await host.results(); some.length > 0; some = await host.results()) {
+    for (let some = await host.exchange({}); some.length > 0; ) {
       for (const { name, value } of some) expect(value.toString()).toBe(`of ${name}`);
-      taken.push(...some.map(({ name }) => name));
-      await host.drop(some.map(({ name }) => name));
+      const done = some.map(({ name }) => name);
+      taken.push(...done);
+      some = await host.exchange({ done });
     }
     expect(taken).toEqual([...tasks(250).keys()]);
     expect(await host.again()).toEqual([]);
@@ -70,7 +71,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const running = await etcd();
     const client = etcdClient(running);
     const host = await hosted(client);
-    await host.offer(tasks(1));
+    await host.exchange({ offered: tasks(1) });
     const [slow, quick] = [await hand(client), await hand(client)];
     const [lost] = await slow.claims.claim(slow.lease);
     expect(await quick.claims.claim(quick.lease, 2)).toEqual([]);
@@ -78,10 +79,10 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const [claim] = await quick.claims.claim(quick.lease);
     expect(claim).toMatchObject({ task: lost!.task, body: lost!.body });
     expect(await slow.claims.store(lost!, 'slow')).toBe('late');
-    expect(await host.results()).toEqual([]);
+    expect(await host.exchange({})).toEqual([]);
     expect(await quick.claims.store(claim!, 'quick')).toBe('stored');
     expect(await slow.claims.store(lost!, 'slow')).toBe('late');
-    expect((await host.results()).map(({ value }) => value.toString())).toEqual(['quick']);
+    expect((await host.exchange({})).map(({ value }) => value.toString())).toEqual(['quick']);
     const [again] = await host.again();
     expect([again!.name.split('/')[0], again!.value.toString()]).toEqual([lost!.task, 'slow']);
     await host.reject(lost!.task);
@@ -97,7 +98,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const running = await etcd();
     const client = etcdClient(running);
     const host = await hosted(client);
-    await host.offer(tasks(3));
+    await host.exchange({ offered: tasks(3) });
     const { claims, lease } = await hand(client);
     const claimed = await claims.claim(lease, 8);
     expect(claimed.map(({ task }) => task).sort()).toEqual([...tasks(3).keys()]);
@@ -111,7 +112,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const done = claimed.map((claim) => ({ claim, text: `of ${claim.task}` }));
     expect(await claims.storeAll(done)).toEqual(['late', 'stored', 'stored']);
     expect(await other.claims.storeAll([{ claim: again!, text: 'other' }])).toEqual(['stored']);
-    const results = (await host.results()).map(({ name, value }) => [name, value.toString()]);
+    const results = (await host.exchange({})).map(({ name, value }) => [name, value.toString()]);
     const expected = done.slice(1).map(({ claim, text }) => [claim.task, text]);
     expect(results.sort()).toEqual([...expected, [lost!.task, 'other']].sort());
   });
@@ -128,7 +129,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     }
     // Bodies that are large go in transactions of their own.
     const large = new Map([...tasks(3).keys()].map((name) => [name, name.padEnd(1_000_000, '.')]));
-    await host.offer(large);
+    await host.exchange({ offered: large });
     await host.close();
     expect(await queuesIn(client)).toEqual([]);
   });
