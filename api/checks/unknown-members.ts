@@ -37,23 +37,28 @@ function countIn(schema: TSchema, value: unknown, at: string, count: Count): voi
   if (typeof value !== 'object' || value === null || count.pointer !== null) return;
   const { properties, items } = schema as Shape;
   if (items && Array.isArray(value)) {
-    for (const [index, item] of value.entries()) countIn(items, item, `${at}/${index}`, count);
+    for (let index = 0; index < value.length; index += 1) {
+      countIn(items, value[index], `${at}/${index}`, count);
+    }
     return;
   }
   if (!properties) return;
-  for (const [name, member] of Object.entries(value)) {
-    const known = Object.hasOwn(properties, name) && properties[name];
-    const below = () => `${at}/${pointerStep(name)}`;
-    if (known) countIn(known, member, `${at}/${name}`, count);
-    else if (count.pointer === null) spend(count, name, member, below);
+  // What was parsed inherits nothing that this would find.
+  for (const name in value) {
+    const member = (value as Record<string, unknown>)[name];
+    if (!Object.hasOwn(properties, name)) {
+      if (count.pointer === null) spend(count, name, member, at);
+    } else if (typeof member === 'object') {
+      countIn(properties[name]!, member, `${at}/${name}`, count);
+    }
   }
 }
 
-function spend(count: Count, name: string, member: unknown, pointer: () => string): void {
+function spend(count: Count, name: string, member: unknown, at: string): void {
   // With its colon and the comma before it.
   count.left -= canonical(name).length + 2;
   count.left = afterValue(member, count.left);
-  if (count.left < 0) count.pointer = pointer();
+  if (count.left < 0) count.pointer = `${at}/${pointerStep(name)}`;
 }
 
 /** What is left after a value; below zero it stops to count, for who knows how large it is. */

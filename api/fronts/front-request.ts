@@ -28,6 +28,8 @@ export class FrontRequest implements IncomingRequest {
   readonly #id: number;
   readonly #ahead: SignaturesAhead;
   readonly #head: RequestHead;
+  /** Asked for at once: a peer that has gone has none. */
+  readonly #address: string;
   readonly #route: Route | null;
   readonly #declared: number | null;
   readonly #gone: () => void;
@@ -48,6 +50,7 @@ export class FrontRequest implements IncomingRequest {
     this.#gone = gone;
     this.#id = id;
     this.#head = head;
+    this.#address = head.address;
     this.#route = match(head.method, head.path)?.route ?? null;
     this.#declared = declared;
     // What is small is read whatever is wrong; what is too large for its path, never.
@@ -60,7 +63,7 @@ export class FrontRequest implements IncomingRequest {
     if (this.#told || this.#over) return;
     this.#told = true;
     const value = this.#declared ?? -1;
-    this.#out.send('begin', this.#id, { value, text: headText(this.#head) });
+    this.#out.send('begin', this.#id, { value, text: this.#headText() });
     if (this.#taken > 0) this.#out.send('took', this.#id, { value: this.#taken });
   }
 
@@ -86,7 +89,7 @@ export class FrontRequest implements IncomingRequest {
       const value = this.#declared ?? -1;
       const held = this.#route !== null && this.#ahead.holds(this.#route, this.#head, body);
       const kind = held ? 'held' : 'whole';
-      this.#out.send(kind, this.#id, { value, text: headText(this.#head), bytes: body });
+      this.#out.send(kind, this.#id, { value, text: this.#headText(), bytes: body });
     }
     return this.#response();
   }
@@ -99,7 +102,7 @@ export class FrontRequest implements IncomingRequest {
 
   upgrade(): Promise<Opened> {
     this.#told = true;
-    this.#out.send('upgrade', this.#id, { text: headText(this.#head) });
+    this.#out.send('upgrade', this.#id, { text: this.#headText() });
     return new Promise((resolve) => {
       this.#opened = resolve;
     });
@@ -130,6 +133,10 @@ export class FrontRequest implements IncomingRequest {
   /** The WebSocket is open, and tells its end itself. */
   opened(): void {
     this.#over = true;
+  }
+
+  #headText(): string {
+    return headText(this.#head, this.#address);
   }
 
   #response(): Promise<HttpResponse> {

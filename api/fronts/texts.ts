@@ -9,8 +9,8 @@ const joined = (parts: readonly string[]): string =>
 const partsOf = (text: string): string[] =>
   text[0] === '[' ? (JSON.parse(text.slice(1)) as string[]) : text.slice(1).split('\n');
 
-export function headText(head: RequestHead): string {
-  const { method, target, address, fault, headers } = head;
+export function headText(head: Omit<RequestHead, 'address'>, address: string): string {
+  const { method, target, fault, headers } = head;
   const parts = [method, target, address, fault === null ? '' : JSON.stringify(fault)];
   for (const [name, value] of headers) parts.push(name, value);
   return joined(parts);

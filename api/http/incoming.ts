@@ -39,6 +39,7 @@ export class Incoming implements IncomingRequest {
   readonly #id = randomUUID();
   readonly #match: Match<HandledRoute> | null;
   readonly #budget: RequestBudget;
+  readonly #address: string;
   /** Why it is refused for the way it comes. */
   readonly #unwelcome: Refusal | null;
 
@@ -48,6 +49,8 @@ export class Incoming implements IncomingRequest {
     this.#match = match(head.method, head.path);
     this.#budget = serving.headChecks.budgetOf(head, declared, this.#route);
     this.#unwelcome = serving.entryChecks.refuse(head);
+    // Whoever is told of it is told its address, which is asked for now or not at all.
+    this.#address = serving.onExchange ? head.address : '';
     if (this.#unwelcome) this.#budget.refuse({ refusal: this.#unwelcome });
   }
 
@@ -69,13 +72,12 @@ export class Incoming implements IncomingRequest {
 
   answer(body: Body, held = false): HttpResponse | Promise<HttpResponse> {
     const started = this.#serving.onExchange ? performance.now() : 0;
-    const finish = (answer: Answer) => this.#finish(answer, body, started);
-    const fault = (error: unknown) => finish({ refusal: this.#fault(error) });
     try {
       const answer = this.#handle(body, held);
-      return answer instanceof Promise ? answer.then(finish).catch(fault) : finish(answer);
+      if (answer instanceof Promise) return this.#finishLater(answer, body, started);
+      return this.#finish(answer, body, started);
     } catch (error) {
-      return fault(error);
+      return this.#finish({ refusal: this.#fault(error) }, body, started);
     }
   }
 
@@ -89,9 +91,11 @@ export class Incoming implements IncomingRequest {
   }
 
   upgrade(): { answer: HttpResponse | Promise<HttpResponse> } | { addressKey: string } {
-    const { services, entryChecks } = this.#serving;
-    const refused = socketRefusal(this.#head, this.#budget, services, entryChecks);
-    if (!refused) return { addressKey: this.#budget.addressKey };
+    const { services, entryChecks, headChecks } = this.#serving;
+    const addressKey = headChecks.keyOf(this.#head);
+    const { problem } = this.#budget;
+    const refused = socketRefusal({ head: this.#head, addressKey, problem }, services, entryChecks);
+    if (!refused) return { addressKey };
     return { answer: this.#sent(render(refused, this.#id), nothing) };
   }
 
@@ -122,6 +126,15 @@ export class Incoming implements IncomingRequest {
     return damage ?? refuse('INTERNAL', 'a fault of the server, which was logged');
   }
 
+  async #finishLater(answer: Promise<Answer>, body: Body, started: number): Promise<HttpResponse> {
+    try {
+      const sent = this.#finish(await answer, body, started);
+      return sent instanceof Promise ? await sent : sent;
+    } catch (error) {
+      return this.#finish({ refusal: this.#fault(error) }, body, started);
+    }
+  }
+
   #finish(answer: Answer, body: Body, started: number): HttpResponse | Promise<HttpResponse> {
     const { services, onExchange } = this.#serving;
     const response = render(answer, this.#id);
@@ -133,7 +146,9 @@ export class Incoming implements IncomingRequest {
     const notify = () => {
       const refusal = 'refusal' in answer ? answer.refusal : null;
       const ms = performance.now() - started;
-      onExchange(exchangeOf(this.#head, response.status, this.#id, refusal, ms));
+      const { method, target } = this.#head;
+      const asked = { method, target, address: this.#address };
+      onExchange(exchangeOf(asked, response.status, this.#id, refusal, ms));
     };
     if (sent instanceof Promise) sent.then(notify, () => {});
     else notify();

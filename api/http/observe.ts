@@ -19,7 +19,7 @@ export interface Exchange {
 }
 
 export function exchangeOf(
-  { method, target, address }: RequestHead,
+  { method, target, address }: Pick<RequestHead, 'method' | 'target' | 'address'>,
   status: number,
   request_id: string,
   refusal: Refusal | null,

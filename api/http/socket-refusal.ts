@@ -5,12 +5,17 @@ import { quotaUsed } from '../limits/refusals.js';
 import type { RequestHead } from '../transport/transport.js';
 import type { Services } from './handler.js';
 import type { EntryChecks } from './request/entry-checks.js';
-import type { RequestBudget } from './request/request-budget.js';
+import type { Problem } from './request/request-budget.js';
 import type { Refused } from './response/envelope.js';
 
+interface Opening {
+  head: RequestHead;
+  addressKey: string;
+  problem: Problem | null;
+}
+
 export function socketRefusal(
-  head: RequestHead,
-  { addressKey, problem }: RequestBudget,
+  { head, addressKey, problem }: Opening,
   { limits, connections }: Services,
   entryChecks: EntryChecks,
 ): Refused | null {

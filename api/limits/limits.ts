@@ -22,6 +22,8 @@ export interface Use {
   amount: number;
 }
 
+const unlimited = { use: null };
+
 /** Subjects that are kept apart; newcomers beyond share one, so that memory is bounded. */
 const MOST_SUBJECTS = 200_000;
 const SWEEP_MS = 60_000;
@@ -79,7 +81,8 @@ export class Limits {
   /** Uses some of it if so much remains, else gives the quota as it is. */
   take(name: LimitName, subject: string, amount = 1): { use: Use | null } | { exceeded: Quota } {
     const quota = this.quota(name, subject, amount);
-    if (quota && quota.remaining < amount) return { exceeded: quota };
+    if (!quota) return unlimited;
+    if (quota.remaining < amount) return { exceeded: quota };
     return { use: this.use(name, subject, amount) };
   }
 

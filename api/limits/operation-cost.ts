@@ -19,7 +19,40 @@ export function operationOf({ request, command, signature }: Admitted): Operatio
   return { kind, publicKey, signature, bytes };
 }
 
-export class OperationCost {
+/** What a request costs, for as long as it is dealt with. */
+export interface Cost {
+  /** Whether its agent was charged for it before. */
+  readonly again: boolean;
+  /** The quota that it exceeds, if it does. */
+  exceeded(): Quota | null;
+  /** Whether that is no matter: what changes nothing writes nothing, and a repeat is free. */
+  isFree(exceeded: Quota, precheck: Outcome | null): boolean;
+  /** Charges it, before its outcome is known, as of so many milliseconds ago. */
+  charge(ageMs?: number): void;
+  /** In the turn of the outcome: repeats in flight must not hold units of a victim's quota. */
+  conclude(outcome: Outcome): void;
+  /** What is left of its operation's quota, for the headers. */
+  left(): Quota | null;
+}
+
+/** Of a request from `addressKey`; free where nothing is limited. */
+export const costOf = (
+  limits: Limits,
+  charged: Pick<ChargedSignatures, 'has' | 'add'>,
+  operation: Operation,
+  addressKey: string,
+): Cost => (limits.figures ? new Counting(limits, charged, operation, addressKey) : free);
+
+const free: Cost = {
+  again: false,
+  exceeded: () => null,
+  isFree: () => true,
+  charge() {},
+  conclude() {},
+  left: () => null,
+};
+
+class Counting implements Cost {
   readonly #limits: Limits;
   readonly #kind: CommandKind;
   readonly #operation: Counted;
@@ -27,7 +60,6 @@ export class OperationCost {
   readonly #bytes: number;
   #uses: (Use | null)[] = [];
   #writes: (Use | null)[] = [];
-  /** Whether its agent was charged for it before. */
   readonly again: boolean;
 
   constructor(
@@ -39,7 +71,7 @@ export class OperationCost {
     const agent = `agent:${publicKey}`;
     this.#limits = limits;
     this.#kind = kind;
-    this.again = limits.figures !== null && charged.has(publicKey, signature);
+    this.again = charged.has(publicKey, signature);
     const subject = kind === 'register' ? addressKey : agent;
     this.#operation = this.again ? ['read', addressKey] : [kind, subject];
     this.#bytes = bytes + WRITTEN_BESIDE_BYTES;
@@ -48,12 +80,11 @@ export class OperationCost {
       [own, agent],
       [all, addressKey],
     ];
-    if (limits.figures && !this.again) this.#remember = () => charged.add(publicKey, signature);
+    if (!this.again) this.#remember = () => charged.add(publicKey, signature);
   }
 
   #remember: () => void = () => {};
 
-  /** The quota that it exceeds, if it does. */
   exceeded(): Quota | null {
     const quota = this.#limits.quota(...this.#operation);
     if (quota?.remaining === 0) return quota;
@@ -61,20 +92,17 @@ export class OperationCost {
     return quotas.find((one) => one && one.remaining < this.#bytes) ?? null;
   }
 
-  /** Whether that is no matter: what changes nothing writes nothing, and a repeat is free. */
   isFree({ name }: Quota, precheck: Outcome | null): boolean {
     if (!precheck) return false;
     return limitTable[name].unit === 'bytes' || (!this.again && precheck.result === 'duplicate');
   }
 
-  /** Charges it, before its outcome is known, as of so many milliseconds ago. */
   charge(ageMs = 0): void {
     this.#uses = [this.#limits.use(...this.#operation, 1, ageMs)];
     this.#writes = this.#written.map((which) => this.#limits.use(...which, this.#bytes, ageMs));
     this.#remember();
   }
 
-  /** In the turn of the outcome: repeats in flight must not hold units of a victim's quota. */
   conclude(outcome: Outcome): void {
     const free = !this.again && !isCharged(this.#kind, outcome);
     const logged = outcome.result === 'accepted' || outcome.result === 'equivocation';
@@ -82,7 +110,6 @@ export class OperationCost {
     for (const use of logged ? [] : this.#writes) this.#limits.giveBack(use);
   }
 
-  /** What is left of its operation's quota, for the headers. */
   left(): Quota | null {
     return this.#limits.quota(...this.#operation);
   }

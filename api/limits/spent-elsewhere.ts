@@ -6,7 +6,7 @@ import type { Spent } from '../../engine/internal.js';
 import type { BlockShare } from './block-share.js';
 import type { ChargedSignatures } from './charged-signatures.js';
 import type { Limits } from './limits.js';
-import { OperationCost } from './operation-cost.js';
+import { costOf } from './operation-cost.js';
 
 interface Counters {
   limits: Limits;
@@ -21,7 +21,7 @@ export function countSpent({ limits, charged, blocks }: Counters): (spent: Spent
   return (spent) => {
     const { kind, publicKey, spender, outcome, ageMs } = spent;
     const known = outcome.result === 'refused' ? charged : once;
-    const cost = new OperationCost(limits, known, spent, spender);
+    const cost = costOf(limits, known, spent, spender);
     if (cost.again) return;
     cost.charge(ageMs);
     cost.conclude(outcome);

@@ -2,12 +2,13 @@
 import { type Refusal, refuse } from '../../engine/internal.js';
 import type { Body, HttpResponse, IncomingRequest } from './transport.js';
 
-/** Headers as they came, in order. */
+/** Headers as they came, in order; all of them are added before anything is asked. */
 export class Head {
   readonly headers = new Map<string, string>();
   /** The first of the headers that must stand once and stood twice. */
   #twice: string | null = null;
   #strange = false;
+  #fault: Refusal | null | undefined;
 
   add(name: string, value: string): void {
     const key = name.toLowerCase();
@@ -26,6 +27,11 @@ export class Head {
    * take one inside another. The connection is closed, and nothing after it is read.
    */
   get fault(): Refusal | null {
+    if (this.#fault === undefined) this.#fault = this.#look();
+    return this.#fault;
+  }
+
+  #look(): Refusal | null {
     const { headers } = this;
     if (headers.has('transfer-encoding')) {
       const message = 'Transfer-Encoding is not taken; send the body whole, with a Content-Length';

@@ -15,8 +15,8 @@ export interface RequestHead {
   target: string;
   path: string;
   headers: ReadonlyMap<string, string>;
-  /** Of the peer, as text. */
-  address: string;
+  /** Of the peer, as text. Asked for in the turn of its head, or not at all: it may be gone. */
+  readonly address: string;
   /** What is wrong with it. The connection is closed, and nothing after it is read. */
   fault: Refusal | null;
 }

@@ -21,18 +21,31 @@ export const addressOf = (res: UwsResponse): string =>
   Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
 
 /** A head, copied out of the library's memory. */
-export function headOf(res: UwsResponse, req: UwsRequest): { head: RequestHead; read: Head } {
-  const read = new Head();
-  // Read first: the library turns the method into lower case when it is asked for otherwise.
-  const method = req.getCaseSensitiveMethod();
-  req.forEach((name, value) => {
-    read.add(name, value);
-  });
-  const path = req.getUrl();
-  const query = req.getQuery();
-  const target = query === undefined ? path : `${path}?${query}`;
-  const { headers, fault } = read;
-  return { head: { method, target, path, headers, address: addressOf(res), fault }, read };
+export class UwsHead extends Head implements RequestHead {
+  readonly method: string;
+  readonly target: string;
+  readonly path: string;
+  readonly #res: UwsResponse;
+  #address: string | null = null;
+
+  constructor(res: UwsResponse, req: UwsRequest) {
+    super();
+    // Read first: the library turns the method into lower case when it is asked for otherwise.
+    this.method = req.getCaseSensitiveMethod();
+    req.forEach((name, value) => {
+      this.add(name, value);
+    });
+    this.path = req.getUrl();
+    const query = req.getQuery();
+    this.target = query === undefined ? this.path : `${this.path}?${query}`;
+    this.#res = res;
+  }
+
+  /** It costs as much as all the rest of a head, and where nothing is limited nobody asks. */
+  get address(): string {
+    this.#address ??= addressOf(this.#res);
+    return this.#address;
+  }
 }
 
 /** Takes a request. One that is neither answered nor watched would end the process. */
@@ -44,10 +57,10 @@ export function serve(
 ): void {
   let exchange: Exchange | null = null;
   try {
-    const { head, read } = headOf(res, req);
-    const request = application.begin(head, head.fault ? 0 : read.declaredBytes);
+    const head = new UwsHead(res, req);
+    const request = application.begin(head, head.fault ? 0 : head.declaredBytes);
     exchange = new Exchange(inFlight, res, head, request);
-    exchange.begin(read);
+    exchange.begin();
   } catch (error) {
     if (exchange) exchange.watch();
     else res.onAborted(() => {});
@@ -75,7 +88,7 @@ const nobody = () => {};
 export class Exchange implements Expiring {
   readonly #inFlight: InFlight;
   readonly #res: UwsResponse;
-  readonly #head: RequestHead;
+  readonly #head: UwsHead;
   readonly #request: IncomingRequest;
   #over = false;
   /** Whether there is a watch, or no need for one any more. */
@@ -83,25 +96,25 @@ export class Exchange implements Expiring {
   /** In the turn of its request the library holds back what is written, without a cork. */
   #inTurn = false;
 
-  constructor(inFlight: InFlight, res: UwsResponse, head: RequestHead, request: IncomingRequest) {
+  constructor(inFlight: InFlight, res: UwsResponse, head: UwsHead, request: IncomingRequest) {
     this.#inFlight = inFlight;
     this.#res = res;
     this.#head = head;
     this.#request = request;
   }
 
-  begin(read: Head): void {
+  begin(): void {
     this.#inTurn = true;
     try {
-      this.#begin(read);
+      this.#begin();
     } finally {
       this.#inTurn = false;
     }
   }
 
-  #begin(read: Head): void {
+  #begin(): void {
     if (this.#head.fault) return this.#last(nothing);
-    if (!read.hasBody) return this.#answer(nothing);
+    if (!this.#head.hasBody) return this.#answer(nothing);
     if (!this.#request.wanted) return this.#last('unread');
     const collector = new BodyCollector(this.#request);
     let done = false;
@@ -172,26 +185,28 @@ export class Exchange implements Expiring {
     void response.then((answer) => this.#write(answer, close));
   }
 
-  #write({ status, headers, body }: HttpResponse, close: boolean): void {
+  #write(response: HttpResponse, close: boolean): void {
     if (this.#over) return;
     this.#end();
-    const res = this.#res;
-    const write = () => {
-      // 200 is what it writes by itself.
-      if (status !== 200) res.writeStatus(statusLine(status));
-      writeHeaders(res, headers);
-      if (this.#head.method !== 'HEAD') res.end(body, close);
-      else res.endWithoutBody(Buffer.byteLength(body), close);
-    };
-    if (this.#inTurn) write();
-    else res.cork(write);
+    if (this.#inTurn) this.#put(response, close);
+    else this.#res.cork(() => this.#put(response, close));
     this.#watched = true;
+  }
+
+  #put({ status, headers, body }: HttpResponse, close: boolean): void {
+    const res = this.#res;
+    // 200 is what it writes by itself.
+    if (status !== 200) res.writeStatus(statusLine(status));
+    writeHeaders(res, headers);
+    if (this.#head.method !== 'HEAD') res.end(body, close);
+    else res.endWithoutBody(Buffer.byteLength(body), close);
   }
 
   #end(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#inFlight.end(this);
+    // What is answered in its turn was never in flight.
+    if (this.#watched) this.#inFlight.end(this);
     this.#request.release();
   }
 }

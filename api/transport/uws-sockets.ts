@@ -10,7 +10,7 @@ import type {
 import { socketLimits } from '../contract/channels.js';
 import type { InFlight } from './in-flight.js';
 import type { Application, Socket, SocketHandlers } from './transport.js';
-import { Exchange, headOf } from './uws-exchange.js';
+import { Exchange, UwsHead } from './uws-exchange.js';
 
 interface SocketData {
   addressKey: string;
@@ -63,7 +63,7 @@ function upgrade(
   context: us_socket_context_t,
 ): void {
   try {
-    const { head } = headOf(res, req);
+    const head = new UwsHead(res, req);
     const request = application.begin(head, 0);
     const opened = request.upgrade();
     const open = ({ addressKey }: { addressKey: string }) => {

@@ -47,16 +47,16 @@ export function takeUnverified(
 }
 
 /** The request's own signature alone; null when it holds. */
-export async function verifyOwn(
+export function verifyOwn(
   admitted: Admitted,
   verifier: Verifier,
   knows: Knows,
 ): Promise<Refusal | null> {
   const refusal = knownKey(admitted.command, knows);
-  if (refusal) return refusal;
-  const verdicts = await verdictsOf([admitted.ownJob()], verifier);
-  if ('refusal' in verdicts) return verdicts.refusal;
-  return verdicts.valid[0] ? null : mismatch(admitted);
+  if (refusal) return Promise.resolve(refusal);
+  return verifier
+    .verify([admitted.ownJob()])
+    .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
 }
 
 /** The signatures inside a request whose own one holds; at once where there are none. */
@@ -92,11 +92,14 @@ function verdictsOf(
 ): Promise<{ valid: boolean[] } | { refusal: Refusal }> {
   return verifier.verify(jobs).then(
     (valid) => ({ valid }),
-    (error) => {
-      if (!(error instanceof VerifierBusy)) throw error;
-      return { refusal: refuse('QUEUE_FULL', error.message) };
-    },
+    (error) => ({ refusal: busy(error) }),
   );
+}
+
+/** What a full queue is to the caller; everything else is a fault. */
+function busy(error: unknown): Refusal {
+  if (!(error instanceof VerifierBusy)) throw error;
+  return refuse('QUEUE_FULL', error.message);
 }
 
 function mismatch({ request, inputSha256 }: Admitted): Refusal {

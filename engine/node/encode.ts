@@ -28,25 +28,25 @@ export interface EncodedStep {
   results: string[];
 }
 
+const statusOf = (event: Event) => (event.type === 'block_status' ? event.data.status : null);
+
 /** Encodes what one entry did: canonical JSON of its events and changed records. */
 export function encodeStep(step: Step): EncodedStep {
-  const events = step.events.map((event) => ({
-    seq: event.seq,
-    type: event.type,
-    json: canonical(event),
-    status: event.type === 'block_status' ? event.data.status : null,
-    event,
-  }));
-  const changes = step.changes.map(({ table, key, value }) => ({
-    table,
-    key,
-    json: value === null ? null : canonical(value),
-  }));
-  const results = [
-    ...events.map(({ json }) => json),
+  const events: PublishedEvent[] = [];
+  const changes: RecordChange[] = [];
+  const results: string[] = [];
+  for (const event of step.events) {
+    const { seq, type } = event;
+    const json = canonical(event);
+    events.push({ seq, type, json, status: statusOf(event), event });
+    results.push(json);
+  }
+  for (const { table, key, value } of step.changes) {
+    const json = value === null ? null : canonical(value);
+    changes.push({ table, key, json });
     // Canonical JSON of an array is that of its members: the value is not encoded twice. Nothing in
-    // the name of a table needs an escape.
-    ...changes.map(({ table, key, json }) => `["${table}",${canonical(key)},${json ?? 'null'}]`),
-  ];
+    // the name of a table needs an escape, and a key is a text, a number or an array of them.
+    results.push(`["${table}",${JSON.stringify(key)},${json ?? 'null'}]`);
+  }
   return { events, changes, results };
 }

@@ -16,7 +16,8 @@ function remembering(expression: RegExp): (text: string) => boolean {
   };
 }
 
-export const isPublicKey = (text: string): boolean => key.test(text);
+/** One request's key is looked at by its head, with its body, and by its credentials. */
+export const isPublicKey = remembering(key);
 /** Where nothing is signed, all of them are alike. */
 export const isSignature = remembering(new RegExp(hexPattern(128)));
 /** A sha256 looks as a key does, but one block is named by many votes. */

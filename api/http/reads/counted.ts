@@ -1,6 +1,6 @@
 /** Reads count against their address, and their answers show what it has left. */
 import type { Body } from '../../transport/transport.js';
-import type { Handler } from '../handler.js';
+import type { Call, Handler } from '../handler.js';
 import { unitsOf } from '../request/request-budget.js';
 import type { Answer } from '../response/envelope.js';
 import { jsonResponse, success } from '../response/envelope.js';
@@ -10,16 +10,22 @@ import type { Read } from './reads.js';
 export const counted =
   (handle: Handler, cost = 1): Handler =>
   (call) => {
-    const { limits, large } = call.services;
+    const { limits } = call.services;
+    if (!limits.figures) return inTurn(handle, call);
     const { addressKey } = call.budget;
     const taken = limits.take('read', addressKey, cost - 1 + readCost(call.body));
     if ('exceeded' in taken) return beyond(taken.exceeded);
     const left = limits.quota('read', addressKey);
-    const turn = large.turn(call.body.length);
-    const answer = turn ? turn.then(() => handle(call)) : handle(call);
+    const answer = inTurn(handle, call);
     if (!(answer instanceof Promise)) return withQuota(answer, left);
     return answer.then((later) => withQuota(later, left));
   };
+
+/** Large bodies one after the other. */
+function inTurn(handle: Handler, call: Call): ReturnType<Handler> {
+  const turn = call.services.large.turn(call.body.length);
+  return turn ? turn.then(() => handle(call)) : handle(call);
+}
 
 /** One, and more for what has a large body: `debug/verify`. */
 const readCost = (body: Body): number =>

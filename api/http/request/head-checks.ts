@@ -33,10 +33,13 @@ export class HeadChecks {
   /** The address of the request before this one, and what limits count it by. */
   #last = { address: '', key: addressKey('') };
   readonly #bodies: BodiesInFlight = { total: 0, byAddress: new Map() };
+  /** Whether anything is counted by the address, here or at other servers of the network. */
+  readonly #counts: boolean;
 
   constructor({ network, limits, attempts, now }: Needs, trustedProxies: Iterable<string>) {
     this.#network = network;
     this.#limits = limits;
+    this.#counts = limits.figures !== null || network.onSpent !== undefined;
     this.#attempts = attempts;
     this.#trustedProxies = new Set(trustedProxies);
     this.#now = now;
@@ -48,10 +51,7 @@ export class HeadChecks {
     if (route && !route.limited) return budget;
     const most = route?.bodyBytes ?? 0;
     const bytes = Math.min(declared ?? 0, most);
-    const exceeded =
-      this.#take('requests', budget, 1) ??
-      this.#take('request_bytes', budget, bytes) ??
-      (route?.command ? this.#usedUp(route.command, budget, bytes) : null);
+    const exceeded = this.#limits.figures && this.#exceeded(budget, route, bytes);
     if (exceeded) return budget.refuse({ quota: exceeded });
     budget.bodyBytes = most;
     if ((declared ?? 0) > most) return budget.refuse({ refusal: tooLarge(most) });
@@ -70,11 +70,13 @@ export class HeadChecks {
 
   #budget(head: RequestHead, declared: number | null): RequestBudget {
     const publicKey = knownKeyOf(head.headers, this.#network.knows);
-    const sender = { addressKey: this.#addressKey(head), publicKey, declared };
+    // To ask for the peer costs as much as all the rest of a head.
+    const sender = { addressKey: this.#counts ? this.keyOf(head) : '', publicKey, declared };
     return new RequestBudget(this.#limits, this.#bodies, sender);
   }
 
-  #addressKey({ address, headers }: RequestHead): string {
+  /** The address as limits count it: asked for in the turn of the head. */
+  keyOf({ address, headers }: RequestHead): string {
     const trusted = this.#trustedProxies;
     if (trusted.size > 0) {
       return addressKey(clientAddress(address, headers.get('x-forwarded-for'), trusted));
@@ -84,6 +86,15 @@ export class HeadChecks {
       this.#last = { address, key: addressKey(clientAddress(address, undefined, trusted)) };
     }
     return this.#last.key;
+  }
+
+  /** Takes what a request costs by its head, or gives the quota that it exceeds. */
+  #exceeded(budget: RequestBudget, route: Route | null, bytes: number): Quota | null {
+    return (
+      this.#take('requests', budget, 1) ??
+      this.#take('request_bytes', budget, bytes) ??
+      (route?.command ? this.#usedUp(route.command, budget, bytes) : null)
+    );
   }
 
   /** Takes what is asked for, or gives the quota that it exceeds. */

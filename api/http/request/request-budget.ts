@@ -17,7 +17,7 @@ export interface BodiesInFlight {
 }
 
 interface Sender {
-  /** The address as limits count it. */
+  /** The address as limits count it; empty where nothing is counted. */
   addressKey: string;
   /** The known key that it names, lower case, or null. */
   publicKey: string | null;
@@ -27,8 +27,6 @@ interface Sender {
 
 export class RequestBudget implements Claimant {
   readonly addressKey: string;
-  /** Whom failed signatures and refusals are counted for. */
-  readonly claimKey: string;
   readonly publicKey: string | null;
   /** Bytes of body that it may have. */
   bodyBytes = 0;
@@ -39,7 +37,7 @@ export class RequestBudget implements Claimant {
   readonly #limits: Limits;
   readonly #bodies: BodiesInFlight;
   #held = 0;
-  #reserved: (Use | null)[] = [];
+  #reserved: (Use | null)[] | null = null;
   #vouched = false;
 
   constructor(limits: Limits, bodies: BodiesInFlight, { addressKey, publicKey, declared }: Sender) {
@@ -48,7 +46,12 @@ export class RequestBudget implements Claimant {
     this.#declared = declared;
     this.addressKey = addressKey;
     this.publicKey = publicKey;
-    this.claimKey = publicKey === null ? addressKey : `${addressKey} agent:${publicKey}`;
+  }
+
+  /** Whom failed signatures and refusals are counted for. */
+  get claimKey(): string {
+    const { addressKey, publicKey } = this;
+    return publicKey === null ? addressKey : `${addressKey} agent:${publicKey}`;
   }
 
   refuse(problem: Problem): this {
@@ -97,7 +100,7 @@ export class RequestBudget implements Claimant {
     const units = unitsOf(bytes);
     const own = this.#limits.take('refused', this.claimKey, units);
     if ('exceeded' in own) return own.exceeded;
-    this.#reserved.push(own.use);
+    this.#reserved = [own.use];
     if (this.publicKey === null || proven) return null;
     const all = this.#limits.take('refused_total', this.addressKey, units);
     if ('exceeded' in all) return all.exceeded;
@@ -112,10 +115,12 @@ export class RequestBudget implements Claimant {
 
   /** The answer is known: what was counted ahead is given back unless it was a refusal. */
   conclude(status: number): void {
+    if (!this.#limits.figures) return;
     const refused = status >= 400 && status < 500 && status !== 429 && !this.#vouched;
-    if (!refused) for (const use of this.#reserved) this.#limits.giveBack(use);
-    else if (this.#reserved.length === 0) this.#limits.use('refused', this.claimKey);
-    this.#reserved = [];
+    const reserved = this.#reserved;
+    if (!refused) for (const use of reserved ?? []) this.#limits.giveBack(use);
+    else if (!reserved) this.#limits.use('refused', this.claimKey);
+    this.#reserved = null;
   }
 }
 

@@ -18,8 +18,10 @@ export function mediaProblem(
   headers: ReadonlyMap<string, string>,
   hasBody: boolean,
 ): Refusal | null {
-  const type = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  const sent = headers.get('content-type') ?? '';
   const expected = carriage[kind].signed === 'form' ? 'multipart/form-data' : 'application/json';
+  if (sent === expected) return null;
+  const type = sent.split(';', 1)[0]!.trim().toLowerCase();
   if (type === expected || (kind === 'alliance_leave' && !hasBody)) return null;
   return refuse('MEDIA_TYPE', `the Content-Type is ${type || 'missing'}; expected ${expected}`);
 }

@@ -8,7 +8,7 @@ import type {
   Verified,
 } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
-import { isLate, isReplay, OperationCost, operationOf } from '../../limits/operation-cost.js';
+import { type Cost, costOf, isLate, isReplay, operationOf } from '../../limits/operation-cost.js';
 import { blocksUsed } from '../../limits/refusals.js';
 import { transactionExplained } from '../explain/transaction.js';
 import type { Call, Services } from '../handler.js';
@@ -21,7 +21,7 @@ export async function apply(call: Call, admitted: Admitted): Promise<Answer> {
   const { services, budget } = call;
   const { network, limits, charged, blocks } = services;
   const { kind, public_key } = admitted.command;
-  const cost = new OperationCost(limits, charged, operationOf(admitted), budget.addressKey);
+  const cost = costOf(limits, charged, operationOf(admitted), budget.addressKey);
   const exceeded = cost.exceeded();
   // Where it spares a repeat its quota, or us the signatures of transactions.
   const looked = exceeded || kind === 'propose' ? lookAhead(network, admitted) : null;
@@ -106,7 +106,7 @@ function outcomeOf(
 }
 
 /** The answer to an outcome, and whom it counts against. */
-function answerTo(call: Call, admitted: Admitted, outcome: Outcome, cost: OperationCost): Answer {
+function answerTo(call: Call, admitted: Admitted, outcome: Outcome, cost: Cost): Answer {
   const { network, attempts } = call.services;
   const { kind } = admitted.command;
   if (!cost.again && (outcome.result === 'duplicate' || isLate(outcome))) {

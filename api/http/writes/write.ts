@@ -11,7 +11,6 @@ import {
   type Refusal,
 } from '../../../engine/internal.js';
 import { admittedOf } from '../../checks/admitted.js';
-import type { Reservation } from '../../limits/signature-attempts.js';
 import { mistakeOf, withMistake } from '../explain/mistakes.js';
 import { unknownInput } from '../explain/signature.js';
 import type { Call, Handler } from '../handler.js';
@@ -50,28 +49,17 @@ async function handle(kind: CommandKind, call: Call): Promise<Answer> {
   const reserving = attempts.reserve(budget);
   const reservation = reserving instanceof Promise ? await reserving : reserving;
   if ('exceeded' in reservation) return beyond(reservation.exceeded);
-  const refused = await verify(call, admitted, reservation);
-  if (refused) return refused;
-  budget.vouch();
-  return apply(call, admitted);
-}
-
-/** Verifies the request's own signature: null where it holds. */
-async function verify(
-  call: Call,
-  admitted: Admitted,
-  reservation: Reservation,
-): Promise<Refused | null> {
-  const { network, attempts } = call.services;
   let failed = false;
   try {
     const { verification } = network;
     const refusal = call.held ? verification.held(admitted) : await verification.own(admitted);
     failed = refusal?.reason === 'MISMATCH';
-    return refusal && (await mismatch(call, refusal, admitted));
+    if (refusal) return await mismatch(call, refusal, admitted);
   } finally {
     attempts.release(reservation, failed);
   }
+  budget.vouch();
+  return await apply(call, admitted);
 }
 
 /** The signature does not fit: the first few of a claim in a minute are looked into. */

@@ -42,7 +42,8 @@ class Pool implements PoolVerifier {
   readonly name = 'pool';
   readonly stats: VerifierStats = { verified: 0, rejected: 0, batches: 0, batchSizes: [] };
   readonly #queue = new VerifyQueue();
-  readonly #open = new Set<VerifyRequest>();
+  /** Calls that are not settled. */
+  #open = 0;
   readonly #threads: VerifyThreads;
   #freeSlots: number;
   #pumpPlanned = false;
@@ -68,9 +69,9 @@ class Pool implements PoolVerifier {
         throw new VerifierBusy(waiting, limits.verifyQueue);
       }
       const verdicts = new Array<boolean>(jobs.length);
-      const request = { jobs, verdicts, taken: 0, missing: jobs.length, resolve, reject };
-      this.#queue.add(request);
-      this.#open.add(request);
+      const missing = jobs.length;
+      this.#queue.add({ jobs, verdicts, taken: 0, missing, open: true, resolve, reject });
+      this.#open += 1;
       this.#planPump();
     });
   }
@@ -82,7 +83,7 @@ class Pool implements PoolVerifier {
 
   /** Batches of a call that failed may still be out when nobody waits for them any more. */
   #isIdle(): boolean {
-    return this.#open.size === 0 && this.#freeSlots === this.#threads.slots;
+    return this.#open === 0 && this.#freeSlots === this.#threads.slots;
   }
 
   async #drain(): Promise<void> {
@@ -131,7 +132,10 @@ class Pool implements PoolVerifier {
 
   /** Packs anew each time: the buffer of a batch whose thread died is gone with it. */
   async #attempt(batch: readonly BatchPart[]): Promise<Uint8Array> {
-    const jobs = batch.flatMap(({ request, from, to }) => request.jobs.slice(from, to));
+    const jobs: VerifyJob[] = [];
+    for (const { request, from, to } of batch) {
+      for (let index = from; index < to; index += 1) jobs.push(request.jobs[index]!);
+    }
     for (let retries = 0; ; retries++) {
       try {
         const verdicts = await this.#threads.run(packJobs(jobs));
@@ -155,15 +159,23 @@ class Pool implements PoolVerifier {
         else this.stats.rejected += 1;
       }
       request.missing -= to - from;
-      if (request.missing === 0 && this.#open.delete(request)) request.resolve(request.verdicts);
+      if (request.missing === 0 && this.#settles(request)) request.resolve(request.verdicts);
     }
+  }
+
+  /** Whether somebody still waits for it, and from now on nobody does. */
+  #settles(request: VerifyRequest): boolean {
+    const { open } = request;
+    if (open) this.#open -= 1;
+    request.open = false;
+    return open;
   }
 
   #fail(batch: readonly BatchPart[], cause: unknown): void {
     const attempts = 1 + limits.verifyRetries;
     for (const { request } of batch) {
       this.#queue.drop(request);
-      this.#open.delete(request);
+      this.#settles(request);
       request.reject(
         new Error(`${request.jobs.length} signatures not verified: ${attempts} attempts failed`, {
           cause,

@@ -13,6 +13,8 @@ export interface VerifyRequest {
   taken: number;
   /** How many verdicts are still to come; the promise is settled at 0. */
   missing: number;
+  /** Whether somebody waits for it: until it is settled. */
+  open: boolean;
   resolve(verdicts: boolean[]): void;
   reject(reason: Error): void;
 }

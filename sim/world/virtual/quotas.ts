@@ -6,7 +6,7 @@
 import { figuresOf, type Profile } from '../../../api/contract/limit-table.js';
 import { type BlockShare, blockShareOf } from '../../../api/limits/block-share.js';
 import { Limits } from '../../../api/limits/limits.js';
-import { OperationCost, operationOf } from '../../../api/limits/operation-cost.js';
+import { costOf, operationOf } from '../../../api/limits/operation-cost.js';
 import { blocksUsed, quotaUsed } from '../../../api/limits/refusals.js';
 import type { Admitted, Outcome, Refusal } from '../../../engine/internal.js';
 
@@ -34,7 +34,7 @@ export class Quotas {
   take(from: number, admitted: Admitted, look: Outcome | null): Charged | { refusal: Refusal } {
     const { kind, public_key: key } = admitted.command;
     const operation = operationOf(admitted);
-    const cost = new OperationCost(this.#limits, unseen, operation, `address:${from}`);
+    const cost = costOf(this.#limits, unseen, operation, `address:${from}`);
     const exceeded = cost.exceeded();
     if (exceeded && !cost.isFree(exceeded, look)) return { refusal: quotaUsed(exceeded) };
     const opens = kind === 'propose' && !look ? this.#blocks : null;

@@ -6,7 +6,7 @@ import { figuresOf } from '../../../dist/api/contract/limit-table.js';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
 import { ChargedSignatures } from '../../../dist/api/limits/charged-signatures.js';
 import { Limits } from '../../../dist/api/limits/limits.js';
-import { OperationCost } from '../../../dist/api/limits/operation-cost.js';
+import { type Cost, costOf } from '../../../dist/api/limits/operation-cost.js';
 import { countSpent } from '../../../dist/api/limits/spent-elsewhere.js';
 import { refuse } from '../../../dist/engine/internal.js';
 
@@ -31,7 +31,7 @@ function door(now: () => number) {
   const charged = new ChargedSignatures(now);
   const blocks = new BlockShare(10, now);
   const count = countSpent({ limits, charged, blocks });
-  const cost = (number: number) => new OperationCost(limits, charged, vote(number), address);
+  const cost = (number: number) => costOf(limits, charged, vote(number), address);
   const left = () => limits.quota('vote', subject)!.remaining;
   return { limits, blocks, count, cost, left };
 }
@@ -42,7 +42,7 @@ type Door = ReturnType<typeof door>;
 interface UnderWay {
   at: Door;
   number: number;
-  cost: OperationCost;
+  cost: Cost;
 }
 
 type Step = { do: 'ask'; door: number } | { do: 'order' } | { do: 'wait'; ms: number };
