@@ -2,13 +2,14 @@
  * Stands beside a network and predicts, from the commands alone, every outcome and every event;
  * what differs is a violation. It learns nothing from the network but when things happened.
  */
-import type { Command, Event, Genesis, Outcome } from '../../engine/internal.js';
+import type { AnswerOf, Command, Event, Genesis, Outcome } from '../../engine/internal.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import { type AuditedReads, checkReads } from './ending.js';
 import { Model } from './model/model.js';
 import type { PredictedOutcome } from './model/state/state.js';
 import { Safety } from './safety.js';
-import { type BrokenRule, difference, isSame, type Violation } from './violation.js';
+import { isSame, isSameEvent, isSameVoteAnswer } from './same.js';
+import { type BrokenRule, difference, type Violation } from './violation.js';
 
 /** A step of the network as it is shown to the auditor: what was asked, and what came of it. */
 export interface ObservedStep {
@@ -53,7 +54,8 @@ export class Auditor {
     if (this.#first || isUnable(outcome)) return this.#first;
     const unsafe = this.#safety.watch(step);
     const { prediction, predicted } = this.#model.put(at, command);
-    const wrong = unsafe ?? checkOutcome(prediction, outcome) ?? checkEvents(predicted, events);
+    const wrong =
+      unsafe ?? checkOutcome(prediction, command, outcome) ?? checkEvents(predicted, events);
     return this.#keep(at, wrong, command.kind, command);
   }
 
@@ -67,7 +69,7 @@ export class Auditor {
       return this.#keep(at, missed, `precheck of ${command.kind}`, command);
     }
     const prediction = this.#model.precheck(at, command);
-    const wrong = checkPrecheck(prediction, outcome);
+    const wrong = checkPrecheck(prediction, command, outcome);
     return this.#keep(at, wrong, `precheck of ${command.kind}`, command);
   }
 
@@ -111,9 +113,17 @@ export class Auditor {
 const isUnable = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
 
-function checkOutcome(prediction: PredictedOutcome, outcome: Outcome): BrokenRule | null {
+function checkOutcome(
+  prediction: PredictedOutcome,
+  { kind }: Command,
+  outcome: Outcome,
+): BrokenRule | null {
   if ('data' in prediction && prediction.result === outcome.result && 'data' in outcome) {
-    return isSame(prediction.data, outcome.data) ? null : inAnswer(prediction.data, outcome.data);
+    const isVote = kind === 'vote' && outcome.result === 'accepted';
+    const isRight = isVote
+      ? isSameVoteAnswer(prediction.data as AnswerOf['vote'], outcome.data as AnswerOf['vote'])
+      : isSame(prediction.data, outcome.data);
+    return isRight ? null : inAnswer(prediction.data, outcome.data);
   }
   const said = saidBy(outcome);
   if (!isSameWord(prediction, said)) {
@@ -131,9 +141,10 @@ function inAnswer(expected: object, found: object): BrokenRule {
 
 function checkPrecheck(
   prediction: PredictedOutcome | null,
+  command: Command,
   outcome: Outcome | null,
 ): BrokenRule | null {
-  if (prediction && outcome) return checkOutcome(prediction, outcome);
+  if (prediction && outcome) return checkOutcome(prediction, command, outcome);
   if (!prediction && !outcome) return null;
   const said = (what: PredictedOutcome | null) => (what ? word(what) : 'nothing against it');
   const found = said(outcome && saidBy(outcome));
@@ -164,7 +175,7 @@ function checkEvents(predicted: readonly Event[], events: readonly Event[]): Bro
         event ? `event ${event.seq} ${event.type} ${JSON.stringify(event.data)}` : 'no more events';
       return { rule: 'event', actor: '', expected: name(expected), found: name(found) };
     }
-    if (isSame(expected, found)) continue;
+    if (isSameEvent(expected, found)) continue;
     const one = difference(expected, found)!;
     const what = `event ${found.seq} ${found.type} with ${one.where}`;
     const block = 'block_hash' in expected.data ? { block: expected.data.block_hash } : {};

@@ -32,6 +32,8 @@ export class Safety {
   #head = { hash: '0'.repeat(64), height: 0 };
   #seq = 0;
   #lastInstant = '';
+  /** When the first of the open blocks is over. */
+  #soonest = Number.POSITIVE_INFINITY;
 
   constructor(genesis: Genesis) {
     this.#genesis = genesis;
@@ -180,22 +182,39 @@ export class Safety {
     return broken('height', 'network', found, { expected });
   }
 
-  /** After a step nothing is in voting that is decided, overdue, or beaten by a sibling. */
-  #checkOpen({ at }: Step): BrokenRule | null {
+  /**
+   * After a step nothing is in voting that is decided, overdue, or beaten by a sibling. A vote
+   * alone can only decide its own block; others have been looked at since anything else happened.
+   */
+  #checkOpen({ at, events }: Step): BrokenRule | null {
+    const [event] = events;
+    if (at > this.#soonest || events.length > 1) return this.#checkEach(at);
+    if (event === undefined) return null;
+    if (event.type !== 'block_validation') return this.#checkEach(at);
+    return this.#checkVoting(this.#open.get(event.data.block_hash)!, at);
+  }
+
+  #checkEach(at: number): BrokenRule | null {
+    this.#soonest = Number.POSITIVE_INFINITY;
     for (const block of this.#open.values()) {
-      const { hash, height, deadline } = block;
-      if (height <= this.#head.height) {
-        const expected = 'orphaned with the end of its sibling';
-        return broken('orphan', hash, 'in voting at a height that is final', { expected });
-      }
-      if (deadline < at) {
-        const found = `in voting after its deadline ${instantText(deadline)}`;
-        return broken('deadline', hash, found, { expected: 'its end' });
-      }
-      const wrong = checkEnd(this.#genesis, block, { status: 'voting', isDue: false });
+      this.#soonest = Math.min(this.#soonest, block.deadline);
+      const wrong = this.#checkVoting(block, at);
       if (wrong) return wrong;
     }
     return null;
+  }
+
+  #checkVoting(block: WatchedBlock, at: number): BrokenRule | null {
+    const { hash, height, deadline } = block;
+    if (height <= this.#head.height) {
+      const expected = 'orphaned with the end of its sibling';
+      return broken('orphan', hash, 'in voting at a height that is final', { expected });
+    }
+    if (deadline < at) {
+      const found = `in voting after its deadline ${instantText(deadline)}`;
+      return broken('deadline', hash, found, { expected: 'its end' });
+    }
+    return checkEnd(this.#genesis, block, { status: 'voting', isDue: false });
   }
 }
 

@@ -1,6 +1,7 @@
 /** One mismatch between what a network did and what its rules say, readable by itself. */
 import type { CommandKind } from '../../engine/internal.js';
 import { instantText } from './instant.js';
+import { isObject } from './same.js';
 
 /** A rule of the network that was broken, with the step in which. */
 export interface Violation {
@@ -46,22 +47,6 @@ export interface Difference {
   found: string;
 }
 
-/** Whether two JSON values are the same: asked for each answer and event, it allocates nothing. */
-export function isSame(expected: unknown, found: unknown): boolean {
-  if (Object.is(expected, found)) return true;
-  if (!isObject(expected) || !isObject(found)) return false;
-  if (Array.isArray(expected) !== Array.isArray(found)) return false;
-  let members = 0;
-  for (const name in expected) {
-    members += 1;
-    const one = expected[name];
-    const other = found[name];
-    if (one !== other && !isSame(one, other)) return false;
-  }
-  for (const _ in found) members -= 1;
-  return members === 0;
-}
-
 /** The first member in which two JSON values differ, or null. */
 export function difference(expected: unknown, found: unknown, where = ''): Difference | null {
   if (Object.is(expected, found)) return null;
@@ -78,8 +63,5 @@ export function difference(expected: unknown, found: unknown, where = ''): Diffe
   const inner = where === '' ? extra : `${where}.${extra}`;
   return { where: inner, expected: 'nothing', found: shown(found[extra]) };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
 
 export const shown = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value));

@@ -13,7 +13,7 @@ export interface WatchedBlock {
   approve: number;
   reject: number;
   voters: Set<string>;
-  /** Heads by personality. */
+  /** Heads by personality, where they may veto. */
   groups: Map<string, { approve: number; reject: number }>;
 }
 
@@ -35,7 +35,9 @@ export function countVote(
   vote: SeenVote,
 ): BrokenRule | null {
   const { by, decision, tally, personality } = vote;
-  if (block.voters.has(by)) {
+  // One look at the set: a vote that is there already leaves it as large as it was.
+  const before = block.voters.size;
+  if (block.voters.add(by).size === before) {
     const found = `a second vote of ${brief(by)} was counted`;
     return { rule: 'vote-once', actor: block.hash, expected: 'one vote an elector', found };
   }
@@ -51,12 +53,15 @@ export function countVote(
     const expected = `${was}, and ${more} more to ${decision}`;
     return { rule: 'tally', actor: block.hash, expected, found };
   }
-  block.voters.add(by);
   block[decision] += moved;
-  const group = block.groups.get(personality);
-  if (group) group[decision] += 1;
-  else block.groups.set(personality, { approve: 0, reject: 0, [decision]: 1 });
+  if (genesis.policy === 'veto') countHead(block, personality, decision);
   return null;
+}
+
+function countHead({ groups }: WatchedBlock, personality: string, decision: Decision): void {
+  const group = groups.get(personality);
+  if (group) group[decision] += 1;
+  else groups.set(personality, { approve: 0, reject: 0, [decision]: 1 });
 }
 
 /** Whether the votes seen allow this end; `isDue`: the deadline is over. */

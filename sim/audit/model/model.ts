@@ -2,7 +2,14 @@
  * The network's rules, once more: what every command does and what time brings, predicted from the
  * commands alone. Written from the protocol's text; it shares no code with the engine.
  */
-import type { Command, Genesis } from '../../../engine/internal.js';
+import type {
+  AllianceLeaveCommand,
+  AllianceProposeCommand,
+  AllianceRespondCommand,
+  Command,
+  Genesis,
+  RegisterCommand,
+} from '../../../engine/internal.js';
 import { answerInvitation, foundAlliance, leaveAlliance } from './alliances.js';
 import { allianceData } from './events.js';
 import { judgeRegistration, judgeStatus } from './outcomes/agents.js';
@@ -44,7 +51,8 @@ export class Model {
 
   /** The outcome that would change nothing, or null where the command would do something. */
   precheck(at: number, command: Command): PredictedOutcome | null {
-    const prediction = judge(this.state, at, command);
+    const { state } = this;
+    const prediction = judge(state, state.byKey.get(command.public_key), command, at);
     return prediction?.result === 'equivocation' ? null : prediction;
   }
 
@@ -52,24 +60,29 @@ export class Model {
   put(at: number, command: Command): { prediction: PredictedOutcome; predicted: PredictedEvents } {
     const { state } = this;
     const predicted = this.advance(at);
-    const prediction = judge(state, at, command);
+    const by = state.byKey.get(command.public_key);
+    const prediction = judge(state, by, command, at);
     if (prediction?.result === 'equivocation') {
-      const by = state.byKey.get(command.public_key)!;
-      equivocated(state.blocks.get((command as { block_hash: string }).block_hash)!, by);
-      punish(state, predicted, by, at);
+      equivocated(state.blocks.get((command as { block_hash: string }).block_hash)!, by!);
+      punish(state, predicted, by!, at);
     }
     if (prediction) return { prediction, predicted };
-    const data = perform(state, predicted, command, at);
-    const by = state.byKey.get(command.public_key)!;
-    if (by.dormant) setDormant(state, by, false);
-    if ('request_id' in command) remember(state, command.request_id, { at, answer: data });
+    const data =
+      command.kind === 'register'
+        ? register(state, predicted, command, at)
+        : perform(state, predicted, by!, { command, at });
+    if (by?.dormant) setDormant(state, by, false);
     return { prediction: { result: 'accepted', data }, predicted };
   }
 }
 
-function judge(state: State, at: number, command: Command): PredictedOutcome | null {
-  if (command.kind === 'register') return judgeRegistration(state, command);
-  const by = state.byKey.get(command.public_key);
+function judge(
+  state: State,
+  by: Agent | undefined,
+  command: Command,
+  at: number,
+): PredictedOutcome | null {
+  if (command.kind === 'register') return judgeRegistration(by, command);
   if (!by) return refused('UNKNOWN_KEY');
   if (command.kind === 'vote') return judgeVote(state, by, command);
   if (command.kind === 'propose') return judgeProposal(state, by, command);
@@ -81,14 +94,33 @@ function judge(state: State, at: number, command: Command): PredictedOutcome | n
   return judgeLeave(state, by, command, at);
 }
 
-function perform(state: State, predicted: PredictedEvents, command: Command, at: number): object {
-  if (command.kind === 'register') return register(state, predicted, command, at);
-  const by: Agent = state.byKey.get(command.public_key)!;
+/** What an agent that is known asks for. */
+function perform(
+  state: State,
+  predicted: PredictedEvents,
+  by: Agent,
+  { command, at }: { command: Exclude<Command, RegisterCommand>; at: number },
+): object {
   if (command.kind === 'vote') return vote(state, predicted, by, { command, at });
   if (command.kind === 'propose') return propose(state, predicted, by, { command, at });
   if (command.kind === 'status') return setStatus(state, predicted, by, { command, at });
   if (command.kind === 'meme') return postMeme(state, predicted, by, { command, at });
-  if (command.kind === 'discuss') return discuss(state, predicted, by, { command, at });
+  const answer =
+    command.kind === 'discuss'
+      ? discuss(state, predicted, by, { command, at })
+      : changeAlliance(state, predicted, by, { command, at });
+  remember(state, command.request_id, { at, answer });
+  return answer;
+}
+
+type AllianceCommand = AllianceProposeCommand | AllianceRespondCommand | AllianceLeaveCommand;
+
+function changeAlliance(
+  state: State,
+  predicted: PredictedEvents,
+  by: Agent,
+  { command, at }: { command: AllianceCommand; at: number },
+): object {
   if (command.kind === 'alliance_propose') {
     return allianceData(foundAlliance(state, predicted, by, { command, at }));
   }

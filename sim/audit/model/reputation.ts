@@ -38,7 +38,8 @@ export function rate(state: State, predicted: PredictedEvents, block: Block): vo
   const creators = rateMemes(state, block, right);
   rateAlliances(block, voters, part);
   const reason = block.status === 'finalized' ? 'block_finalized' : 'block_rejected';
-  sumUp(state, predicted, new Set([...part, ...creators]), { reason, at: block.closedAt });
+  for (const creator of creators) part.add(creator);
+  sumUp(state, predicted, part, { reason, at: block.closedAt });
 }
 
 /** A conflicting vote. */

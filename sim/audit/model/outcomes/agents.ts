@@ -9,8 +9,11 @@ import {
   type State,
 } from '../state/state.js';
 
-export function judgeRegistration(state: State, command: RegisterCommand): PredictedOutcome | null {
-  const known = state.byKey.get(command.public_key);
+/** `known`: who has its key already. */
+export function judgeRegistration(
+  known: Agent | undefined,
+  command: RegisterCommand,
+): PredictedOutcome | null {
   if (!known) return null;
   const { personality, name, description, capabilities } = command;
   const isSame =
