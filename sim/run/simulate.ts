@@ -234,7 +234,12 @@ async function runToEnd(
       if (hooks.signal?.aborted) continue;
     }
     interventions?.actAfterWindow();
-    const goes = await world.step(ending.horizon).catch(unlessEnded);
+    let goes: boolean;
+    try {
+      goes = await world.step(ending.horizon);
+    } catch (error) {
+      goes = unlessEnded(error);
+    }
     if (!goes && !world.broken) return 'nothing_due';
     if (hooks.onProgress) ending.report(world.now, network.read.position, hooks.onProgress);
   }

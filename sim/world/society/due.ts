@@ -1,5 +1,4 @@
 /** What is due, in order: by instant, then by whom it is of, then by its own number. */
-import TinyQueue from 'tinyqueue';
 import type { ScheduledEvent } from '../../agents/port/world.js';
 
 export interface Due {
@@ -26,54 +25,104 @@ export const plans = new Set<ScheduledEvent['type']>([
   'wake',
 ]);
 
-const order = (a: Due, b: Due) => a.at - b.at || a.from - b.from || a.number - b.number;
+const isBefore = (a: Due, b: Due): boolean => {
+  if (a.at !== b.at) return a.at < b.at;
+  return a.from === b.from ? a.number < b.number : a.from < b.from;
+};
 
 /** What is due so near to each other is put in order together. */
 const SPAN_MS = 50;
+
+/** What is due in one span, in no order; `at` counts spans from the first that was asked for. */
+interface Span<T> extends Due {
+  readonly items: T[];
+}
 
 /**
  * Only what is due next is in a heap, which is small then; what is due later lies in lists, by the
  * span that it is due in. With ten thousand agents some thirty thousand things are due.
  */
 export class DueQueue<T extends Due> {
-  /** What is due up to the end of a span. */
-  #near = new TinyQueue<T>([], order);
-  #span = Number.NEGATIVE_INFINITY;
-  readonly #later = new Map<number, T[]>();
-  /** The spans in which something is due later. */
-  readonly #spans = new TinyQueue<number>();
+  /** What is due up to the end of a span: a heap, the next one first. */
+  #near: T[] = [];
+  #span = -1;
+  #firstSpan: number | null = null;
+  /** The spans in which something is due later: by their numbers, and as a heap. */
+  readonly #later = new Map<number, Span<T>>();
+  readonly #spans: Span<T>[] = [];
 
   /** When the next one is due; infinite without any. */
   get nextAt(): number {
     if (this.#near.length === 0) this.#approach();
-    return this.#near.peek()?.at ?? Number.POSITIVE_INFINITY;
+    return this.#near.length === 0 ? Number.POSITIVE_INFINITY : this.#near[0]!.at;
   }
 
   push(item: T): void {
-    const span = Math.floor(item.at / SPAN_MS);
-    if (span <= this.#span) {
-      this.#near.push(item);
+    const whole = Math.floor(item.at / SPAN_MS);
+    this.#firstSpan ??= whole;
+    // Numbers as small as that are found much faster.
+    const at = whole - this.#firstSpan;
+    if (at <= this.#span) {
+      rise(this.#near, item);
       return;
     }
-    const list = this.#later.get(span);
-    if (list) list.push(item);
-    else {
-      this.#later.set(span, [item]);
-      this.#spans.push(span);
+    const known = this.#later.get(at);
+    if (known) {
+      known.items.push(item);
+      return;
     }
+    const span = { at, from: 0, number: 0, items: [item] };
+    this.#later.set(at, span);
+    rise(this.#spans, span);
   }
 
   /** Takes the next one that is due before `end`. */
   takeBefore(end: number): T | undefined {
-    return this.nextAt >= end ? undefined : this.#near.pop();
+    return this.nextAt >= end ? undefined : taken(this.#near);
   }
 
   /** Goes on to the next span in which something is due. */
   #approach(): void {
-    const span = this.#spans.pop();
-    if (span === undefined) return;
-    this.#span = span;
-    this.#near = new TinyQueue(this.#later.get(span)!, order);
-    this.#later.delete(span);
+    if (this.#spans.length === 0) return;
+    const { at, items } = taken(this.#spans);
+    this.#later.delete(at);
+    for (let place = (items.length >> 1) - 1; place >= 0; place -= 1) {
+      sink(items, place, items[place]!);
+    }
+    this.#span = at;
+    this.#near = items;
   }
+}
+
+/** Adds to a heap. That of a library, which is told the order, takes three times as long here. */
+function rise<T extends Due>(heap: T[], item: T): void {
+  let place = heap.push(item) - 1;
+  while (place > 0) {
+    const above = (place - 1) >> 1;
+    if (!isBefore(item, heap[above]!)) break;
+    heap[place] = heap[above]!;
+    place = above;
+  }
+  heap[place] = item;
+}
+
+/** Takes the first of a heap, which has one. */
+function taken<T extends Due>(heap: T[]): T {
+  const first = heap[0]!;
+  const last = heap.pop()!;
+  if (heap.length > 0) sink(heap, 0, last);
+  return first;
+}
+
+/** Puts an item in a place of a heap, or below it. */
+function sink<T extends Due>(heap: T[], from: number, item: T): void {
+  let place = from;
+  for (let below = 2 * place + 1; below < heap.length; below = 2 * place + 1) {
+    const other = below + 1;
+    if (other < heap.length && isBefore(heap[other]!, heap[below]!)) below = other;
+    if (!isBefore(heap[below]!, item)) break;
+    heap[place] = heap[below]!;
+    place = below;
+  }
+  heap[place] = item;
 }

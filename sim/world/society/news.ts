@@ -40,12 +40,18 @@ export class News {
   }
 
   #announce(hash: string): void {
-    const talk = this.#knowledge.talk(hash)!;
-    this.#send('event.proposal', talk.opening, { at: talk.proposedAt, bytes: talk.openingBytes });
-    for (const { ordinal, onBreak } of this.#audience(talk.proposedAt)) {
+    const {
+      opening,
+      proposedAt: at,
+      receivedAt,
+      openingBytes: bytes,
+    } = this.#knowledge.talk(hash)!;
+    const audience = this.#audience(at);
+    this.#send('event.proposal', opening, audience, { at, bytes });
+    const event = { type: 'hear', block: hash } as const;
+    for (const { ordinal, onBreak } of audience) {
       if (onBreak) continue;
-      const at = this.#availableAt(ordinal, talk.receivedAt[ordinal]!);
-      this.#world.schedule(ordinal, at, { type: 'hear', block: hash });
+      this.#world.schedule(ordinal, this.#availableAt(ordinal, receivedAt[ordinal]!), event);
     }
   }
 
@@ -58,14 +64,18 @@ export class News {
   #close({ status, block_hash }: EventOf<'block_status'>['data'], at: number): void {
     const talk = this.#knowledge.talk(block_hash);
     if (!talk || status === 'voting') return;
-    this.#send('event.close', talk.closing, { at, bytes: talk.closingBytes });
+    this.#send('event.close', talk.closing, this.#audience(at), { at, bytes: talk.closingBytes });
     if (status !== 'orphaned') this.#scheduleProducers(talk, at);
   }
 
   /** Counts an event that the feed brings to all who are there, however often it sends it. */
-  #send(kind: MessageKind, name: number, { at, bytes }: { at: number; bytes: number }): void {
+  #send(
+    kind: MessageKind,
+    name: number,
+    audience: readonly ScriptedAgent[],
+    { at, bytes }: { at: number; bytes: number },
+  ): void {
     const { links, observer } = this.#options;
-    const audience = this.#audience(at);
     let losses = 0;
     if (links.lossy) for (const { ordinal } of audience) losses += links.losses(name, ordinal, at);
     observer.traffic(kind, 'sent', audience.length + losses, bytes);

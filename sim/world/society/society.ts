@@ -212,21 +212,21 @@ export class Society implements Changeable {
   /** Calls everybody whose call is due before `end`. */
   protected callAgents(end: number): void {
     const { callLoop } = this.#options;
-    const due = () => this.#calls.nextAt < end;
-    const next = () => {
-      this.#call(this.#calls.takeBefore(end)!);
-      return due();
+    const calls = this.#calls;
+    const next = (): boolean => {
+      const call = calls.takeBefore(end);
+      if (call) this.#call(call);
+      return call !== undefined;
     };
-    if (!due()) return;
-    if (callLoop) callLoop(next);
-    else while (next());
+    if (!callLoop) while (next());
+    else if (calls.nextAt < end) callLoop(next);
   }
 
-  /** Calls everybody whose call is due before `end`, and lets those answer who are asked then. */
-  protected async callAndAsk(end: number): Promise<void> {
+  /** The same, and lets those answer who are asked then; where nobody is, nothing is waited for. */
+  protected callAndAsk(end: number): Promise<void> | undefined {
     const began = this.now;
     this.callAgents(end);
-    await this.#questions?.answerAll(this, (held) => {
+    return this.#questions?.answerAll(this, (held) => {
       for (const call of held) this.#calls.push(call);
       this.now = began;
       this.callAgents(end);
@@ -243,7 +243,7 @@ export class Society implements Changeable {
       this.#calls.push({ ...call, at: down.end });
       return;
     }
-    const forgets = plans.has(event.type) && faults.crashedBetween(agent, since, at);
+    const forgets = faults.crashedBetween(agent, since, at) && plans.has(event.type);
     if (!down && !forgets) {
       this.now = Math.max(this.now, at);
       behaviour.handle(agents[agent]!, this, event);

@@ -83,8 +83,13 @@ export class LocalWorld extends Society {
       return true;
     }
     const end = Math.min(next - (next % this.#windowMs) + this.#windowMs, horizon);
-    await this.callAndAsk(end);
-    if (this.arrivesBefore(end)) await this.#deliver(end);
+    const answered = this.callAndAsk(end);
+    if (answered) await answered;
+    if (this.arrivesBefore(end)) {
+      const arrivals = this.#admitted(this.arrived(end));
+      if (network.verification.enabled) await this.#takeInRounds(arrivals);
+      else this.#takeEach(arrivals);
+    }
     this.#advance(end);
     this.sendOff();
     this.now = Math.max(this.now, end);
@@ -125,11 +130,10 @@ export class LocalWorld extends Society {
     this.#publish(events, null);
   }
 
-  /** Takes in what arrives before `end`, round by round. */
-  async #deliver(end: number): Promise<void> {
+  /** Takes in what arrives in a window, round by round. */
+  async #takeInRounds(arrived: readonly Arrival[]): Promise<void> {
     const network = this.#network;
-    let arrivals = this.#admitted(this.arrived(end));
-    if (!network.verification.enabled) return this.#takeEach(arrivals);
+    let arrivals = arrived;
     while (arrivals.length > 0 && !this.broken) {
       this.#advance(arrivals[0]!.at);
       if (this.#keptOut(arrivals[0]!)) {
@@ -146,7 +150,7 @@ export class LocalWorld extends Society {
   }
 
   /** Where nothing is verified, each is taken as it comes: what rounds would give, without them. */
-  async #takeEach(arrivals: readonly Arrival[]): Promise<void> {
+  #takeEach(arrivals: readonly Arrival[]): void {
     const network = this.#network;
     for (const arrival of arrivals) {
       if (this.broken) return;
@@ -156,7 +160,6 @@ export class LocalWorld extends Society {
       const ended = this.#quotas && this.#precheck(arrival);
       if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
       else this.#take(arrival, network.verification.skip(arrival.admitted));
-      if (network.backlog > BACKLOG) await network.durable;
     }
   }
 
@@ -210,8 +213,7 @@ export class LocalWorld extends Society {
       return;
     }
     const { outcome, events } = this.#network.apply(verified);
-    this.#charged.get(admitted)?.conclude(outcome);
-    this.#charged.delete(admitted);
+    if (this.#quotas) this.#conclude(admitted, outcome);
     this.#note(this.#watch?.observe({ at, command, outcome, events }));
     this.#count(from, command.kind, outcome);
     const text = command.kind === 'meme' ? memeText(admitted.request) : undefined;
@@ -227,6 +229,11 @@ export class LocalWorld extends Society {
     if (outcome) charged.conclude(outcome);
     else this.#charged.set(admitted, charged);
     return outcome;
+  }
+
+  #conclude(admitted: Admitted, outcome: Outcome): void {
+    this.#charged.get(admitted)?.conclude(outcome);
+    this.#charged.delete(admitted);
   }
 
   /** The outcome of a request that would change nothing, before its signature costs anything. */
