@@ -4,6 +4,7 @@ import { admissionCase } from './engine/admission.js';
 import { encodeCase } from './engine/encode.js';
 import { engineCase } from './engine/engine.js';
 import { historyCase } from './engine/history.js';
+import { queueCase } from './engine/queue.js';
 import { replayCase } from './engine/replay.js';
 import { simulatedVoteCase } from './engine/simulated-vote.js';
 import { simulatorCase } from './engine/simulator.js';
@@ -46,4 +47,5 @@ export const cases: readonly Case[] = [
   simulatedVoteCase,
   footprintCase,
   clusterCase,
+  queueCase,
 ];

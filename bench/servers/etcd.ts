@@ -1,4 +1,4 @@
-/** An etcd of three members on this machine, where Debian's package etcd-server is installed. */
+/** An etcd of some members on this machine, where Debian's package etcd-server is installed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ const program = process.env.ETCD_PATH ?? '/usr/bin/etcd';
 export const hasEtcd = existsSync(program);
 
 export interface EtcdServer {
-  /** For `--cluster`. */
+  /** For `--cluster` and `--queue`. */
   url: string;
   /** CPU time of all members so far. */
   cpuSeconds(): Promise<number>;
@@ -21,10 +21,10 @@ export interface EtcdServer {
 }
 
 /** For the work of a case, gone afterwards. */
-export function withEtcd<T>(work: (etcd: EtcdServer) => Promise<T>): Promise<T> {
+export function withEtcd<T>(work: (etcd: EtcdServer) => Promise<T>, count: 1 | 3 = 3): Promise<T> {
   return withFolder(async (folder) => {
-    const ports = await freePorts(6);
-    const planned = [0, 1, 2].map((at) => ({
+    const ports = await freePorts(2 * count);
+    const planned = Array.from({ length: count }, (_, at) => ({
       name: `m${at}`,
       endpoint: `127.0.0.1:${ports[2 * at]}`,
       peer: `http://127.0.0.1:${ports[2 * at + 1]}`,
