@@ -1,5 +1,5 @@
 /** Random draws, seeded: one named stream for each (agent, purpose), and pure hashes for links. */
-import seedrandom from 'seedrandom';
+import alea from 'seedrandom/lib/alea.js';
 import { normalQuantile } from './numbers/normal.js';
 import { Xoshiro128 } from './numbers/xoshiro.js';
 
@@ -47,7 +47,7 @@ const TWO_53 = 2 ** 53;
  */
 class NamedStream extends Xoshiro128 implements Stream {
   constructor(name: string) {
-    const seeded = seedrandom.alea(name);
+    const seeded = alea(name);
     super([seeded.int32(), seeded.int32(), seeded.int32(), seeded.int32()]);
   }
 

@@ -37,6 +37,17 @@ const libraries = [
 ];
 rmSync(join(bundled, 'ajv.js'));
 
+const machines = join(root, 'dist/engine/core/machines');
+libraries.push(
+  await build({
+    ...options,
+    // As ESM, of which only what is used is taken.
+    conditions: ['module'],
+    entryPoints: [join(machines, 'xstate.js')],
+    outdir: machines,
+  }),
+);
+
 // Read when somebody asks an etcd; it brings 28 packages, which nobody else should have to install.
 const grpc = join(root, 'dist/cluster/etcd/bundled');
 libraries.push(

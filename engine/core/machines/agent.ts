@@ -1,5 +1,5 @@
 /** An agent's availability and attention. Status changes at will; it triggers nothing by itself. */
-import { assign, emit, setup } from 'xstate';
+
 import {
   type AgentContext,
   type EventData,
@@ -7,6 +7,7 @@ import {
   type Status,
 } from '../../protocol/schema/index.js';
 import type { UnknownEvent } from './directory.js';
+import { assign, emit, setup } from './xstate.js';
 
 export interface StatusChange {
   reason: string;

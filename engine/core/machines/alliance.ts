@@ -1,5 +1,5 @@
 /** An alliance's life: proposed, active, and three ways to be over. */
-import { setup } from 'xstate';
+
 import {
   type AllianceContext,
   type AllianceStatus,
@@ -7,6 +7,7 @@ import {
   formatInstant,
 } from '../../protocol/schema/index.js';
 import type { UnknownEvent } from './directory.js';
+import { setup } from './xstate.js';
 
 type AllianceEvent =
   | { type: 'proposed' }

@@ -2,7 +2,7 @@
  * A block's life: voting, then one of four ends. Votes are counted beside it, in a table; the
  * policy decides what they come to, and this machine obeys it.
  */
-import { setup } from 'xstate';
+
 import {
   type BlockContext,
   type BlockStatus,
@@ -11,6 +11,7 @@ import {
 } from '../../protocol/schema/index.js';
 import type { Tally } from '../quorum.js';
 import type { UnknownEvent } from './directory.js';
+import { setup } from './xstate.js';
 
 /** How a block leaves voting. */
 export type BlockEnd = Exclude<BlockStatus, 'voting'>;

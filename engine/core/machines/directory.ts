@@ -2,15 +2,16 @@
  * Root actors, one XState machine each: created, restored, never children of one another (a parent
  * with thousands of children is copied at every join). They have no clock and speak by `emit`.
  */
+
+import type { Emitted } from '../../protocol/schema/index.js';
+import type { Outbox } from '../outbox.js';
 import {
   type Actor,
   type AnyStateMachine,
   type ContextFrom,
   createActor,
   type InputFrom,
-} from 'xstate';
-import type { Emitted } from '../../protocol/schema/index.js';
-import type { Outbox } from '../outbox.js';
+} from './xstate.js';
 
 /** XState would read Date.now for delays; no machine here may have any. */
 const noClock = {

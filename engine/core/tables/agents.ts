@@ -2,11 +2,12 @@
  * Registered agents: dense ordinals, found by key or id. Each is a row with its state; its actor is
  * started when something is first sent to it, for most that vote are never sent anything.
  */
-import type { Actor } from 'xstate';
+
 import type { AgentContext, AgentProfile, RecordOf, Status } from '../../protocol/schema/index.js';
 import type { Changes } from '../changes.js';
 import { agentMachine, type StatusChange, statusEvent } from '../machines/agent.js';
 import { startActor } from '../machines/directory.js';
+import type { Actor } from '../machines/xstate.js';
 import type { Outbox } from '../outbox.js';
 
 /** What is held of an agent; name and description stay in the store. */

@@ -1,9 +1,10 @@
 /** Alliances in memory: proposed and active ones with their actors, and who is in which. */
-import type { Actor } from 'xstate';
+
 import type { AllianceContext, AllianceStatus, RecordOf } from '../../protocol/schema/index.js';
 import type { Changes } from '../changes.js';
 import { allianceMachine } from '../machines/alliance.js';
 import { startActor } from '../machines/directory.js';
+import type { Actor } from '../machines/xstate.js';
 import type { Outbox } from '../outbox.js';
 import type { Deadlines } from './deadlines.js';
 

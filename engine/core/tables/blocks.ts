@@ -1,8 +1,9 @@
 /** Open blocks: actor, ballots and proposal of each. A closed block leaves memory. */
-import type { Actor } from 'xstate';
+
 import type { BlockContext, Genesis, ProposeCommand } from '../../protocol/schema/index.js';
 import { blockMachine } from '../machines/block.js';
 import { startActor } from '../machines/directory.js';
+import type { Actor } from '../machines/xstate.js';
 import type { Outbox } from '../outbox.js';
 import {
   decide,
