@@ -10,8 +10,10 @@ interface MembersOptions {
   offsets: ClockOffsets;
   /** This node's card as of now. */
   card(): Card;
+  /** The last batch that this node has applied. */
+  applied(): number;
   /** A quorum knew that the order ends there, after this node had applied `applied`. */
-  ends(head: Position, applied: Position): void;
+  ends(head: Position, applied: number): void;
   /** A quorum has answered, though it has no room for a card. */
   heard(): void;
   /** Cards cannot be sent or read any more. */
@@ -54,10 +56,10 @@ export class Members {
   }
 
   async #tell(): Promise<void> {
-    const { order, card, ends } = this.#options;
+    const { order, card, applied, ends } = this.#options;
     await this.#onAndOn(async () => {
-      const own = card();
-      ends(await order.announce(own), own.position);
+      const before = applied();
+      ends(await order.announce(card()), before);
     });
   }
 

@@ -95,7 +95,8 @@ export class ClusterNode {
       offsets: this.#offsets,
       card: () => this.card(),
       heard: () => this.#contact.heard(),
-      ends: (head, applied) => this.#compare(head.version, applied.version),
+      applied: () => this.#mark.version,
+      ends: (head, applied) => this.#compare(head.version, applied),
       failed,
     });
     this.#appender = new Appender({
@@ -191,11 +192,11 @@ export class ClusterNode {
     return { stamp, witness: { seq, digest } };
   }
 
-  /** What it tells of itself. */
+  /** What it tells of itself: of the order, how much it needs no more. */
   card(): Card {
     const { node, version = '' } = this.#options;
     const { url, peer } = this;
-    const { seq, event_seq, digest, order } = this.#inner.read.position;
+    const { seq, event_seq, digest, order } = this.#inner.stored;
     const position = { version: order!.version, revision: order!.revision };
     const times = { began: this.#began, wall: this.#wall() };
     const { incarnation } = this;

@@ -77,6 +77,7 @@ async function announced(
       ...{ node, incarnation, began, wall: Date.now(), position, seq, event_seq, digest },
       ...{ url: '', peer: '', version },
     }),
+    applied: () => own.order.version,
     ends: () => {},
     heard: () => {},
     failed,

@@ -2,12 +2,12 @@
  * Group commit without timers: whatever was applied during one commit is the next batch. Callers
  * and events are published after a batch is durable, never before.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outcome } from '../core/index.js';
 import { limits } from '../protocol/limits.js';
 import { countSize } from '../protocol/sizes.js';
 import { crashPoint } from '../store/crash.js';
-import { type Batch, type Store, StoreError, type StoreMeta } from '../store/store.js';
+import type { Batch, Store, StoreMeta } from '../store/store.js';
+import { commitWhenRoom } from '../store/when-room.js';
 import type { PublishedEvent } from './encode.js';
 import { type Indexed, IndexWriter } from './entry-index/writer.js';
 import { no } from './network-options.js';
@@ -158,27 +158,13 @@ export class CommitQueue<V> {
     const { meta, view } = this.#owner.snapshot();
     const start = performance.now();
     const index = this.#index.rows(indexed);
-    await this.#write({ entries, events, changes, blobs, index, meta });
+    await commitWhenRoom(this.#store, { entries, events, changes, blobs, index, meta });
     this.#committed.entries += entries.length;
     if (entries.length > 0) countSize(this.#committed.commitSizes, entries.length);
     this.#committed.commitMs += performance.now() - start;
     this.#owner.committed(view, events);
     batch.resolve();
     crashPoint('publish.after');
-  }
-
-  /** A batch that finds no room waits for it: nothing of it is written, and nobody was answered. */
-  async #write(batch: Batch): Promise<void> {
-    const end = performance.now() + limits.roomPatienceMs;
-    for (;;) {
-      try {
-        return await this.#store.commit(batch);
-      } catch (error) {
-        const full = error instanceof StoreError && error.code === 'FULL';
-        if (!full || performance.now() > end) throw error;
-      }
-      await sleep(limits.roomRetryMs);
-    }
   }
 
   /** Nothing may be answered any more: whoever waits, or will, is refused. */

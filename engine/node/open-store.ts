@@ -21,6 +21,7 @@ import {
   type Store,
   StoreError,
   type StoreMeta,
+  writtenBehind,
 } from '../store/index.js';
 import { type ArchiveOptions, archiving } from './archiver.js';
 import type { Clock } from './clock.js';
@@ -50,7 +51,9 @@ export interface OpenedStore {
 }
 
 export async function openStore(options: OpenStoreOptions, clock: Clock): Promise<OpenedStore> {
-  const store = archiving(storeOf(options), options);
+  const kept = archiving(storeOf(options), options);
+  // What others order they have on their disks.
+  const store = options.order ? writtenBehind(kept) : kept;
   try {
     const stored = store.meta();
     if (stored) assertOrder(stored, options);

@@ -1,6 +1,7 @@
 /** Where a network is kept: one interface, on disk or in memory. */
 
 export { ArchiveError } from './archive/segment-file.js';
+export { writtenBehind } from './behind/behind.js';
 export { checkStorePages } from './file/check.js';
 export { freeBytes, makeFolder } from './file/folder.js';
 export { lockFolder } from './file/lock.js';

@@ -78,6 +78,8 @@ export interface Store {
   readonly commits: number;
   /** The stored meta, or null in a new store. */
   meta(): StoreMeta | null;
+  /** What of that outlives the process by now, where that is not all. */
+  stored?(): StoreMeta | null;
   /** Canonical JSON of a record. */
   get(table: string, key: RecordKey): string | undefined;
   range(table: string, options?: RangeOptions): Iterable<{ key: RecordKey; json: string }>;

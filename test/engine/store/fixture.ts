@@ -21,12 +21,20 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** Opens with the tests' defaults; closed when the test is over. */
-export function openStore(path: string, options: Partial<LmdbStoreOptions> = {}): Store {
-  const store = openLmdbStore({ path, tables, schemaVersion, freeSpaceBytes: 0, ...options });
+/** Opens with the tests' defaults. */
+export function openLmdb(path: string, options: Partial<LmdbStoreOptions> = {}): Store {
+  return openLmdbStore({ path, tables, schemaVersion, freeSpaceBytes: 0, ...options });
+}
+
+/** Closed when the test is over. */
+export function closedLater(store: Store): Store {
   onTestFinished(() => store.close());
   return store;
 }
+
+/** Opens with the tests' defaults; closed when the test is over. */
+export const openStore = (path: string, options: Partial<LmdbStoreOptions> = {}): Store =>
+  closedLater(openLmdb(path, options));
 
 export function metaAt(seq: number, changes: Partial<StoreMeta> = {}): StoreMeta {
   return {
