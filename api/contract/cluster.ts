@@ -11,7 +11,7 @@ const NodeView = Type.Object({
     description: 'of one that is alive when it began, else when it last told of itself',
   }),
   batch: Type.Integer({ minimum: 0, description: 'of the order, the last that it has applied' }),
-  behind: Type.Integer({ minimum: 0, description: 'how many batches it has not applied' }),
+  behind: Type.Integer({ minimum: 0, description: 'how many batches its folder has not' }),
   entry: Type.Integer({ minimum: 0, description: 'of the log, its last' }),
   digest: Hash,
   url: Type.String({ description: 'where its clients find it; may be empty' }),

@@ -196,7 +196,7 @@ export class ClusterNode {
   card(): Card {
     const { node, version = '' } = this.#options;
     const { url, peer } = this;
-    const { seq, event_seq, digest, order } = this.#inner.stored;
+    const { seq, event_seq, digest, order } = this.#inner.read.stored;
     const position = { version: order!.version, revision: order!.revision };
     const times = { began: this.#began, wall: this.#wall() };
     const { incarnation } = this;

@@ -10,7 +10,7 @@ export interface NodeShown {
   alive: boolean;
   /** Of one that is alive when it began, else when it last told of itself. */
   since: string;
-  /** The last batch that it has applied, and how many stand behind that. */
+  /** The last batch that its folder has, a moment after it was applied; and how many come after. */
   batch: number;
   behind: number;
   entry: number;
@@ -62,8 +62,8 @@ export class Outlook {
     const own = card();
     const others = this.#cards.filter(({ node }) => node !== own.node);
     const all = [own, ...others].sort((a, b) => (a.node < b.node ? -1 : 1));
-    const applied = all.map(({ position }) => position.version);
-    const batches = Math.max(this.#batches, ...applied);
+    const kept = all.map(({ position }) => position.version);
+    const batches = Math.max(this.#batches, ...kept);
     return {
       node: own.node,
       cut_off_ms: Math.trunc(cutOffMs()),

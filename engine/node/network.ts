@@ -214,15 +214,6 @@ export class Network {
     return { ...this.#verifier.stats, ...this.#queue.stats };
   }
 
-  /**
-   * The end of what is in this folder for good, which others who order its requests may be ahead of.
-   *
-   * @internal
-   */
-  get stored(): StoreMeta {
-    return this.#store.stored?.() ?? this.read.position;
-  }
-
   /** Resolves when all that was applied so far is durable. */
   get durable(): Promise<void> {
     return this.#queue.durable;

@@ -80,6 +80,15 @@ export class Views {
     return this.#view.meta;
   }
 
+  /**
+   * The end of what is in its folder, which comes behind where others have it all.
+   *
+   * @internal
+   */
+  get stored(): StoreMeta {
+    return this.#store.stored?.() ?? this.position;
+  }
+
   /** The network as a whole, as of now. */
   networkState(): Readonly<NetworkState> {
     const { meta, summary } = this.#view;

@@ -1,7 +1,7 @@
 /**
- * A store that shows a batch at once and writes it a little later, many in one commit: for a network
- * whose requests stand elsewhere already. What this process does not live to write comes from there
- * again. Reads go over both, with no seam.
+ * A store that shows a batch at once and writes it a little later, many in one commit: for a
+ * network whose requests stand elsewhere already. What this process does not live to write comes
+ * from there again. Reads go over both, with no seam.
  */
 import { assertBatch } from '../batch.js';
 import type { Batch, RangeOptions, RecordKey, Store } from '../store.js';
@@ -10,7 +10,7 @@ import { type IndexRow, Layer } from './layer.js';
 import { chained, newest, recordsOver, rowsOver } from './over.js';
 
 /** How long after a batch is shown it is written at the latest, unless the disk is slower. */
-const BEHIND_MS = 25;
+const BEHIND_MS = 100;
 /** So many bytes of entries and files are written at once; with so many, a commit waits for them. */
 const ENOUGH_BYTES = 1024 * 1024;
 const MOST_BYTES = 16 * 1024 * 1024;

@@ -1,4 +1,4 @@
-/** Batches that are shown and not written yet: what they hold, and the one batch that writes all. */
+/** Batches that are shown and not written yet: what they hold, and the one that writes all. */
 import { compareKeys, keyId } from '../keys.js';
 import type { Batch, RangeOptions, RecordChange, RecordKey, StoreMeta } from '../store.js';
 

@@ -61,7 +61,7 @@ export function rowsOver<Row extends { seq: number }>(
   from: number,
   to: number,
 ): Iterable<Row> {
-  const first = laid.find((rows) => rows.length > 0)?.[0]!.seq;
+  const first = laid.find((rows) => rows.length > 0)?.[0]?.seq;
   if (first === undefined || to < first) return stored(from, to);
   // As of now: what is written before they are read is no longer in memory then.
   const rows = laid.flatMap((some) => within(some, from, to));

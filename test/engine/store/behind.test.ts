@@ -136,7 +136,11 @@ const key = fc.oneof(
   fc.constantFrom('a', 'b', 'é'),
   fc.tuple(fc.constantFrom('a', 'b'), fc.integer({ min: 0, max: 3 })),
 );
-const change = fc.record({ table: fc.constant('votes'), key, json: fc.constantFrom('1', '2', null) });
+const change = fc.record({
+  table: fc.constant('votes'),
+  key,
+  json: fc.constantFrom('1', '2', null),
+});
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ changes: fc.array(change, { maxLength: 6 }) }) },
   { weight: 1, arbitrary: fc.constant('let through' as const) },
