@@ -11,7 +11,7 @@ import { chained, newest, recordsOver, rowsOver } from './over.js';
 
 /** How long after a batch is shown it is written at the latest, unless the disk is slower. */
 const BEHIND_MS = 100;
-/** So many bytes of entries and files are written at once; with so many, a commit waits for them. */
+/** So many bytes of entries and files are written at once; with the most, a commit waits. */
 const ENOUGH_BYTES = 1024 * 1024;
 const MOST_BYTES = 16 * 1024 * 1024;
 
