@@ -1,5 +1,4 @@
 /** The story of one request: from its head, by its route, to its answer. A throw here is a 500. */
-import { randomUUID } from 'node:crypto';
 import { type KeyPair, type Refusal, refuse } from '../../engine/internal.js';
 import { damagedPast } from '../checks/damaged-archive.js';
 import type { Match } from '../contract/match.js';
@@ -10,6 +9,7 @@ import { type Exchange, exchangeOf } from './observe.js';
 import type { EntryChecks } from './request/entry-checks.js';
 import type { HeadChecks } from './request/head-checks.js';
 import type { RequestBudget } from './request/request-budget.js';
+import { requestId } from './request/request-id.js';
 import { type Answer, render } from './response/envelope.js';
 import { beyond } from './response/quota-answers.js';
 import { signResponse } from './response-signature.js';
@@ -36,7 +36,7 @@ export interface Serving {
 export class Incoming implements IncomingRequest {
   readonly #serving: Serving;
   readonly #head: RequestHead;
-  readonly #id = randomUUID();
+  readonly #id = requestId();
   readonly #match: Match<HandledRoute> | null;
   readonly #budget: RequestBudget;
   readonly #address: string;

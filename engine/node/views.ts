@@ -92,9 +92,9 @@ export class Views {
   /** The network as a whole, as of now. */
   networkState(): Readonly<NetworkState> {
     const { meta, summary } = this.#view;
-    const now = Math.max(this.#clock.now(), meta.at);
-    const outside = Math.max(this.#clock.outside?.() ?? now, meta.at);
+    const outside = Math.max(this.#clock.outside?.() ?? this.#clock.now(), meta.at);
     if (this.#state?.outside === outside) return this.#state.value;
+    const now = Math.max(this.#clock.now(), meta.at);
     const value: Readonly<NetworkState> = Object.freeze({
       block_height: summary.block_height,
       active_validators: summary.active_validators,

@@ -13,6 +13,8 @@ import { sha256 } from '#sha256';
 import type { Entry, EntryKind } from './schema/index.js';
 
 const LENGTH_BYTES = 8;
+/** Characters of a part up to which it is written one by one. */
+const SHORT = 20;
 const DIGEST_BYTES = 32;
 /** A stored entry: log digest, digest, frame. */
 const STORED_HEAD = 2 * DIGEST_BYTES;
@@ -51,10 +53,21 @@ class FrameWriter {
   }
 
   #write(text: string): void {
-    if (text === '') return;
     // UTF-8 takes three bytes for a UTF-16 unit at most.
     this.#reserve(3 * text.length);
+    if (text.length <= SHORT && this.#writeShort(text)) return;
     this.#end += this.#buffer.write(text, this.#end);
+  }
+
+  /** Numbers and names: a call into the platform takes longer than they do. */
+  #writeShort(text: string): boolean {
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index);
+      if (code > 0x7f) return false;
+      this.#buffer[this.#end + index] = code;
+    }
+    this.#end += text.length;
+    return true;
   }
 
   #append(bytes: Uint8Array): void {
