@@ -1,4 +1,5 @@
 /** Drafts of the requests about blocks: vote, propose and discuss. */
+import { lowerHash } from '../protocol/hex.js';
 import {
   type Decision,
   type RequestBody,
@@ -18,7 +19,7 @@ export function draftVote(body: RequestBody['vote']): Drafted {
     command: ({ publicKey }) => ({
       kind: 'vote',
       public_key: publicKey,
-      block_hash: lowerAscii(body.block_hash),
+      block_hash: lowerHash(body.block_hash)!,
       decision: body.decision as Decision,
       reason: body.reason ?? '',
       meme_references: cleanReferences(body.meme_references),
@@ -62,7 +63,7 @@ export function draftDiscuss(body: RequestBody['discuss']): Drafted {
       kind: 'discuss',
       public_key: publicKey,
       request_id: requestId(publicKey, inputSha256()),
-      block_hash: lowerAscii(body.block_hash),
+      block_hash: lowerHash(body.block_hash)!,
       message: body.message,
       sentiment: body.sentiment as Sentiment,
       meme_references: cleanReferences(body.meme_references),

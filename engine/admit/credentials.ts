@@ -1,5 +1,5 @@
 /** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
-import { isPublicKey, isSignature } from '../protocol/hex.js';
+import { isPublicKey, isSignature, lowerKey } from '../protocol/hex.js';
 import { carriage, type Refusal, refuse, type SignedRequest } from '../protocol/schema/index.js';
 import { parseInstant } from '../protocol/time.js';
 import { lowerAscii } from '../protocol/unicode/unicode.js';
@@ -62,9 +62,8 @@ export function credentialsOf(
 ): Credentials | { refusal: Refusal } {
   const { signed } = carriage[request.kind];
   const key = request.public_key || (request.kind === 'register' ? String(raw.public_key) : '');
-  const malformed = keyProblem(key);
-  if (malformed) return { refusal: malformed };
-  const publicKey = lowerAscii(key);
+  const publicKey = lowerKey(key);
+  if (publicKey === null) return { refusal: keyProblem(key)! };
   if (request.kind === 'register' && lowerAscii(String(raw.public_key)) !== publicKey) {
     const message = 'the key in the header is not the one in the body';
     return { refusal: refuse('MISMATCH', message, { pointer: '/public_key' }) };

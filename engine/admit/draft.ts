@@ -32,7 +32,6 @@ export interface Around {
   networkId: string;
   /** The path parameter, where the kind has one. */
   id: string;
-  target: string;
   /** The X-Timestamp header. */
   timestamp: string;
   /** The raw body, parsed: unknown members included. */

@@ -5,7 +5,7 @@
 
 import type { VerifyJob } from '../crypto/verifier.js';
 import { signingInput } from '../protocol/compose.js';
-import { checkedJson, type JsonResult, parseJson } from '../protocol/json.js';
+import { type JsonResult, parseJson } from '../protocol/json.js';
 import { limits } from '../protocol/limits.js';
 import {
   bodyProblem,
@@ -21,7 +21,7 @@ import {
 } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
 import { parseInstant } from '../protocol/time.js';
-import { UnsignedRequest } from '../protocol/unsigned-request.js';
+import { UnsignedRequest } from '../protocol/unsigned/request.js';
 import { draftRegister, draftStatus } from './agents.js';
 import { draftDiscuss, draftPropose, draftVote } from './consensus.js';
 import { type Media, sniff } from './content.js';
@@ -92,9 +92,10 @@ export function admitNow(
     return refused('SCHEMA', `${where} ${problem.message}`, problem.pointer);
   }
   const raw = parsed.value as Record<string, unknown>;
-  const id = targetId(kind, request.target) ?? '';
-  const { target, timestamp, file } = request;
-  const drafted = draft(kind, raw, { networkId, id, target, timestamp, raw, file, media });
+  const id = carriage[kind].signed === 'header' ? idIn(request) : '';
+  if (typeof id !== 'string') return id;
+  const { timestamp, file } = request;
+  const drafted = draft(kind, raw, { networkId, id, timestamp, raw, file, media });
   return 'refusal' in drafted ? drafted : sign(request, raw, drafted);
 }
 
@@ -123,22 +124,26 @@ function sign(
   return { request, command, signature, raw, ownJob, innerJobs, signedAt, inputSha256 };
 }
 
-function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): Drafted {
-  if (carriage[kind].signed === 'header' && !isTargetOf(kind, around.target)) {
+/** What the request-target names, '' where such a one names nothing; or why it is no good. */
+function idIn({ kind, target }: SignedRequest): string | { refusal: Refusal } {
+  if (!isTargetOf(kind, target)) {
     const message = `the request-target is not that of ${kind}: ${carriage[kind].path}`;
     return refused('UNKNOWN_ROUTE', message);
   }
-  if (carriage[kind].path.includes('{id}') && around.id === '') {
-    const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
-    return refused(unknown, 'the path names nothing that can exist');
-  }
+  const id = targetId(kind, target) ?? '';
+  if (id !== '' || !carriage[kind].path.includes('{id}')) return id;
+  const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
+  return refused(unknown, 'the path names nothing that can exist');
+}
+
+function draft<K extends CommandKind>(kind: K, body: unknown, around: Around): Drafted {
   return drafters[kind](body as RequestBody[K], around);
 }
 
 function parse(request: SignedRequest): JsonResult {
   if (request.kind === 'alliance_leave' && request.body.length === 0) return { value: {} };
   const said = UnsignedRequest.said(request);
-  return said ? checkedJson(said) : parseJson(request.body);
+  return said ? { value: said } : parseJson(request.body);
 }
 
 function sizeProblem({ kind, body, file }: SignedRequest): Refusal | null {

@@ -2,6 +2,7 @@
  * Signed requests, composed: what a client sends and a scripted agent submits. Pure and safe in a
  * browser; the key stays behind `sign`.
  */
+
 import type { CommandKind } from './schema/command.js';
 import { carriage, type SignedRequest, targetOf } from './schema/entry.js';
 import type { Decision, Sentiment, Status } from './schema/primitives.js';
@@ -14,7 +15,8 @@ import {
   transactionInput,
   voteInput,
 } from './signing.js';
-import { becamePlain, UnsignedRequest } from './unsigned-request.js';
+import { plainJson } from './unsigned/plain-json.js';
+import { type AroundBody, UnsignedRequest } from './unsigned/request.js';
 import { utf8 } from './utf8.js';
 
 /** A key that can sign: `sign` takes the text of a signing input and gives hex. */
@@ -89,13 +91,10 @@ function signedInHeader(
   return request;
 }
 
-function withBody(
-  by: Signatory,
-  around: Omit<SignedRequest, 'body'>,
-  body: Record<string, unknown>,
-): SignedRequest {
-  return by.unsigned !== undefined && becamePlain(body)
-    ? new UnsignedRequest(around, body)
+function withBody(by: Signatory, around: AroundBody, body: Record<string, unknown>): SignedRequest {
+  const plain = by.unsigned === undefined ? null : plainJson(body);
+  return plain
+    ? new UnsignedRequest(around, body, plain)
     : { ...around, body: utf8(JSON.stringify(body)) };
 }
 
@@ -226,9 +225,9 @@ export interface MemeFields {
 export function composeMeme(by: Signatory, timestamp: string, fields: MemeFields): SignedRequest {
   const { caption, tags, file } = fields;
   const form = { caption, content_sha256: sha256Hex(file), tags };
-  const signature = by.sign(memeInput({ ...form, timestamp }));
-  const body = utf8(JSON.stringify(form));
-  return { kind: 'meme', public_key: by.publicKey, target: '', timestamp, signature, body, file };
+  const signature = by.unsigned ?? by.sign(memeInput({ ...form, timestamp }));
+  const around = { public_key: by.publicKey, target: '', timestamp, signature, file };
+  return withBody(by, { kind: 'meme', ...around }, form);
 }
 
 /** A message about a block, of up to 2,048 characters. */

@@ -17,11 +17,6 @@ export function parseJson(bytes: Uint8Array): JsonResult {
     const why = error instanceof SyntaxError ? error.message : 'the bytes are not UTF-8';
     return { pointer: '', message: `not JSON: ${why}` };
   }
-  return checkedJson(value);
-}
-
-/** What is parsed already, or says where and why it is refused. */
-export function checkedJson(value: unknown): JsonResult {
   return problemIn(value, 1) ?? { value };
 }
 

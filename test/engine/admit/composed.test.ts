@@ -18,6 +18,10 @@ import { agent, hash, key, meme, signature, timestamp } from './admission.js';
 
 const by = { publicKey: key, sign: () => signature, unsigned: signature };
 
+/** Texts about as long as what is written at once may be, and as what is written otherwise. */
+const long = fc.integer({ min: 0, max: 2_100 }).map((length) => 'a'.repeat(length));
+const many = fc.integer({ min: 0, max: 700 }).map((length) => Array<string>(length).fill(''));
+
 /** What a program in JavaScript may give, whatever the types say: good ones as often as others. */
 const odd = fc.oneof(
   fc.constantFrom(hash, hash.toUpperCase(), agent, meme, 'approve', 'neutral', 'active', 'PT1H'),
@@ -26,16 +30,17 @@ const odd = fc.oneof(
   fc.constantFrom<unknown>({ toJSON: () => 'hm' }, new String('hm'), new Date(0), ['\udc00']),
   fc.array(fc.oneof(fc.string(), fc.constantFrom<unknown>(agent, meme, 'validator', null, 7))),
   fc.string({ unit: 'binary' }),
+  long,
+  many,
   fc.json().map((text) => JSON.parse(text) as unknown),
 );
+
+const strange = ['more', '7', 'a"b', '__proto__', 'constructor'];
 
 /** Of the members that a kind has some are as they should be, some odd, and some strange to it. */
 const like = (good: Record<string, unknown>) =>
   fc
-    .tuple(
-      fc.array(fc.tuple(fc.constantFrom(...Object.keys(good), 'more', '7'), odd)),
-      fc.boolean(),
-    )
+    .tuple(fc.array(fc.tuple(fc.constantFrom(...Object.keys(good), ...strange), odd)), fc.boolean())
     .map(([changes, any]) => ({ ...good, ...(any ? Object.fromEntries(changes) : {}) }) as never);
 
 const text = fc.oneof(fc.constant(timestamp), fc.string());
@@ -47,6 +52,7 @@ const fields = {
   status: like({ status: 'inactive', reason: 'tired', expected_duration: 'PT1H' }),
   vote: like({ ...about, decision: 'approve', reason: 'sound' }),
   propose: like({ parent_hash: hash, transactions: [] }),
+  meme: like({ caption: 'gm', tags: ['a'] }),
   discuss: like({ ...about, message: 'hm', sentiment: 'neutral' }),
   found: like({ target_ids: [agent], purpose: 'win', duration: 'PT1H' }),
 };
@@ -56,7 +62,9 @@ const request: fc.Arbitrary<SignedRequest> = fc.oneof(
   fc.tuple(text, id, fields.status).map(([at, of, body]) => composeStatus(by, at, of, body)),
   fc.tuple(text, fields.vote).map(([at, body]) => composeVote(by, at, body)),
   fc.tuple(text, fields.propose).map(([at, body]) => composeProposal(by, at, body)),
-  text.map((at) => composeMeme(by, at, { caption: '', tags: ['a'], file })),
+  fc
+    .tuple(text, fields.meme)
+    .map(([at, { caption, tags }]) => composeMeme(by, at, { caption, tags, file })),
   fc.tuple(text, fields.discuss).map(([at, body]) => composeDiscuss(by, at, body)),
   fc.tuple(text, fields.found).map(([at, body]) => composeAlliancePropose(by, at, body)),
   fc
@@ -76,6 +84,8 @@ function said(one: SignedRequest): string {
 test('admission: a request composed here, as a copy of it that is read from its bytes', () => {
   const property = fc.property(request, (one) => {
     expect(said(one)).toBe(said({ ...one, body: Uint8Array.from(one.body) }));
+    const text = Buffer.from(one.body).toString();
+    expect(text).toBe(JSON.stringify(JSON.parse(text)));
   });
   fc.assert(property, { numRuns: 3_000 });
 });

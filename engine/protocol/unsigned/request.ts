@@ -1,8 +1,10 @@
 /** A request of a network without signatures, composed in this process. Safe in a browser. */
-import type { CommandKind } from './schema/command.js';
-import type { SignedRequest } from './schema/entry.js';
-import type { JsonBody } from './signing.js';
-import { utf8 } from './utf8.js';
+import type { CommandKind } from '../schema/command.js';
+import type { SignedRequest } from '../schema/entry.js';
+import type { JsonBody } from '../signing.js';
+
+/** A request, but for its body. */
+export type AroundBody = Omit<SignedRequest, 'body'>;
 
 /**
  * Knows what its body says, so that whoever admits it here need not read its text. What is signed
@@ -15,18 +17,21 @@ export class UnsignedRequest implements SignedRequest {
   timestamp: string;
   signature: string;
   body: Uint8Array;
+  declare file?: Uint8Array;
   readonly #said: JsonBody;
   readonly #bytes: Uint8Array;
 
-  constructor(around: Omit<SignedRequest, 'body'>, said: JsonBody) {
+  /** @param bytes JSON of `said`, by `plainJson`. */
+  constructor(around: AroundBody, said: JsonBody, bytes: Uint8Array) {
     this.kind = around.kind;
     this.public_key = around.public_key;
     this.target = around.target;
     this.timestamp = around.timestamp;
     this.signature = around.signature;
     this.#said = said;
-    this.#bytes = utf8(JSON.stringify(said));
-    this.body = this.#bytes;
+    this.#bytes = bytes;
+    this.body = bytes;
+    if (around.file) this.file = around.file;
   }
 
   /**
@@ -36,20 +41,4 @@ export class UnsignedRequest implements SignedRequest {
   static said(request: SignedRequest): JsonBody | null {
     return #said in request && request.#bytes === request.body ? request.#said : null;
   }
-}
-
-/**
- * Whether each member of a body is as JSON would give it back: a text, a truth, or a list of texts,
- * of which it gets a copy of its own.
- */
-export function becamePlain(body: Record<string, unknown>): boolean {
-  for (const name in body) {
-    const value = body[name];
-    if (typeof value === 'string' || typeof value === 'boolean') continue;
-    if (!Array.isArray(value)) return false;
-    const texts = [...value];
-    if (!texts.every((text) => typeof text === 'string')) return false;
-    body[name] = texts;
-  }
-  return true;
 }
