@@ -101,7 +101,7 @@ export class Safety {
   }
 
   #vote(data: EventData['block_validation'], { at, command, outcome }: Step): BrokenRule | null {
-    const { block_hash: hash, validator, decision } = data;
+    const { block_hash: hash, validator } = data;
     if (outcome?.result !== 'accepted' || command?.kind !== 'vote') {
       const found = `a vote of ${brief(validator.id)} was published that was not accepted`;
       return broken('vote', hash, found, { expected: 'votes that were accepted, only' });
@@ -112,9 +112,7 @@ export class Safety {
       const found = `a vote of ${brief(validator.id)} was counted after ${end}`;
       return broken('vote-after-end', hash, found, { expected: 'no vote after the end' });
     }
-    const { tally } = outcome.data as AnswerOf['vote'];
-    const { id: by, personality } = validator;
-    return countVote(this.#genesis, block, { by, personality, decision, tally });
+    return countVote(this.#genesis, block, data, outcome.data as AnswerOf['vote']);
   }
 
   #end(data: EventData['block_status'], step: Step): BrokenRule | null {

@@ -1,5 +1,5 @@
 /** A block as the safety rules see it: only what was published of it, and the votes seen. */
-import type { Decision, Genesis } from '../../engine/internal.js';
+import type { AnswerOf, Decision, EventData, Genesis } from '../../engine/internal.js';
 import { type BrokenRule, brief } from './violation.js';
 
 export interface WatchedBlock {
@@ -17,24 +17,17 @@ export interface WatchedBlock {
   groups: Map<string, { approve: number; reject: number }>;
 }
 
-export interface SeenVote {
-  by: string;
-  personality: string;
-  decision: Decision;
-  /** The tally after it, as its answer gave it. */
-  tally: { approve: number; reject: number; electorate: number };
-}
-
 /** What one vote may weigh. */
 const weights = { equal: [1, 1], reputation: [1, 100], alliance_bonus: [100, 110] } as const;
 
-/** Counts a vote; what is wrong with it, or null. */
+/** Counts a vote, with the tally after it as its answer gave it; what is wrong with it, or null. */
 export function countVote(
   genesis: Genesis,
   block: WatchedBlock,
-  vote: SeenVote,
+  { validator, decision }: EventData['block_validation'],
+  { tally }: AnswerOf['vote'],
 ): BrokenRule | null {
-  const { by, decision, tally, personality } = vote;
+  const { id: by, personality } = validator;
   // One look at the set: a vote that is there already leaves it as large as it was.
   const before = block.voters.size;
   if (block.voters.add(by).size === before) {

@@ -41,6 +41,7 @@ export function register(
   const agent: Agent = {
     number: state.agents.length,
     id: command.agent_id,
+    place: Number.parseInt(command.agent_id.slice(6, 18), 16),
     key: command.public_key,
     personality: command.personality,
     name: command.name,

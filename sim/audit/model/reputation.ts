@@ -106,6 +106,11 @@ function rateAlliances(block: Block, voters: readonly Agent[], part: ReadonlySet
   }
 }
 
+function byId(a: Agent, b: Agent): number {
+  if (a.place !== b.place) return a.place < b.place ? -1 : 1;
+  return a.id < b.id ? -1 : 1;
+}
+
 /** The overall score of each, published by ascending id where it has moved enough. */
 function sumUp(
   state: State,
@@ -123,7 +128,7 @@ function sumUp(
     scoreChanged(state, before, scores.overall);
     if (Math.abs(scores.overall - scores.published) >= LEAST_TOLD) changed.push(agent);
   }
-  changed.sort((a, b) => (a.id < b.id ? -1 : 1));
+  changed.sort(byId);
   const timestamp = instantText(at);
   for (const { id, scores } of changed) {
     const data = {

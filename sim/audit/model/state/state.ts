@@ -39,6 +39,8 @@ export interface Agent {
   /** In order of registration, from 0. */
   number: number;
   id: string;
+  /** The first 12 hex digits of its id, as a number: agents are put in order by it sooner. */
+  place: number;
   key: string;
   personality: string;
   name: string;
