@@ -39,20 +39,23 @@ export class Gossip {
   }
 
   /** A vote has counted: its agent tells the neighbours, memes and all. */
-  vote(talk: Talk, agent: number, vote: { decision: Decision; memes: readonly string[] }): void {
-    talk.decisions[agent] = vote.decision === 'approve' ? 1 : 2;
-    if (vote.memes.length > 0) {
-      talk.references.set(agent, vote.memes);
+  vote(talk: Talk, agent: number, decision: Decision, memes: readonly string[]): void {
+    talk.decisions[agent] = decision === 'approve' ? 1 : 2;
+    if (memes.length > 0) {
+      talk.references.set(agent, memes);
       talk.memes[agent] = 1;
     }
-    const told = {
+    const told: Told = {
       at: talk.votedAt[agent]!,
       name: talk.voteNames[agent]!,
       bytes: talk.voteBytes[agent]!,
     };
-    this.#say('gossip.vote', agent, told, (arrivals) => {
-      talk.voteArrivals.set(agent, arrivals);
-    });
+    if (!this.#outbox?.takes(agent)) this.#sayAtOnce('gossip.vote', agent, told);
+    else {
+      this.#sayInTurn('gossip.vote', agent, told, (arrivals) => {
+        talk.voteArrivals.set(agent, arrivals);
+      });
+    }
   }
 
   meme(talk: Talk, agent: number, stance: Decision, meme: PostedMeme): void {
@@ -63,9 +66,7 @@ export class Gossip {
     else talk.posted.set(agent, [meme]);
     talk.memes[agent] = 1;
     if (this.#untilMuted(meme.id, meme.at) < meme.at) return;
-    this.#say('gossip.meme', agent, meme, (arrivals) => {
-      meme.arrivals = arrivals;
-    });
+    this.#say('gossip.meme', agent, meme);
   }
 
   remark(talk: Talk, agent: number, remark: ToldRemark): void {
@@ -73,16 +74,31 @@ export class Gossip {
     const told = talk.remarks.get(agent);
     if (told) told.push(remark);
     else talk.remarks.set(agent, [remark]);
-    this.#say('gossip.remark', agent, remark, (arrivals) => {
-      remark.arrivals = arrivals;
-    });
+    this.#say('gossip.remark', agent, remark);
   }
 
-  /**
-   * Counts a message to each neighbour; one by one only where some of them may be lost.
-   * `settled`: told when each copy arrives, where the uplink has a limit.
-   */
-  #say(
+  /** What is kept with when it arrives. */
+  #say(kind: MessageKind, from: number, told: Told): void {
+    if (!this.#outbox?.takes(from)) this.#sayAtOnce(kind, from, told);
+    else {
+      this.#sayInTurn(kind, from, told, (arrivals) => {
+        told.arrivals = arrivals;
+      });
+    }
+  }
+
+  /** Counts a message to each neighbour; one by one only where some of them may be lost. */
+  #sayAtOnce(kind: MessageKind, from: number, { at, name, bytes }: Told): void {
+    const neighbours = this.#neighbours[from]!;
+    this.#observer.traffic(kind, 'sent', neighbours.length, bytes);
+    if (this.#links.sure(at)) return;
+    let lost = 0;
+    for (const to of neighbours) if (this.#links.fails(name, from, to, at)) lost += 1;
+    if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
+  }
+
+  /** The same over an uplink with a limit. `settled`: told when each copy arrives. */
+  #sayInTurn(
     kind: MessageKind,
     from: number,
     { at, name, bytes }: Told,
@@ -90,21 +106,16 @@ export class Gossip {
   ): void {
     const neighbours = this.#neighbours[from]!;
     this.#observer.traffic(kind, 'sent', neighbours.length, bytes);
-    let lost = 0;
-    if (this.#outbox?.takes(from)) {
-      const leaves = (departure: Departure) => {
-        const arrivals = Float64Array.from(neighbours, (to, copy) =>
-          this.#links.arrival(name, from, to, leftAt(departure, copy)),
-        );
-        settled(arrivals);
-        for (const one of arrivals) if (one === Number.POSITIVE_INFINITY) lost += 1;
-        if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
-      };
-      this.#outbox.put({ from, at, bytes, copies: neighbours.length, leaves });
-    } else if (!this.#links.sure(at)) {
-      for (const to of neighbours) if (this.#links.fails(name, from, to, at)) lost += 1;
+    const leaves = (departure: Departure) => {
+      const arrivals = Float64Array.from(neighbours, (to, copy) =>
+        this.#links.arrival(name, from, to, leftAt(departure, copy)),
+      );
+      settled(arrivals);
+      let lost = 0;
+      for (const one of arrivals) if (one === Number.POSITIVE_INFINITY) lost += 1;
       if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
-    }
+    };
+    this.#outbox!.put({ from, at, bytes, copies: neighbours.length, leaves });
   }
 
   receivedVotes(
@@ -146,10 +157,13 @@ export class Gossip {
   receivedMemes(agent: number, talk: Talk, now: number): ReceivedMeme[] {
     const { stances, texts, memes, posted, references } = talk;
     if (stances.size === 0) return [];
-    const received = new Map<string, ReceivedMeme>();
+    // Most have received none.
+    let received: Map<string, ReceivedMeme> | undefined;
     const take = (id: string) => {
-      const stance = stances.get(id);
-      if (stance) received.set(id, { id, stance, text: texts.get(id) ?? '' });
+      const stance = received?.has(id) ? undefined : stances.get(id);
+      if (!stance) return;
+      received ??= new Map();
+      received.set(id, { id, stance, text: texts.get(id) ?? '' });
     };
     for (const other of this.#neighbours[agent]!) {
       if (memes[other] === 0) continue;
@@ -163,7 +177,7 @@ export class Gossip {
         if (until === now || this.#voteHeard(talk, other, agent, until)) take(id);
       }
     }
-    return [...received.values()];
+    return received ? [...received.values()] : [];
   }
 
   receivedRemarks(agent: number, talk: Talk, now: number): ReceivedRemark[] {

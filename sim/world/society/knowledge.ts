@@ -214,7 +214,7 @@ export class Knowledge {
     talk.votedAt[agent] = at;
     talk.voteNames[agent] = this.nextName('gossip.vote', agent);
     talk.voteBytes[agent] = cause?.bytes ?? 0;
-    this.#gossip.vote(talk, agent, { decision: data.decision, memes: cause?.memes ?? [] });
+    this.#gossip.vote(talk, agent, data.decision, cause?.memes ?? []);
   }
 
   #close(event: Event & { type: 'block_status' }, at: number): void {

@@ -16,8 +16,9 @@ const alone = new Set<CommandKind>([
 ]);
 
 /** A request that has reached the network, and has been admitted. */
-export interface Arrival extends Omit<Sent, 'request'> {
-  admitted: Admitted;
+export interface Arrival {
+  readonly sent: Sent;
+  readonly admitted: Admitted;
 }
 
 /** What bounds a round. */
@@ -31,7 +32,8 @@ export interface RoundBounds {
 export function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number {
   const votesLeft = new Map<string, number>();
   const seen = new Set<string>();
-  for (const [index, { at, from, admitted }] of arrivals.entries()) {
+  for (const [index, { sent, admitted }] of arrivals.entries()) {
+    const { at, from } = sent;
     const { command } = admitted;
     const due = bounds.nextDeadline;
     const late = due !== null && at > due;

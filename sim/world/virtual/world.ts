@@ -35,7 +35,7 @@ const BACKLOG = 4_096;
  * Windows between turns of the process, of which one costs as much as a quiet window; and how long
  * busy ones keep it from whatever else it does, such as to show the run.
  */
-const STEPS_A_TURN = 8;
+const STEPS_A_TURN = 32;
 const TURN_MS = 8;
 
 export interface LocalWorldOptions extends SocietyOptions {
@@ -135,7 +135,7 @@ export class LocalWorld extends Society {
     const network = this.#network;
     let arrivals = arrived;
     while (arrivals.length > 0 && !this.broken) {
-      this.#advance(arrivals[0]!.at);
+      this.#advance(arrivals[0]!.sent.at);
       if (this.#keptOut(arrivals[0]!)) {
         arrivals = arrivals.slice(1);
         continue;
@@ -154,25 +154,26 @@ export class LocalWorld extends Society {
     const network = this.#network;
     for (const arrival of arrivals) {
       if (this.broken) return;
-      if (this.#quotas) this.#advance(arrival.at);
-      else this.#clock.set(arrival.at);
+      if (this.#quotas) this.#advance(arrival.sent.at);
+      else this.#clock.set(arrival.sent.at);
       if (this.#keptOut(arrival)) continue;
       const ended = this.#quotas && this.#precheck(arrival);
-      if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
+      if (ended) this.#count(arrival.sent.from, arrival.admitted.command.kind, ended);
       else this.#take(arrival, network.verification.skip(arrival.admitted));
     }
   }
 
   #admitted(sent: readonly Sent[]): Arrival[] {
     const arrivals: Arrival[] = [];
-    for (const { at, from, number, request, bytes, note } of sent) {
-      const { networkId } = this;
+    const { networkId } = this;
+    for (const one of sent) {
+      const { at, from, request } = one;
       // Only a meme's file takes time to be looked into.
       const known = admit(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
       else if (freshness(known.signedAt, at)) {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');
-      } else arrivals.push({ at, from, number, bytes, note, admitted: known });
+      } else arrivals.push({ sent: one, admitted: known });
     }
     return arrivals;
   }
@@ -184,16 +185,16 @@ export class LocalWorld extends Society {
     );
     for (const [index, arrival] of arrivals.entries()) {
       if (this.broken) return;
-      this.#clock.set(arrival.at);
+      this.#clock.set(arrival.sent.at);
       const one = verified[index]!;
-      if ('result' in one) this.#count(arrival.from, arrival.admitted.command.kind, one);
+      if ('result' in one) this.#count(arrival.sent.from, arrival.admitted.command.kind, one);
       else this.#take(arrival, one);
       if (network.backlog > BACKLOG) await network.durable;
     }
   }
 
   /** Whether a request that is there is made never to arrive. */
-  #keptOut({ at, bytes, admitted }: Arrival): boolean {
+  #keptOut({ sent: { at, bytes }, admitted }: Arrival): boolean {
     if (!this.#intervening) return false;
     const { command } = admitted;
     const kept = this.#intervening.keepsOut(command, () => {
@@ -206,7 +207,8 @@ export class LocalWorld extends Society {
 
   /** Applies a request at its instant, and spreads what came of it. */
   #take(arrival: Arrival, verified: Verified | { refusal: Refusal }): void {
-    const { at, from, admitted, note, bytes } = arrival;
+    const { sent, admitted } = arrival;
+    const { at, from, note, bytes } = sent;
     const { command } = admitted;
     if ('refusal' in verified) {
       this.#turnedAway(from, command.kind, verified.refusal);
@@ -221,7 +223,7 @@ export class LocalWorld extends Society {
   }
 
   /** What becomes of a request before it is verified: by the limits, or because it is hopeless. */
-  #precheck({ from, admitted }: Arrival): Outcome | null {
+  #precheck({ sent: { from }, admitted }: Arrival): Outcome | null {
     const outcome = this.#hopeless(admitted);
     const charged = this.#quotas?.take(from, admitted, outcome);
     if (!charged) return outcome;
