@@ -126,8 +126,8 @@ export const queueCase = defineCase<Configuration>({
   about: 'a sweep by two workers of a queue beside one with two jobs; needs etcd',
   byName: true,
   sizes: {
-    small: { agents: 300, blocks: 10, runs: 40, pairs: 3 },
-    large: { agents: 300, blocks: 20, runs: 120, pairs: 5 },
+    small: { agents: 300, blocks: 10, runs: 120, pairs: 3 },
+    large: { agents: 300, blocks: 20, runs: 200, pairs: 5 },
   },
   run,
 });
