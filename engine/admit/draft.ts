@@ -54,5 +54,7 @@ export function cleanTags(tags: readonly string[]): string[] {
 
 /** Repeated references count once. */
 export function cleanReferences(references: readonly string[] | undefined): string[] {
-  return references === undefined || references.length === 0 ? [] : [...new Set(references)];
+  const once: string[] = [];
+  for (const one of references ?? []) if (!once.includes(one)) once.push(one);
+  return once;
 }

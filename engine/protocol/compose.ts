@@ -156,10 +156,14 @@ export function composeVote(by: Signatory, timestamp: string, fields: VoteFields
   const { block_hash, decision, reason, meme_references } = fields;
   const known = { block_hash, decision, reason, meme_references, timestamp, signature: '' };
   for (const name in fields) {
-    if (!(name in known)) return signedInBody('vote', by, { ...fields, timestamp, signature: '' });
+    if (!isVoteField(name))
+      return signedInBody('vote', by, { ...fields, timestamp, signature: '' });
   }
   return signedInBody('vote', by, known);
 }
+
+const isVoteField = (name: string): boolean =>
+  name === 'block_hash' || name === 'decision' || name === 'reason' || name === 'meme_references';
 
 /** One transaction of a proposal; `sender` is left out when the producer signs it. */
 export interface SignedTransaction {

@@ -29,8 +29,15 @@ export function memeText(blockHash: string, stance: Decision, stream: Stream): s
   return `block ${blockHash.slice(0, 8)} is ${words}`;
 }
 
-export function remark(stance: Decision, soundness: number): string {
-  return stance === 'approve'
-    ? `${soundness} of 100 adds up; I am for it`
-    : `only ${soundness} of 100 adds up; I am against it`;
+/** By percent: each is said by many, who share one text. */
+const remarks: Record<Decision, readonly string[]> = {
+  approve: percents((soundness) => `${soundness} of 100 adds up; I am for it`),
+  reject: percents((soundness) => `only ${soundness} of 100 adds up; I am against it`),
+};
+
+/** @param soundness whole percent. */
+export const remark = (stance: Decision, soundness: number): string => remarks[stance][soundness]!;
+
+function percents(text: (percent: number) => string): string[] {
+  return Array.from({ length: 101 }, (_, percent) => text(percent));
 }

@@ -6,7 +6,12 @@ import {
   type Decision,
 } from '../../../engine/internal.js';
 import type { Stream } from '../../rng.js';
-import { approves, NO_OPINION, type Opinions } from '../../scenario/schema/personalities.js';
+import {
+  approves,
+  NO_OPINION,
+  type Opinions,
+  type Personality,
+} from '../../scenario/schema/personalities.js';
 import type { ScriptedAgent } from '../port/agent.js';
 import { blockTag, stanceTag } from '../port/content.js';
 import type { BlockTalk, ReceivedMeme } from '../port/known.js';
@@ -48,16 +53,17 @@ export function judge(agent: ScriptedAgent, world: World, block: BlockTalk) {
     meme: memeOpinion(block.hasMeme, memes),
     random: agent.rng('votes').int(101),
   };
-  const verdict = (on: Opinions): Decision =>
-    approves(agent.personality, on) ? 'approve' : 'reject';
   const { personality } = agent;
   const { hasMeme } = block;
   const basis = { by: 'judgement', personality, opinions, memes, hasMeme } as const;
-  const decision = verdict(opinions);
+  const decision = verdict(personality, opinions);
   const moved = opinions.meme !== NO_OPINION;
-  const withoutMemes = moved ? verdict({ ...opinions, meme: NO_OPINION }) : decision;
+  const withoutMemes = moved ? verdict(personality, { ...opinions, meme: NO_OPINION }) : decision;
   return { decision, withoutMemes, memes, basis };
 }
+
+const verdict = (personality: Personality, opinions: Opinions): Decision =>
+  approves(personality, opinions) ? 'approve' : 'reject';
 
 export interface Ballot {
   decision: Decision;

@@ -7,10 +7,16 @@ import { NOBODY, type Population } from './population.js';
 const PARTS = 10_000;
 const START = 50 * PARTS;
 
+interface Standing {
+  score: number;
+  /** The number of its group, or NOBODY. */
+  readonly group: number;
+}
+
 export class PublishedReputation {
   readonly #population: Population;
   /** By agent id; all of the network, so outsiders too. */
-  readonly #scores = new Map<string, number>();
+  readonly #standings = new Map<string, Standing>();
   readonly #sums: number[];
   readonly #counts: number[];
 
@@ -22,11 +28,15 @@ export class PublishedReputation {
 
   /** Somebody is there; new ones start in the middle. */
   meet(agentId: string): void {
-    if (!this.#scores.has(agentId)) this.#set(agentId, START);
+    if (!this.#standings.has(agentId)) this.#begin(agentId, START);
   }
 
   publish(agentId: string, score: number): void {
-    this.#set(agentId, Math.round(score * PARTS));
+    const parts = Math.round(score * PARTS);
+    const known = this.#standings.get(agentId);
+    if (!known) return this.#begin(agentId, parts);
+    this.#move(known.group, parts - known.score);
+    known.score = parts;
   }
 
   /** Of a group; of the whole network when none is named. */
@@ -34,13 +44,16 @@ export class PublishedReputation {
     return share(this.#sums[group + 1]! / PARTS, this.#counts[group + 1]!);
   }
 
-  #set(agentId: string, score: number): void {
-    const before = this.#scores.get(agentId);
-    this.#scores.set(agentId, score);
+  #begin(agentId: string, score: number): void {
     const group = this.#population.groupOf(this.#population.ordinalOf(agentId));
-    for (const slot of group === NOBODY ? [0] : [0, group + 1]) {
-      this.#sums[slot]! += score - (before ?? 0);
-      if (before === undefined) this.#counts[slot]! += 1;
-    }
+    this.#standings.set(agentId, { score, group });
+    this.#move(group, score);
+    this.#counts[0]! += 1;
+    if (group !== NOBODY) this.#counts[group + 1]! += 1;
+  }
+
+  #move(group: number, by: number): void {
+    this.#sums[0]! += by;
+    if (group !== NOBODY) this.#sums[group + 1]! += by;
   }
 }
