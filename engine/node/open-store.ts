@@ -52,17 +52,17 @@ export interface OpenedStore {
 
 export async function openStore(options: OpenStoreOptions, clock: Clock): Promise<OpenedStore> {
   const kept = archiving(storeOf(options), options);
-  // What others order they have on their disks.
-  const store = options.order ? writtenBehind(kept) : kept;
   try {
-    const stored = store.meta();
+    const stored = kept.meta();
     if (stored) assertOrder(stored, options);
-    const genesis = stored ? checkedGenesis(store, options) : completeGenesis(options.genesis);
-    const meta = stored ?? (await begin(store, genesis, clock.now(), options.order));
+    const genesis = stored ? checkedGenesis(kept, options) : completeGenesis(options.genesis);
+    const meta = stored ?? (await begin(kept, genesis, clock.now(), options.order));
+    // What others order they have on their disks; but that it began is on this one.
+    const store = options.order ? writtenBehind(kept) : kept;
     const overlay = new Overlay(store, (entry) => proposalAt(store, genesis, entry));
     return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
   } catch (error) {
-    await store.close();
+    await kept.close();
     throw error;
   }
 }
