@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { folkmoot, logText } from '../cli.js';
 import { linesOf } from '../runs.js';
 import { isDone } from './load.js';
-import { type NodeProcess, signatureOf, type Told } from './processes.js';
+import { expectTogether, type NodeProcess, signatureOf, type Told } from './processes.js';
 
 /** Of these a node says that nothing was done. */
 const undone = new Set(['NO_QUORUM', 'DISK_FULL', 'QUEUE_FULL', 'CLOCK']);
@@ -37,10 +37,11 @@ export function wrongIn(told: readonly Told[], log: string): string[] {
 }
 
 /**
- * Ends one after the other in good order; their logs are the same but for time that passes for
- * those that are left, hold what was acknowledged, and replay.
+ * Waits until all have the same, and ends one after the other in good order; their logs are the
+ * same but for time that passes for those that are left, hold what was acknowledged, and replay.
  */
 export async function expectKept(nodes: readonly NodeProcess[], told: readonly Told[]) {
+  await expectTogether(nodes);
   for (const node of nodes) await node.signal('SIGTERM');
   const logs: string[] = [];
   for (const { folder } of nodes) logs.push(await logText(folder));
