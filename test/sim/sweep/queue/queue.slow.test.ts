@@ -7,7 +7,15 @@ import { temporaryFolder } from '../../../support/fixture.js';
 import { suiteFolder } from '../../../support/runs.js';
 import { expectSame, runsIn, sweepIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
-import { done, firstOf, keysOf, queued, stoppedWithClaim, worker } from './queued.js';
+import {
+  claimedByNobody,
+  done,
+  firstOf,
+  keysOf,
+  queued,
+  stoppedWithClaim,
+  worker,
+} from './queued.js';
 
 const around = suiteFolder();
 /** Runs that take long enough for something to happen meanwhile. */
@@ -85,8 +93,10 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     'SIGKILL',
   ] as const)('queue: a sweep that %s ends goes on with --resume', async (signal) => {
     const running = await etcd();
+    const client = etcdClient(running);
     const out = join(temporaryFolder(), 'out');
     const sweeping = queued(file, out, running.url);
+    await claimedByNobody(client);
     worker(running.url);
     await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
     expect(await sweeping.stop(signal)).toEqual({ code: null, signal });
@@ -94,7 +104,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     expect(kept).toBeLessThan(RUNS);
     if (signal === 'SIGINT') {
       expect(sweeping.stderr()).toMatch(/interrupted: --resume .* goes on\n$/);
-      expect(await keysOf(etcdClient(running), 'head')).toEqual([]);
+      expect(await keysOf(client, 'head')).toEqual([]);
     }
     await done(queued(file, out, running.url, '--resume'));
     expectSame(alone, out);
@@ -102,8 +112,10 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
 
   test('queue: etcd is away for a while: all wait, and go on', async () => {
     const running = await etcd();
+    const client = etcdClient(running);
     const out = join(temporaryFolder(), 'out');
     const sweeping = queued(file, out, running.url);
+    const claim = await claimedByNobody(client);
     worker(running.url);
     await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
     const [member] = running.members;
@@ -111,6 +123,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     const kept = runsIn(out);
     expect(kept).toBeLessThan(RUNS);
     member!.restart();
+    await expect.poll(() => client.delete(claim).catch(() => 0)).toBe(1);
     await done(sweeping);
     expectSame(alone, out);
   });
@@ -120,6 +133,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     const client = etcdClient(running);
     const out = join(temporaryFolder(), 'out');
     const sweeping = queued(file, out, running.url);
+    await claimedByNobody(client);
     worker(running.url);
     await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
     const head = await firstOf(client, 'head');

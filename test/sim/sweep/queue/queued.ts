@@ -25,6 +25,13 @@ export async function firstOf(client: EtcdClient, kind: string): Promise<string>
   return first ?? firstOf(client, kind);
 }
 
+/** Claims a run that was offered, for nobody: a sweep is not over before its key, given, is gone. */
+export async function claimedByNobody(client: EtcdClient): Promise<string> {
+  const claim = `folkmoot/queue/claim/${await firstOf(client, 'task')}`;
+  await client.put(claim, 'nobody');
+  return claim;
+}
+
 /** Stops a worker while it has a claim and no result for it: gives the claim. */
 export async function stoppedWithClaim(client: EtcdClient, { child }: Begun): Promise<string> {
   for (;;) {
