@@ -1,5 +1,6 @@
 /** A command that goes on until it is stopped: what it has printed so far, and how it ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { main } from './paths.js';
 
@@ -10,18 +11,30 @@ export interface Begun {
   /** Resolves with the first match in what it prints on either stream; rejects at its end. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** Sends a signal and waits for the end. */
+  /** Lets one that stands still go on, for good. */
+  goOn(): void;
+  /** Sends a signal, lets it go on, and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** Begins `folkmoot` with these arguments; it is killed when the test ends. */
-export function begin(args: readonly string[]): Begun {
-  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+const still = new URL('./runner/still.mjs', import.meta.url);
+
+/**
+ * Begins `folkmoot` with these arguments; it is killed when the test ends.
+ * @param stillAt it stands still as soon as it has said this on standard error, until it is told to
+ *   go on: what is done to it by then is done before its end, however slow the test is.
+ */
+export function begin(args: readonly string[], stillAt?: RegExp): Begun {
+  const held = stillAt ? ['--import', `${still}?at=${encodeURIComponent(stillAt.source)}`] : [];
+  const child = spawn(process.execPath, [...held, main, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe', ...(stillAt ? (['pipe'] as const) : [])],
+  });
+  const goOn = () => void (child.stdio[3] as Writable | undefined)?.end();
   onTestFinished(() => void child.kill('SIGKILL'));
   const texts = { stdout: '', stderr: '' };
   let look = () => {};
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
+    child[name]!.setEncoding('utf8').on('data', (text: string) => {
       texts[name] += text;
       look();
     });
@@ -43,8 +56,10 @@ export function begin(args: readonly string[]): Begun {
         ended.then(({ code }) => reject(new Error(`ended with ${code}: ${texts.stderr}`)));
       }),
     ended,
+    goOn,
     stop(signal = 'SIGTERM') {
       child.kill(signal);
+      goOn();
       return ended;
     },
   };

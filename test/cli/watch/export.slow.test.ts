@@ -115,8 +115,8 @@ test('export: data that is cut off, or gone, is refused', async () => {
 test('export: a signal ends it, and nothing is left behind', async () => {
   const folder = temporaryFolder();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    const begun = begin(['explore', run, '--export', join(folder, 'run.html')]);
-    await begun.printed(/entries recomputed/);
+    const begun = begin(['explore', run, '--export', join(folder, 'run.html')], /recomputed/);
+    await begun.printed(/recomputed/);
     expect(await begun.stop(signal)).toEqual({ code: null, signal });
     expect([begun.stdout(), readdirSync(folder)]).toEqual(['', []]);
   }

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { begin } from '../../support/begun.js';
 import { expectOneLine } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -28,30 +29,22 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Starts a sweep and sends a signal after so many changes in its folder. */
-async function disturbed(out: string, changes: number, signal: NodeJS.Signals, ...args: string[]) {
+const inTwo = (out: string) => ['sweep', file, '--out', out, '--jobs', '2', '--resume'];
+
+/** Starts a sweep and kills it after so many changes in its folder; it may be over before. */
+async function killed(out: string, changes: number): Promise<void> {
   mkdirSync(out, { recursive: true });
   let left = changes;
-  const child = spawn(process.execPath, [
-    ...[main, 'sweep', file, '--out', out, '--jobs', '2', '--resume', ...args],
-  ]);
+  const child = spawn(process.execPath, [main, ...inTwo(out)], { stdio: 'ignore' });
   children.add(child);
   const watcher = watch(out, { recursive: true }, () => {
     left -= 1;
-    if (left === 0) child.kill(signal);
+    if (left === 0) child.kill('SIGKILL');
   });
   onTestFinished(() => watcher.close());
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  child.stdout.resume();
-  const ended = await new Promise<NodeJS.Signals | number | null>((resolve) => {
-    child.on('close', (code, by) => resolve(by ?? code));
-  });
+  await new Promise((resolve) => child.on('close', resolve));
   watcher.close();
   children.delete(child);
-  return { ended, stderr };
 }
 
 const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
@@ -65,7 +58,7 @@ describe(`sweep: killed, seed ${seed}`, () => {
 
   test.each(kills)('sweep: killed after %i changes, and again, it ends as if never', async (at) => {
     const out = join(temporaryFolder(), 'out');
-    for (const changes of [at, Math.ceil(at / 2)]) await disturbed(out, changes, 'SIGKILL');
+    for (const changes of [at, Math.ceil(at / 2)]) await killed(out, changes);
     const { code, stderr } = await sweepIn(file, out, '--resume');
     expect(code, stderr).toBe(0);
     expectSame(unbroken, out);
@@ -74,9 +67,10 @@ describe(`sweep: killed, seed ${seed}`, () => {
 
 test('sweep: SIGINT ends it in good order, and it says how to go on', async () => {
   const out = join(temporaryFolder(), 'out');
-  const { ended, stderr } = await disturbed(out, 10, 'SIGINT');
-  expect(ended).toBe('SIGINT');
-  expect(stderr).toMatch(/interrupted: --resume .* goes on\n$/);
+  const sweeping = begin(inTwo(out), /^1\/6 runs/);
+  await sweeping.printed(/^1\/6 runs/m);
+  expect(await sweeping.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
+  expect(sweeping.stderr()).toMatch(/interrupted: --resume .* goes on\n$/);
   const kept = runsIn(out);
   expect(kept).toBeLessThan(RUNS);
   const resumed = await sweepIn(file, out, '--resume');
@@ -136,23 +130,14 @@ describe('sweep: a folder that is another one', () => {
 
 test('sweep: two processes do not work on one folder', async () => {
   const out = join(temporaryFolder(), 'out');
-  mkdirSync(out);
-  const child = spawn(process.execPath, [main, 'sweep', file, '--out', out, '--jobs', '1']);
-  children.add(child);
-  const closed = new Promise<number | null>((resolve) => child.on('close', resolve));
-  child.stdout.resume();
-  // Stopped while it holds the folder, so that the second one is sure to meet it.
-  await new Promise<void>((resolve) => {
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      if (/^2\/6 runs/m.test(text)) resolve();
-    });
-  });
-  child.kill('SIGSTOP');
+  // It stands still while it holds the folder, so that the second one is sure to meet it.
+  const first = begin(['sweep', file, '--out', out, '--jobs', '1'], /^2\/6 runs/);
+  await first.printed(/^2\/6 runs/m);
   const second = await sweepIn(file, out, '--resume');
-  child.kill('SIGCONT');
+  first.goOn();
   expect(second.code).toBe(2);
   expect(second.stderr).toMatch(/another process is at work on this sweep/);
-  expect(await closed).toBe(0);
+  expect(await first.ended).toEqual({ code: 0, signal: null });
   expectSame(unbroken, out);
 });
 

@@ -25,7 +25,7 @@ export async function firstOf(client: EtcdClient, kind: string): Promise<string>
   return first ?? firstOf(client, kind);
 }
 
-/** Claims a run that was offered, for nobody: a sweep is not over before its key, given, is gone. */
+/** Claims a run for nobody: a sweep is not over before that key, which is given, is gone. */
 export async function claimedByNobody(client: EtcdClient): Promise<string> {
   const claim = `folkmoot/queue/claim/${await firstOf(client, 'task')}`;
   await client.put(claim, 'nobody');
