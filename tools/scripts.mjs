@@ -174,18 +174,19 @@ ${members('ScriptReportBlock')}
 A script is a program, and runs with all rights of the process. What would make its run another
 one each time is refused while one of its functions is called or its module is loaded, by name,
 script, function and agent, even where the script catches the error: \`Date()\`, \`new Date()\`,
-\`Date.now\`, ${refused}. A \`Date\` that is given its time is as ever. Packages that a script
-imports are held to the same while it is called; what they do while they are loaded is their
-business.
+\`Date.now\`, ${refused}. A \`Date\` that is given its time is as ever. So is what would come
+after the call: whatever makes a promise, as a call of an \`async\` function does. Packages that a
+script imports are held to the same while it is called; what they do while they are loaded is
+their business.
 
 A call that takes more than 10 s (\`--script-seconds\`) is ended and named, an endless loop too,
-in every command, as is a module that does not come back from being loaded.
+in every command, as is a module that does not come back from being loaded. Promises that go on
+for ever end the process.
 
-Not seen are: what was read from files, other processes and the network; what a promise does after
-the call; \`Intl\` formats of the present time, and what follows from locale or time zone;
-\`globalThis\` and objects of the process as places to keep things between runs; and memory
-without bound. \`--check-determinism\`, and the first run of every sweep with scripts, find what
-of that comes out differently.
+Not seen are: what was read from files, other processes and the network; \`Intl\` formats of the
+present time, and what follows from locale or time zone; \`globalThis\` and objects of the process
+as places to keep things between runs; and memory without bound. \`--check-determinism\`, and the
+first run of every sweep with scripts, find what of that comes out differently.
 `;
 
 if (process.argv.includes('--print')) process.stdout.write(document);

@@ -30,7 +30,7 @@ export interface ReportedEnd {
 }
 
 /** Calls a function of a script, which is named so. */
-type AskReport = (what: string, call: () => unknown) => unknown;
+type AskReport = (what: string, call: () => Figures) => Figures;
 
 /** Each script once for the run, by the first of its groups, and once for each group. */
 export function reportedBy(
@@ -51,14 +51,17 @@ export function reportedBy(
   for (const path of new Set(reporters.map((one) => one.path))) {
     const those = reporters.filter((one) => one.path === path);
     const what = `${path}: report for the run`;
-    const given = asked(what, () => those[0]!.report(viewOf(null, those, end)));
     const own = new Set([...taken, ...Object.keys(reported.run)]);
-    Object.assign(reported.run, figuresOf(given, own, what));
+    const figures = asked(what, () => {
+      return figuresOf(those[0]!.report(viewOf(null, those, end)), own, what);
+    });
+    Object.assign(reported.run, figures);
   }
   for (const one of reporters) {
     const what = `${one.path}: report for group ${one.group}`;
-    const given = asked(what, () => one.report(viewOf(one.group, [one], end)));
-    const figures = figuresOf(given, taken, what);
+    const figures = asked(what, () => {
+      return figuresOf(one.report(viewOf(one.group, [one], end)), taken, what);
+    });
     if (Object.keys(figures).length > 0) reported.groups[one.group] = figures;
   }
   return reported;
@@ -85,7 +88,7 @@ const NAME = /^[a-z][a-z0-9_]{0,31}$/;
 function figuresOf(given: unknown, taken: ReadonlySet<string>, what: string): Figures {
   if (given === null || given === undefined) return {};
   const wrong = (text: string) => new ScenarioError(`script ${what}: ${text}`);
-  if (typeof given !== 'object' || Array.isArray(given) || given instanceof Promise) {
+  if (typeof given !== 'object' || Array.isArray(given)) {
     throw wrong(`it gave ${oneLine(given)}; expected numbers by name, at once`);
   }
   const figures: Figures = {};

@@ -75,14 +75,14 @@ export class Scripts {
    */
   report(end: ReportedEnd, taken: ReadonlySet<string>): Reported {
     return reportedBy(this.#reporters, end, taken, (what, call) => {
-      let given: unknown;
+      let figures = {};
       this.#underWay = what;
       this.#limited(() =>
         within(this.#limitMs, () => {
-          given = called(call);
+          figures = called(call);
         }),
       );
-      return given;
+      return figures;
     });
   }
 
@@ -110,10 +110,14 @@ export class Scripts {
     this.#underWay = what;
     try {
       const view = viewOf(agent, world, occasion, notes.keptFor(agent, world));
-      const given = called(() => asked(view, agent.rng('script')));
       const { block, round = 0, alliance } = occasion;
       const doing = { agent, world, block, round, alliance };
-      for (const command of listOf(given)) commandFor(command, doing)();
+      // What it gives is read in the call too: members may be functions of its own.
+      const acts = called(() => {
+        const given = asked(view, agent.rng('script'));
+        return listOf(given).map((command) => commandFor(command, doing));
+      });
+      for (const act of acts) act();
     } catch (cause) {
       throw new ScenarioError(`script ${what}: ${oneLine(cause)}`, { cause });
     }
@@ -128,8 +132,6 @@ interface Followed {
 }
 
 function listOf(given: unknown): readonly unknown[] {
-  if (given instanceof Promise)
-    throw new TypeError('it gave a promise; expected an answer at once');
   if (given === null || given === undefined) return [];
   return Array.isArray(given) ? given : [given];
 }

@@ -31,7 +31,7 @@ test.each([
   [
     'a promise',
     'export const vote = async () => null;',
-    /it gave a promise; expected an answer at once/,
+    /it made a promise; expected an answer at once/,
   ],
   [
     'a vote on no block',

@@ -1,6 +1,6 @@
 /** What a script must not do: write into its view, draw its own chance, read clocks, exit, loop. */
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, ScenarioError, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
@@ -60,7 +60,15 @@ test.each([
   ['a timer', 'setTimeout(() => {}, 1)', /set a timer by globalThis\.setTimeout/],
   ['exit', 'process.exit(0)', /it ended the process by process\.exit: a script may not/],
   ['kill', 'process.kill(process.pid)', /process\.kill/],
+  ['keys', "require('node:crypto').generateKeySync('hmac', { length: 64 })", /generateKeySync/],
   ['what is caught', 'try { Math.random() } catch {}', /Math\.random/],
+  ['a member', "return { do: 'vote', get decision() { return Math.random(); } }", /Math\.random/],
+  ['a microtask', 'queueMicrotask(() => process.exit())', /something for later by .*queueMicro/],
+  ['a tick', 'process.nextTick(() => process.exit())', /for later by process\.nextTick/],
+  ['a promise', 'Promise.resolve().then(() => process.exit())', /made a promise; expected an/],
+  ['a promise that fails', "Promise.reject(new Error('x'))", /made a promise/],
+  ['an async function', '(async () => { await 0; process.exit(); })()', /made a promise/],
+  ['an import', "import('node:os')", /made a promise/],
 ])('script: %s of its own is named with script, function and agent', async (_, does, why) => {
   const error = await mistake(vote(does));
   expect(error).toBeInstanceOf(ScenarioError);
@@ -75,6 +83,23 @@ test('script: at its top, and in a module that it imports, likewise', async () =
   writeFileSync(join(folder, 'lib.ts'), 'export const draw = (): number => Math.random();');
   const scenario = completeScenario({ title: 't', agents: [honest, group] }, folder);
   await expect(simulate(scenario, { folder })).rejects.toThrow(/own\.ts: vote .*Math\.random/);
+});
+
+test('script: a promise at its top is named, and of a package is its business', async () => {
+  const later = 'let x; Promise.resolve().then(() => { x = Math.random(); });';
+  expect((await mistake(`${later} ${vote('')}`)).message).toBe(
+    'script own.ts: it made a promise; expected an answer at once',
+  );
+  const { folder, group } = scripted(`import { ready } from 'pack'; ${vote('ready')}`);
+  const pack = join(folder, 'node_modules/pack');
+  mkdirSync(pack, { recursive: true });
+  writeFileSync(join(pack, 'package.json'), '{ "main": "index.cjs" }');
+  writeFileSync(join(pack, 'index.cjs'), 'exports.ready = Promise.resolve(1).then((one) => one);');
+  const scenario = completeScenario(
+    { title: 't', signatures: 'none', agents: [honest, group], length: { blocks: 1 } },
+    folder,
+  );
+  expect((await simulate(scenario, { folder, store: 'memory' })).verdict).toBe('pass');
 });
 
 test('script: what it took before, a Date with a time, and its console are its own', async () => {

@@ -89,7 +89,7 @@ const giving = (given: string) => `export const report = (view) => (${given});`;
 test.each([
   ['a text', giving("'x'"), /it gave x; expected numbers by name, at once$/],
   ['a list', giving('[1]'), /it gave 1; expected numbers by name/],
-  ['a promise', giving('Promise.resolve({})'), /expected numbers by name, at once$/],
+  ['a promise', giving('Promise.resolve({})'), /it made a promise; expected an answer at once$/],
   ['a bad name', giving('{ Clusters: 1 }'), /a measure Clusters; expected \^\[a-z\]/],
   ['a name of a measure', giving('{ finalized: 1 }'), /a measure finalized, which is there alre/],
   ['a name of a column', giving('{ seed: 1 }'), /a measure seed, which is there already$/],
@@ -97,6 +97,7 @@ test.each([
   ['infinity', giving('{ x: 1 / 0 }'), /its measure x is Infinity/],
   ['a number as a text', giving("{ x: '1' }"), /its measure x is 1; expected a finite/],
   ['own chance', giving('{ x: Math.random() }'), /drew its own chance by Math\.random/],
+  ['own chance, read late', giving('{ get x() { return Math.random(); } }'), /Math\.random/],
   ['a change of notes', giving('view.groups[0].shared.x = 1'), /Cannot add property x/],
   ['an endless loop', giving('(() => { for (;;); })()'), /took more than 1 s and was ended$/],
 ])('report: %s is refused', async (_, text, why) => {

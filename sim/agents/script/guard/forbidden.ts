@@ -11,9 +11,11 @@ export interface Forbidden {
   /** What the script did, and what to do instead. */
   what: string;
   advice: string;
+  /** Also after the call: there would be no run that could tell of it. */
+  always?: true;
 }
 
-type Why = Pick<Forbidden, 'what' | 'advice'>;
+type Why = Pick<Forbidden, 'what' | 'advice' | 'always'>;
 
 const chance: Why = { what: 'drew its own chance', advice: 'use rng, the second argument' };
 const clock: Why = { what: 'read a clock', advice: 'use view.nowMs' };
@@ -21,7 +23,8 @@ const timer: Why = {
   what: 'set a timer',
   advice: "it is not of the world's time; use { do: 'wake' }",
 };
-const exit: Why = { what: 'ended the process', advice: 'a script may not' };
+const later: Why = { what: 'left something for later', advice: 'expected an answer at once' };
+const exit: Why = { what: 'ended the process', advice: 'a script may not', always: true };
 const talk: Why = { what: 'spoke to another process', advice: 'a script may not' };
 
 const nameOf = (of: string, key: string) => `${of}.${key}`;
@@ -41,13 +44,16 @@ export const forbidden: readonly Forbidden[] = [
     crypto,
     'crypto',
     chance,
-    ...['randomBytes', 'randomFillSync', 'randomInt', 'randomUUID', 'generateKeyPairSync'],
+    ...['randomBytes', 'randomFillSync', 'randomInt', 'randomUUID'],
+    ...['generateKeyPairSync', 'generateKeySync', 'generatePrimeSync'],
   ),
   ...list(prototypeOf(performance), 'performance', clock, 'now'),
   ...list(process.hrtime, 'process.hrtime', clock, 'bigint'),
   ...list(process, 'process', clock, 'hrtime', 'uptime', 'cpuUsage'),
   ...list(timers, 'timers', timer, 'setTimeout', 'setInterval', 'setImmediate'),
   ...list(globalThis, 'globalThis', timer, 'setTimeout', 'setInterval', 'setImmediate'),
+  ...list(globalThis, 'globalThis', later, 'queueMicrotask'),
+  ...list(process, 'process', later, 'nextTick'),
   ...list(process, 'process', exit, 'exit', 'reallyExit', 'abort', 'kill'),
   ...list(process, 'process', talk, 'send', 'disconnect'),
 ];

@@ -5,7 +5,9 @@
  */
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
+import { ScenarioError } from '../../../scenario/problem.js';
 import { type Forbidden, forbidden, guardedDate } from './forbidden.js';
+import { watchPromises } from './promises.js';
 
 /** The call that is under way, with the first thing that it did and must not. */
 interface Call {
@@ -15,6 +17,8 @@ interface Call {
 }
 
 let call: Call | null = null;
+/** Where scripts lie that were loaded. */
+const folders = new Set<string>();
 
 /**
  * Calls a function of a script.
@@ -29,7 +33,9 @@ export function called<T>(work: () => T): T {
  * clock once, and make nothing of it.
  */
 export function loaded<T>(folder: string, work: () => T): T {
-  return during({ misuse: null, folder: realpathSync(folder) + sep }, work);
+  const inside = realpathSync(folder) + sep;
+  folders.add(inside);
+  return during({ misuse: null, folder: inside }, work);
 }
 
 function during<T>(one: Call, work: () => T): T {
@@ -51,22 +57,49 @@ export function abandon(): void {
   call = null;
 }
 
-/** Lines of a stack before the caller's: the error itself, this function, and what stands in. */
-const LINES_BEFORE = 3;
-
-function refuse({ name, what, advice }: Omit<Forbidden, 'holder' | 'key'>): void {
-  if (!call) return;
-  const misuse = new Error(`it ${what} by ${name}: ${advice}`);
-  if (call.folder !== null && !isIn(call.folder, misuse.stack?.split('\n')[LINES_BEFORE])) return;
+function refuse({ name, what, advice, always }: Refused): void {
+  if (!call && !always) return;
+  const text = `it ${what} by ${name}: ${advice}`;
+  const misuse = new Error(text);
+  if (!call) {
+    // What a script left behind, and is called later.
+    const from = [...folders].find((folder) => isIn(folder, misuse));
+    if (from !== undefined) throw new ScenarioError(`a script in ${from}: ${text}`);
+    return;
+  }
+  if (call.folder !== null && !isIn(call.folder, misuse)) return;
   call.misuse ??= misuse;
   throw misuse;
 }
 
-/** Whether a line of a stack is of a script, and of none of its packages. */
-function isIn(folder: string, line = ''): boolean {
+type Refused = Omit<Forbidden, 'holder' | 'key'>;
+
+/** Whether a promise that is being made is a script's, which answers at once and leaves nothing. */
+function promised(): boolean {
+  if (!call) return false;
+  const misuse = new Error('it made a promise; expected an answer at once');
+  if (call.folder !== null && !isIn(call.folder, misuse)) return false;
+  call.misuse ??= misuse;
+  return true;
+}
+
+/** Nothing else in the process gets a turn: whoever hears of it must end now, or is ended. */
+function endless(again: boolean): void {
+  if (again) process.kill(process.pid, 'SIGKILL');
+  const where = [...folders].join(', ');
+  throw new ScenarioError(`a script in ${where}: what its promises do never ends`);
+}
+
+/** Whether an error was made for a script in a folder, and for none of its packages. */
+function isIn(folder: string, { stack = '' }: Error): boolean {
+  const line = stack.split('\n').find((one) => FRAME.test(one) && !OWN.test(one)) ?? '';
   const at = line.indexOf(folder);
   return at >= 0 && !line.slice(at + folder.length).includes(`node_modules${sep}`);
 }
+
+/** Lines of a stack: of this folder; and those that name a file, and no part of Node. */
+const OWN = /[\\/]script[\\/]guard[\\/](forbidden|misuse|promises)\.[jt]s:/;
+const FRAME = /^ +at (?!.*\bnode:)(?=.*[\\/]).*:\d+/;
 
 interface Replaced {
   holder: Record<string, unknown>;
@@ -77,17 +110,25 @@ interface Replaced {
 
 let replaced: Replaced[] = [];
 let holders = 0;
+let unwatch = (): void => {};
 
 /** Puts the guard in place, if it is not; what it gives takes it away again, with the last one. */
 export function guardGlobals(): () => void {
-  if (holders === 0) replaced = [...forbidden.map(standIn), ...dates()];
+  if (holders === 0) {
+    replaced = [...forbidden.map(standIn), ...dates()];
+    folders.clear();
+    unwatch = watchPromises(promised, endless);
+  }
   holders += 1;
   let held = true;
   return () => {
     if (!held) return;
     held = false;
     holders -= 1;
-    if (holders === 0) for (const one of replaced.splice(0)) restore(one);
+    if (holders > 0) return;
+    for (const one of replaced.splice(0)) restore(one);
+    // What was left behind comes first, and may never end.
+    setImmediate(unwatch);
   };
 }
 

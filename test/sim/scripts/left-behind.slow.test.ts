@@ -1,0 +1,37 @@
+/** What a script leaves behind for after its call ends the command line with a word. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { folkmoot } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+/** The end of a run whose script does this once, before its answer. */
+async function ended(does: string) {
+  const folder = temporaryFolder();
+  const answer = "return { do: 'vote', decision: 'approve' };";
+  const vote = `export const vote = () => { ${does}; ${answer} };`;
+  writeFileSync(join(folder, 'own.mjs'), `import fs from 'node:fs';\n${vote}`);
+  const file = join(folder, 'town.yaml');
+  const strategy = 'strategy: { kind: script, module: own.mjs }';
+  const groups = ['{ group: a, count: 4, producers: 1 }', `{ group: own, count: 3, ${strategy} }`];
+  writeFileSync(file, `title: t\nagents: [${groups.join(', ')}]\nlength: { blocks: 3 }\n`);
+  return folkmoot(['sim', file]);
+}
+
+test.each([
+  ['in a microtask', 'queueMicrotask(() => process.exit(0))', /left something for later by/],
+  ['in a promise', 'Promise.resolve().then(() => process.exit(0))', /it made a promise/],
+  ['after it has awaited', '(async () => { await 0; process.exit(0); })()', /it made a promise/],
+  ['when a file has been read', "fs.stat('.', () => process.exit(0))", /process by process\.exit/],
+])('script: an exit %s is named', async (_, does, why) => {
+  const { code, stderr } = await ended(does);
+  expect(stderr).toMatch(/^folkmoot: (script own\.mjs: vote for agent|a script in ) ?/m);
+  expect(stderr).toMatch(why);
+  expect(code).toBe(2);
+});
+
+test('script: promises that go on for ever are named, and the process ends', async () => {
+  const { code, stderr } = await ended('const on = async () => { await 0; return on(); }; on()');
+  expect(stderr).toMatch(/^folkmoot: a script in .*: what its promises do never ends$/m);
+  expect(code).not.toBe(0);
+});
