@@ -29,6 +29,11 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+/** Of each worker of vitest: no two tests are given the same port between look and use. */
+const PORTS_EACH = 3_000;
+const firstPort = 20_000 + (Number(process.env.VITEST_POOL_ID ?? 1) % 4) * PORTS_EACH;
+let nextPort = randomInt(PORTS_EACH);
+
 /**
  * A port that is free now, for a server that is to come back at it. One that a server has picked
  * itself cannot be had again at once: it was bound without SO_REUSEADDR by uWebSockets.js. It is
@@ -36,7 +41,8 @@ export function temporaryFolder(): string {
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 20_000 + randomInt(10_000);
+    const port = firstPort + nextPort;
+    nextPort = (nextPort + 1) % PORTS_EACH;
     const probe = createServer().listen(port, '127.0.0.1');
     const free = await once(probe, 'listening').then(
       () => true,
