@@ -49,7 +49,6 @@ test('replay: of several readers, none holds up the loop', async () => {
       Array.from({ length: READERS }, () => Subscriber.open(server.wsUrl, by)),
     );
     await server.ask('reset');
-    const start = performance.now();
     await Promise.all(
       readers.map(async (reader) => {
         reader.onEvent = () => {};
@@ -58,13 +57,12 @@ test('replay: of several readers, none holds up the loop', async () => {
         await reader.took(Number(event_seq));
       }),
     );
-    const wholeMs = performance.now() - start;
-    const longestMs = Number(await server.ask('longest'));
+    const { longestMs, wholeMs } = (await server.ask('worked')) as Record<string, number>;
     process.stdout.write(
-      `replay: over ${transport}, ${READERS} times ${event_seq} events took ` +
-        `${Math.round(wholeMs)} ms, the loop was held up for ${Math.round(longestMs)} ms at most\n`,
+      `replay: over ${transport}, ${READERS} times ${event_seq} events took the main thread ` +
+        `${Math.round(wholeMs!)} ms, and ${Math.round(longestMs!)} ms at most in one turn\n`,
     );
-    expect(longestMs).toBeLessThan(wholeMs / 4);
+    expect(longestMs).toBeLessThan(wholeMs! / 4);
     await stop(server);
   }
 });
