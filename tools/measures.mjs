@@ -10,9 +10,10 @@ const introduction = `# Measures
 
 What \`folkmoot sim FILE --out DIR\` and \`folkmoot sweep\` measure, and the columns of every table
 that they write. A run leaves \`summary.json\`, in which the measures are, and the tables
-\`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`series.csv\`, if the scenario has
-\`measure.votes: true\` \`votes.csv\`, with \`measure.decisions: true\`
-\`decisions.ndjson\`, and if scripts have measures of their own \`reported.csv\`;
+\`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`edges.csv\`, \`series.csv\`,
+\`messages.csv\`, if the scenario has \`measure.votes: true\` \`votes.csv\`, with
+\`measure.decisions: true\` \`decisions.ndjson\`, and if scripts have measures of their own
+\`reported.csv\`;
 \`report.html\` draws them. A sweep leaves \`runs.csv\`, \`run_groups.csv\`,
 \`summary.csv\`, and by its design \`differences.csv\` or \`indices.csv\`. The same scenario
 and seed give the same bytes in every table, on every machine.
@@ -36,6 +37,7 @@ const titles = {
   'blocks.csv': 'a row for each block that was proposed',
   'agents.csv': 'a row for each agent of the scenario',
   'groups.csv': 'a row for each group of the scenario',
+  'edges.csv': 'a row for each link of the social graph',
   'reported.csv': 'a row for each measure of a script, if there are any',
   'series.csv': 'a row for each instant and curve',
   'messages.csv': 'a row for each kind of message',

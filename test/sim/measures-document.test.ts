@@ -20,3 +20,11 @@ test('docs/measures.md: names every measure, table and column', () => {
     for (const column of Object.keys(columns)) expect(section, name).toContain(`| \`${column}\``);
   }
 });
+
+test('docs/measures.md: says of each table what a row is, and names it at the top', () => {
+  const text = readFileSync(at('../../docs/measures.md'), 'utf8');
+  expect(text).not.toContain('undefined');
+  const [top] = text.split('\n## ');
+  const names = Object.keys({ ...tables, ...sweepTables });
+  for (const name of names) expect(top, name).toContain(`\`${name}\``);
+});
