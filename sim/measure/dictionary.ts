@@ -187,8 +187,8 @@ export const sweepTables = {
     high: 'upper end of it',
     interval:
       'how it is made: share (Wilson, of as many trials as the spread between runs allows), ' +
-      't_log (Student, of the mean and of its logarithm: never negative), t_skew (Student and ' +
-      'Hall: of either sign); empty where there is none',
+      't_log (Student, of the mean and of its logarithm, and Hall where numbers lean down: never ' +
+      'negative), t_skew (Student and Hall: of either sign); empty where there is none',
   },
   'differences.csv': {
     cell: 'counts the combinations of factors, from 1; without the baseline',

@@ -4,14 +4,14 @@
  */
 import { type Stream, Streams, shuffled } from '../../rng.js';
 import type { Factor } from '../../scenario/schema/sweep.js';
-import { type FactorValue, valueAt } from './place.js';
+import { type FactorValue, settled, valueAt } from './place.js';
 
 export const STANDARD_LEVELS = 4;
 
 export interface Trajectory {
   /** Of each factor, at each point; one point more than there are factors. */
   points: FactorValue[][];
-  /** Which factor steps to the next point, and by how much of its range. */
+  /** Which factor steps to the next point, and by how much of its range, as its values have it. */
   steps: { factor: number; by: number }[];
 }
 
@@ -30,10 +30,12 @@ export function trajectory(
   const valuesNow = () => factors.map((factor, index) => valueAt(factor, places[index]!));
   const points = [valuesNow()];
   const steps = Array.from(shuffled(factors.length, rng), (factor) => {
-    const by = starts[factor]!.up ? size : -size;
-    places[factor] = places[factor]! + by;
+    const before = places[factor]!;
+    const after = before + (starts[factor]!.up ? size : -size);
+    places[factor] = after;
     points.push(valuesNow());
-    return { factor, by };
+    const [from, to] = [before, after].map((place) => settled(factors[factor]!, place));
+    return { factor, by: to! - from! };
   });
   return { points, steps };
 }

@@ -67,11 +67,11 @@ export function wilson(share: number, trials: number): Interval {
   return { low, high };
 }
 
-/** The lower end. */
+/** The lower end. The correction takes half a hit off: of fewer, nothing is left. */
 function wilsonEnd(share: number, trials: number): number {
-  if (share <= 0) return 0;
-  const z = NORMAL_QUANTILE;
   const hits = trials * share;
+  if (hits <= 0.5) return 0;
+  const z = NORMAL_QUANTILE;
   const root = z * z - 2 - 1 / trials + 4 * share * (trials - hits + 1);
   return (2 * hits + z * z - 1 - z * Math.sqrt(Math.max(0, root))) / (2 * (trials + z * z));
 }
@@ -93,14 +93,16 @@ const halfOf = ({ n, sd }: Moments): number => (studentQuantile(n - 1) * sd) / M
 
 /**
  * Of counts, times and other numbers that are never negative: the hull of Student's interval and
- * of Student's interval of the logarithm of the mean, which leans to where skewed numbers are.
+ * of Student's interval of the logarithm of the mean, which leans to where skewed numbers are. Of
+ * numbers that lean down, as below a largest value, Hall's is in the hull too.
  */
 function studentAndLog(moments: Moments): Interval {
-  const { mean } = moments;
+  const { mean, skewness } = moments;
   const half = halfOf(moments);
   const ratio = exp(half / mean);
-  const low = Math.min(mean - half, mean / ratio);
-  return { low: Math.max(0, low), high: Math.max(mean + half, mean * ratio) };
+  const { low, high } =
+    skewness < 0 ? studentAndSkewed(moments) : { low: mean - half, high: mean + half };
+  return { low: Math.max(0, Math.min(low, mean / ratio)), high: Math.max(high, mean * ratio) };
 }
 
 /** Of either sign: the hull of Student's interval and of Hall's: it knows skewness. */

@@ -112,6 +112,27 @@ describe('morris: elementary effects', () => {
     expect(of(2, 'mean')).toMatchObject({ n: 20, low: null, high: null });
   });
 
+  test('morris: an effect is per whole range of values and of whole numbers too', () => {
+    const factors = [
+      { path: paths[0], values: [0, 1] },
+      { path: paths[1], values: [0, 0.5, 1] },
+      { path: 'length.blocks', from: 1, to: 4, whole: true },
+      { path: paths[2], values: [0.5] },
+    ];
+    const agents = [{ group: 'town', count: 4, producers: 1 }];
+    const given = { design: 'morris', samples: 20, factors };
+    const sweep = completeScenario({ title: 'a sweep', agents, sweep: given }).sweep as Sweep;
+    const linear: Function = ([x = 0, y = 0, z = 0]) => 2 * x - 3 * y + z;
+    const rows = rowsOf(sweep, '1', linear);
+    for (const [factor, effect] of [2, -3, 3, 0].entries()) {
+      const of = (index: string) =>
+        rows.find((row) => row.factor === factor && row.index === index)!.value;
+      expect(of('mean')).toBeCloseTo(effect, 9);
+      expect(of('mean_absolute')).toBeCloseTo(Math.abs(effect), 9);
+      expect(of('deviation')).toBeCloseTo(0, 9);
+    }
+  });
+
   test('morris: what depends on another factor: a deviation, signs cancel in the mean', () => {
     // Over x from -1 to 3 in steps of 8/3; y z has the effect 4 z, of mean 4 (z is 1 on average).
     const of = effects(([x = 0, y = 0, z = 0]) => (x - 1) ** 2 + y * z, '1', 400);

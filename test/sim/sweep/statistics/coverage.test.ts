@@ -59,6 +59,10 @@ const cases: Case[] = [
     },
     { kind, name: 'half none', mean: 2, draw: (rng) => (unit(rng) < 0.5 ? poisson(rng, 4) : 0) },
     { kind, name: 'largest of 20', mean: 3.59774, draw: largest },
+    // What cannot go beyond a largest value leans the other way.
+    { kind, name: 'ten at most', mean: 9, draw: (rng) => 10 - Math.min(10, exponential(rng)) },
+    { kind, name: 'near its end', mean: 500 / 11, draw: (rng) => 50 * unit(rng) ** 0.1 },
+    { kind, name: 'a count of 100', mean: 98, draw: (rng) => binomial(rng, 100, 0.98) },
   ]),
   {
     kind: 't_skew',

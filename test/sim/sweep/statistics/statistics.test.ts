@@ -46,6 +46,15 @@ test.each([
   expect([found.low, found.high]).toEqual([expect.closeTo(low, 4), expect.closeTo(high, 4)]);
 });
 
+test.each([2, 3, 5])('wilson: of %i trials less than half a miss may be none', (trials) => {
+  // The correction takes half a hit off: what is left of fewer is none.
+  expect(wilson(0.4 / trials, trials).low).toBe(0);
+  expect(wilson(1 - 0.4 / trials, trials).high).toBe(1);
+  const few = Array<number>(trials - 1).fill(1);
+  const { mean, high } = of([...few, 0.98], 'share');
+  expect(high).toBeGreaterThan(mean!);
+});
+
 test.each([
   // At 0.975; NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, and scipy 1.17 for more.
   [1, 12.7062047361747],
@@ -79,6 +88,16 @@ test('statistics: five numbers, by hand', () => {
   // Above, 3 * exp(half / 3); below, the mean less half.
   expect(of([1, 2, 3, 4, 5])).toMatchObject({ low: 1.03675684, interval: 't_log' });
   expect(of([1, 2, 3, 4, 5]).high).toBeCloseTo(3 * Math.exp(1.96324316 / 3), 7);
+});
+
+test('statistics: numbers that lean down reach as far down as they lean up when negated', () => {
+  const values = [9.9, 9.8, 9.7, 9.5, 6.1];
+  const { low, interval } = of(values);
+  const mirrored = of(
+    values.map((value) => -value),
+    't_skew',
+  );
+  expect([low, interval]).toEqual([-mirrored.high!, 't_log']);
 });
 
 test('statistics: no negative end of what is never negative; own numbers may be', () => {
