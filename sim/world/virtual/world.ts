@@ -87,8 +87,10 @@ export class LocalWorld extends Society {
     if (answered) await answered;
     if (this.arrivesBefore(end)) {
       const arrivals = this.#admitted(this.arrived(end));
-      if (network.verification.enabled) await this.#takeInRounds(arrivals);
-      else this.#takeEach(arrivals);
+      const taken = network.verification.enabled
+        ? this.#takeInRounds(arrivals)
+        : this.#takeEach(arrivals);
+      if (taken) await taken;
     }
     this.#advance(end);
     this.sendOff();
@@ -149,11 +151,18 @@ export class LocalWorld extends Society {
     }
   }
 
-  /** Where nothing is verified, each is taken as it comes: what rounds would give, without them. */
-  #takeEach(arrivals: readonly Arrival[]): void {
+  /**
+   * Where nothing is verified, each is taken as it comes: what rounds would give, without them.
+   * @returns a wait, only where the disk is far behind: a promise costs more than a quiet window.
+   */
+  #takeEach(arrivals: readonly Arrival[], from = 0): Promise<unknown> | null {
     const network = this.#network;
-    for (const arrival of arrivals) {
-      if (this.broken) return;
+    for (let index = from; index < arrivals.length; index += 1) {
+      if (this.broken) return null;
+      if (network.backlog > BACKLOG) {
+        return network.durable.then(() => this.#takeEach(arrivals, index));
+      }
+      const arrival = arrivals[index]!;
       if (this.#quotas) this.#advance(arrival.sent.at);
       else this.#clock.set(arrival.sent.at);
       if (this.#keptOut(arrival)) continue;
@@ -161,6 +170,7 @@ export class LocalWorld extends Society {
       if (ended) this.#count(arrival.sent.from, arrival.admitted.command.kind, ended);
       else this.#take(arrival, network.verification.skip(arrival.admitted));
     }
+    return null;
   }
 
   #admitted(sent: readonly Sent[]): Arrival[] {
