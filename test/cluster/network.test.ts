@@ -1,6 +1,17 @@
 /** One network that several nodes keep: the same on all, whichever an agent asks. */
-import { createVerifier, type GenesisOptions, Network, type Signatory, StoreError } from 'folkmoot';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  createVerifier,
+  type GenesisOptions,
+  Network,
+  openLmdbStore,
+  SCHEMA_VERSION,
+  type Signatory,
+  StoreError,
+  tables,
+} from 'folkmoot';
 import { expect, test } from 'vitest';
+import type { Card } from '../../dist/cluster/index.js';
 import {
   agents,
   blockOf,
@@ -12,7 +23,7 @@ import {
   vote,
 } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
-import { temporaryFolder } from '../support/fixture.js';
+import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 
 const accepted = { result: 'accepted' };
 const [ada, bob, eve] = agents as [Signatory, Signatory, Signatory];
@@ -164,6 +175,38 @@ test('nodes: one whose clock is off takes no writes, and moves no time', async (
   expect(await fast.network.barrier()).toBe(null);
   expect(await right.submit(registration(eve))).toMatchObject(accepted);
   expect(endOf(right).time).toBeLessThan(Date.now() + 1_000);
+});
+
+/** Looks, as each card is told, whether the folder of its node has what the card says. */
+class CheckedOrder extends MemoryOrder {
+  readonly checked: { said: number; has: number | undefined }[] = [];
+  readonly #path: string;
+
+  constructor(path: string) {
+    super();
+    this.#path = path;
+  }
+
+  override tell(card: Card): void {
+    const folder = { path: this.#path, tables, schemaVersion: SCHEMA_VERSION };
+    const disk = openLmdbStore({ ...folder, readOnly: true });
+    this.checked.push({ said: card.seq, has: disk.meta()?.seq });
+    void disk.close();
+    super.tell(card);
+  }
+}
+
+test('nodes: a card says no more than the folder has, from the first one on', async () => {
+  const path = temporaryFolder();
+  const order = new CheckedOrder(path);
+  const node = await openNode(order, { path });
+  // Something is always on its way to the folder.
+  for (let number = 1; order.checked.length < 4; number += 1) {
+    await node.submit(registration(signatoryOf(number)));
+    await sleep(5);
+  }
+  expect(order.checked[0]).toEqual({ said: 0, has: 0 });
+  for (const { said, has } of order.checked) expect(said).toBeLessThanOrEqual(has ?? -1);
 });
 
 test('nodes: those that have parted end, and name the entry', async () => {
