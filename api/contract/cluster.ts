@@ -10,7 +10,7 @@ const NodeView = Type.Object({
     ...Timestamp,
     description: 'of one that is alive when it began, else when it last told of itself',
   }),
-  batch: Type.Integer({ minimum: 0, description: 'of the order, the last that it has applied' }),
+  batch: Type.Integer({ minimum: 0, description: 'of the order, the last that its folder has' }),
   behind: Type.Integer({ minimum: 0, description: 'how many batches its folder has not' }),
   entry: Type.Integer({ minimum: 0, description: 'of the log, its last' }),
   digest: Hash,

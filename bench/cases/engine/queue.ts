@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { defineCase } from '../../case.js';
 import { withFolder } from '../../fixtures/network.js';
+import { median } from '../../raw/measure.js';
 import type { Row } from '../../result.js';
 import { folkmootArguments } from '../../servers/cli.js';
 import { endedSeconds, soFarSeconds } from '../../servers/ended.js';
@@ -117,9 +118,6 @@ async function end(child: ChildProcess): Promise<void> {
   child.kill('SIGINT');
   await ended;
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 export const queueCase = defineCase<Configuration>({
   name: 'queue',
