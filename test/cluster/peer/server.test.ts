@@ -13,6 +13,8 @@ import { MemoryOrder } from '../../support/cluster/order.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const secret = 'a1'.repeat(32);
+/** A copy is made by a process: it is seen before that has begun to work. */
+const at = { interval: 2 };
 
 async function peer() {
   const lines: string[] = [];
@@ -96,7 +98,7 @@ test('peer: a snapshot is whole while its writer goes on; one at a time', async 
   const options = { from: server.url, file, secret, network: 'devnet', node: 'n2' };
   const rest = { signal: new AbortController().signal, accept: () => {}, progress: () => {} };
   const fetched = fetchSnapshot({ ...options, ...rest });
-  await expect.poll(() => readdirSync(path)).toContain('copied.tmp');
+  await expect.poll(() => readdirSync(path), at).toContain('copied.tmp');
   expect(await answerTo(server)).toEqual([503, 'BUSY']);
   await node.submit(registration(agents[0]!, 'Again'));
   const { version, network, bytes } = await fetched;
@@ -117,7 +119,7 @@ test('peer: one that has nothing to give says so; who goes away leaves nothing',
     accept: () => {},
     progress: () => {},
   });
-  await expect.poll(() => readdirSync(path)).toContain('copied.tmp');
+  await expect.poll(() => readdirSync(path), at).toContain('copied.tmp');
   gone.abort(new Error('not wanted any more'));
   await expect(fetched).rejects.toThrow('not wanted any more');
   await expect.poll(() => readdirSync(path)).not.toContain('copied.tmp');
