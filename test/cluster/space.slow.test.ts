@@ -18,6 +18,8 @@ import { temporaryFolder } from '../support/fixture.js';
 import { agentOf, meme, register } from '../support/service/signer.js';
 
 const MIB = 1_048_576;
+/** A node answers in the end, when it knows that etcd does not. */
+const PATIENCE_MS = 120_000;
 const ada = agentOf('ada');
 
 /** A meme that no other is the same as, and that goes in a batch without parts. */
@@ -46,7 +48,7 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', 
   const told: Told[] = [await insist(nodes, register(ada), 0)];
   const post = async () => {
     const number = told.length;
-    told.push(await askOnce(nodes, large(number), number));
+    told.push(await askOnce(nodes, large(number), number, PATIENCE_MS));
   };
   const all = new EtcdOrder({ endpoints: order.endpoints, networkId: 'town' });
   onTestFinished(() => all.close());
@@ -62,9 +64,9 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', 
   expect(unknown).toMatchObject({ status: 503, reason: 'UNCERTAIN' });
   const refused: Told[] = [];
   for (const at of nodes.keys()) {
-    const first = await askOnce(nodes, update(ada), at);
+    const first = await askOnce(nodes, update(ada), at, PATIENCE_MS);
     expect(['UNCERTAIN', 'DISK_FULL']).toContain(first.reason);
-    const second = await askOnce(nodes, update(ada), at);
+    const second = await askOnce(nodes, update(ada), at, PATIENCE_MS);
     expect(second).toMatchObject({ status: 503, reason: 'DISK_FULL' });
     refused.push(first, second);
   }

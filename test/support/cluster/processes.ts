@@ -113,15 +113,20 @@ export async function insist(
   }
 }
 
+/** Nodes that are cut off or stand still do not answer: so long they are waited for. */
+const PATIENCE_MS = 8_000;
+
 /** Sends it to one node, once. */
 export async function askOnce(
   nodes: readonly NodeProcess[],
   request: Request,
   at: number,
+  patienceMs = PATIENCE_MS,
 ): Promise<Told> {
   const { method, path, headers, body } = request;
   const carried = body.length === 0 ? {} : { body: Buffer.from(body as Uint8Array) };
-  const answer = await answerOf(nodes[at % nodes.length]!, path, { method, headers, ...carried });
+  const init = { method, headers, ...carried };
+  const answer = await answerOf(nodes[at % nodes.length]!, path, init, patienceMs);
   const reason = answer?.error?.details.reason ?? '';
   return { request, status: answer?.status ?? null, reason, sent: 1 };
 }
@@ -149,9 +154,11 @@ async function answerOf(
   { url }: NodeProcess,
   path: string,
   init: RequestInit = {},
+  patienceMs = PATIENCE_MS,
 ): Promise<Answer | null> {
   try {
-    const answer = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(8_000) });
+    const signal = AbortSignal.timeout(patienceMs);
+    const answer = await fetch(`${url}${path}`, { ...init, signal });
     return { status: answer.status, ...((await answer.json()) as object) };
   } catch {
     return null;
