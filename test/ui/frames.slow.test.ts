@@ -10,7 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-const FRAMES = 300;
+const FRAMES = 150;
+const ROUNDS = 3;
 
 /** Times between frames, ascending. */
 const framesOf = (tab: Page): Promise<number[]> =>
@@ -41,22 +42,33 @@ async function framesWith(options: CrowdOptions): Promise<number[]> {
   if (options.eventsPerSecond > 0) {
     // It kept up: what is shown is what has come.
     await tab.getByText('live', { exact: true }).waitFor();
-    const behind = await tab.locator('.where').innerText();
-    expect(behind).not.toContain(' of ');
+    await expect.poll(() => tab.locator('.where').innerText()).not.toContain(' of ');
   }
   await tab.close();
   return frames;
 }
 
-// The machine of the test may be as slow as it likes: both are measured on it, one after the other.
+/** What most and nearly all frames took: the least of some rounds, as other work only adds. */
+const leastOf = (rounds: readonly number[][]) =>
+  [0.5, 0.95].map((share) => Math.min(...rounds.map((frames) => quantile(frames, share))));
+
+// The machine of the test may be as slow as it likes: both are measured on it, by turns.
 test.skipIf(!hasBrowser)(
   `frames: 5,000 events a second cost few (needs ${executablePath})`,
   async () => {
     const agents = 10_000;
-    const idle = await framesWith({ agents, votes: 20_000, eventsPerSecond: 0 });
-    const busy = await framesWith({ agents, votes: 20_000, eventsPerSecond: 5_000 });
+    const idle: number[][] = [];
+    const busy: number[][] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      idle.push(await framesWith({ agents, votes: 20_000, eventsPerSecond: 0 }));
+      busy.push(await framesWith({ agents, votes: 20_000, eventsPerSecond: 5_000 }));
+    }
+    const [[idleMost, idleAll], [busyMost, busyAll]] = [leastOf(idle), leastOf(busy)];
+    process.stdout.write(
+      `frames, ms: idle ${idleMost}, ${idleAll}; busy ${busyMost}, ${busyAll}\n`,
+    );
     // Most frames are as quick: a page that draws all cells for each span is far from it.
-    expect(quantile(busy, 0.5)).toBeLessThan(3 * quantile(idle, 0.5));
-    expect(quantile(busy, 0.95)).toBeLessThan(8 * quantile(idle, 0.95));
+    expect(busyMost).toBeLessThan(3 * idleMost!);
+    expect(busyAll).toBeLessThan(8 * idleAll!);
   },
 );
