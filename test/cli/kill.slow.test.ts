@@ -1,15 +1,14 @@
 /** Runs that are killed: what was told is in the folder, all of it replays, and it goes on. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, watch } from 'node:fs';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { composeRegister } from 'folkmoot';
 import { type CrashPoint, crashPoints } from 'folkmoot/testing';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { begin } from '../support/begun.js';
 import { type Ended, folkmoot, type SimJson } from '../support/cli.js';
 import { counts } from '../support/counts.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../support/fixture.js';
-import { main } from '../support/paths.js';
 import { logLines, replayHere } from '../support/runs.js';
 
 /** All kill moments follow from it; a run that failed is repeated with FOLKMOOT_TEST_SEED. */
@@ -104,47 +103,36 @@ describe(`kill: at each named point, seed ${seed}`, () => {
   });
 });
 
-/** Running children, killed at the latest when the file's tests are over. */
-const children = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
-/** Starts a run and kills it `changes` writes to its data after it printed `lines` lines. */
-async function killedRun(out: string, lines: number, changes: number) {
-  // Watched from before the run begins, so the folder of its data has to be there to be seen.
-  mkdirSync(out, { recursive: true });
-  const child = spawn(process.execPath, [main, 'sim', ...size, '--out', out]);
-  children.add(child);
-  let stderr = '';
+/**
+ * Kills a run so many changes of its folder after a tenth of it, at which it stands still until
+ * its folder is watched; or after fewer, where it was over before.
+ */
+async function killedRun(tenth: number, changes: number): Promise<{ out: string; stderr: string }> {
+  const out = join(temporaryFolder(), 'run');
+  const there = new RegExp(`^[${tenth}-9]0 %`, 'm');
+  const run = begin(['sim', ...size, '--out', out], there);
+  await run.printed(there);
   let left = changes;
   const watcher = watch(out, { recursive: true }, () => {
-    if (stderr.split('\n').length <= lines) return;
     left -= 1;
-    if (left <= 0) child.kill('SIGKILL');
+    if (left <= 0) run.child.kill('SIGKILL');
   });
   onTestFinished(() => watcher.close());
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  child.stdout.resume();
-  const signal = await new Promise((resolve) => {
-    child.on('close', (_, by) => resolve(by));
-  });
+  if (changes > 0) run.goOn();
+  const { signal } = await (changes > 0 ? run.ended : run.stop('SIGKILL'));
   watcher.close();
-  children.delete(child);
-  return { signal, stderr };
+  if (signal === null && changes > 0) return killedRun(tenth, Math.floor(changes / 2));
+  expect(signal).toBe('SIGKILL');
+  return { out, stderr: run.stderr() };
 }
 
 describe(`kill: at random, seed ${seed}`, () => {
   const moments = Array.from({ length: counts.killsAtRandom }, () => {
-    return { lines: 1 + draw(8), changes: 1 + draw(8) };
+    return { tenth: 1 + draw(8), changes: 1 + draw(8) };
   });
 
-  test.each(moments)('kill: $changes writes after line $lines', async ({ lines, changes }) => {
-    const out = join(temporaryFolder(), 'run');
-    const { signal, stderr } = await killedRun(out, lines, changes);
-    expect(signal).toBe('SIGKILL');
+  test.each(moments)('kill: $changes writes after tenth $tenth', async ({ tenth, changes }) => {
+    const { out, stderr } = await killedRun(tenth, changes);
     await expectIntact(out, stderr);
   });
 });

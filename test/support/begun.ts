@@ -29,6 +29,8 @@ export function begin(args: readonly string[], stillAt?: RegExp): Begun {
   const child = spawn(process.execPath, [...held, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe', ...(stillAt ? (['pipe'] as const) : [])],
   });
+  // One that is killed meanwhile takes no more.
+  child.stdio[3]?.on('error', () => {});
   const goOn = () => void (child.stdio[3] as Writable | undefined)?.end();
   onTestFinished(() => void child.kill('SIGKILL'));
   const texts = { stdout: '', stderr: '' };
