@@ -36,8 +36,10 @@ test.each([
   ] as const) {
     const truth = percentile(own, percent);
     expect(service[name], name).toBeGreaterThan(truth - 2);
-    // Whoever is late to send is as late to see the answer.
-    expect(service[name], name).toBeLessThan(truth + SLACK_MS + 2 * late!);
+    // Whoever is late to send is as late to see the answer; and a server whose delay was too long
+    // on a busy machine is as late to send it.
+    const serverLate = Math.max(0, truth - (fromMs + ((toMs - fromMs) * percent) / 100));
+    expect(service[name], name).toBeLessThan(truth + SLACK_MS + 2 * late! + serverLate);
     expect(response[name], name).toBeGreaterThanOrEqual(service[name]!);
   }
   expect(own[0]).toBeGreaterThan(fromMs - 2);
