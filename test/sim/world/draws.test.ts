@@ -38,12 +38,15 @@ test('draws: a fault after the end of a run, of any kind, changes nothing in it'
     { kind: 'slow_link' },
     { kind: 'clock_skew', skew_ms: 1_000 },
   ];
+  const within = { kind: 'pause', start_ms: 4_000, length_ms: 3_000, whom: [{ count: 3 }] };
   for (let seed = 0; seed < 40; seed += 1) {
+    // With some seeds another one hits whom it draws, before and after alike.
+    const before = seed % 4 === 0 ? [within] : [];
     // Crash and churn plan calls when the run begins: one of these is tried with every seed.
     const tried = [kinds[seed % 2]!, kinds[2 + (seed % 4)]!];
-    const without = await digestOf(lively(`${seed}`));
+    const without = await digestOf(lively(`${seed}`, { faults: before }));
     for (const kind of tried) {
-      const faults = [{ ...late, ...kind }];
+      const faults = [...before, { ...late, ...kind }];
       const withFault = await digestOf(lively(`${seed}`, { faults }));
       expect([seed, kind, withFault]).toEqual([seed, kind, without]);
     }

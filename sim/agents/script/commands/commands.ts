@@ -76,7 +76,7 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     const stranger = to?.find((other) => !neighbours.includes(other));
     if (stranger !== undefined) throw new TypeError(`agent ${stranger} is none of its neighbours`);
     const said = saidOf(content);
-    const whom = to ?? neighbours.filter((other) => other !== agent.ordinal);
+    const whom = to ?? neighbours;
     return () => {
       if (whom.length > 0) world.tell(agent.ordinal, whom, said);
     };
