@@ -20,6 +20,8 @@ async function ended(does: string) {
 
 test.each([
   ['in a microtask', 'queueMicrotask(() => process.exit(0))', /left something for later by/],
+  // Vitest puts back process.nextTick in its own processes whenever it speaks.
+  ['in a tick', 'process.nextTick(() => process.exit(0))', /later by process\.nextTick/],
   ['in a promise', 'Promise.resolve().then(() => process.exit(0))', /it made a promise/],
   ['after it has awaited', '(async () => { await 0; process.exit(0); })()', /it made a promise/],
   ['when a file has been read', "fs.stat('.', () => process.exit(0))", /process by process\.exit/],
