@@ -27,11 +27,12 @@ Examples:
     .addHelpText(
       'after',
       `
-A line a file on standard output. The scripts of a scenario are programs, and to check them is to
-run what stands at their top: --no-scripts does not. They are taken from the folder of the scenario
-file only. Types of TypeScript scripts are checked by the TypeScript that is installed beside the
-scenario or where the command is given. Whoever decides from outside (docs/deciders.md) is neither
-started nor asked. Exit codes: 0 all are fine, 2 usage, or one of them is not.
+A line a file on standard output. Each cell of a sweep is looked at too. The scripts of a scenario
+are programs, and to check them is to run what stands at their top: --no-scripts does not. They are
+taken from the folder of the scenario file only. Types of TypeScript scripts are checked by the
+TypeScript that is installed beside the scenario or where the command is given. Whoever decides from
+outside (docs/deciders.md) is neither started nor asked. Exit codes: 0 all are fine, 2 usage, or one
+of them is not.
 
 Example:
   $ folkmoot scenario check town.yaml byzantine`,
@@ -61,16 +62,20 @@ Example:
 
 async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
   const { loadScenario, ScenarioError } = await import('../../sim/index.js');
-  const { checkScripts, scriptsOf } = await import('../../sim/agents/script/check/check.js');
+  const { checkScripts } = await import('../../sim/agents/script/check/check.js');
+  const { scriptModules } = await import('../../sim/scenario/files/modules.js');
+  const { planLoaded } = await import('../../sim/sweep/index.js');
   for (const file of files) {
     try {
-      const { scenario, folder } = loadScenario(file);
-      const programs = scriptsOf(scenario);
+      const loaded = loadScenario(file);
+      const { scenario, folder } = loaded;
+      const cells = scenario.sweep ? planLoaded(loaded) : null;
+      const programs = [...new Set([...scriptModules(scenario), ...(cells?.scripts ?? [])])];
       const did = scripts ? 'runs' : 'not checked:';
       // Before it is done: it may be the last thing that is.
       if (programs.length > 0) say(`${file}: ${did} ${programs.join(', ')} in ${folder}`);
       const problems = scripts ? await typeProblems(file, programs, folder) : [];
-      if (scripts) await checkScripts(scenario, folder);
+      if (scripts) await checkScripts(programs, folder);
       if (problems.length > 0) throw new ScenarioError(problems.join('\n'));
       print(`ok ${file}: ${scenario.title} (${scenario.population} agents)`);
     } catch (error) {

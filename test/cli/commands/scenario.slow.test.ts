@@ -58,6 +58,53 @@ test('scenario check: all shipped ones are fine', async () => {
   for (const [at, name] of names.entries()) expect(lines[at]).toMatch(new RegExp(`^ok ${name}: `));
 });
 
+const town = {
+  title: 'town',
+  agents: [
+    { group: 'town', count: 4, producers: 1 },
+    { group: 'guests', count: 1, strategy: { kind: 'script', module: 'fine.mjs' } },
+  ],
+  length: { blocks: 1 },
+};
+
+/** @returns what `scenario check` says of it, beside a script that is fine and one that is not. */
+async function checked(members: object) {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'fine.mjs'), 'export const vote = () => null;');
+  writeFileSync(join(folder, 'broken.mjs'), 'export const vote = 3;');
+  writeFileSync(join(folder, 'town.json'), JSON.stringify({ ...town, ...members }));
+  return folkmoot(['scenario', 'check', join(folder, 'town.json')]);
+}
+
+test.each([
+  ['a path', { factors: [{ path: 'no.such', values: [1] }] }, 'no.such'],
+  ['a value', { factors: [{ path: 'consensus.policy', values: ['bft', 'maj'] }] }, 'cell 2'],
+  [
+    'a baseline',
+    { factors: [{ path: 'links.loss', name: 'loss', values: [0] }], baseline: { loss: 1 } },
+    'baseline',
+  ],
+  ['a response', { factors: [{ path: 'links.loss', values: [0] }], responses: ['no'] }, 'no is no'],
+  [
+    'a script',
+    { factors: [{ path: 'agents.guests.strategy.module', values: ['fine.mjs', 'broken.mjs'] }] },
+    'broken.mjs: ',
+  ],
+])('scenario check: %s of a sweep is checked too', async (_, sweep, named) => {
+  const { code, stdout } = await checked({ sweep });
+  expect(stdout).toMatch(/^bad .*town\.json/);
+  expect(stdout).toContain(named);
+  expect(code).toBe(2);
+});
+
+test('scenario check: a script that an intervention names is checked too', async () => {
+  const strategy = { kind: 'script', module: 'broken.mjs' };
+  const one = { kind: 'strategy', at_ms: 1, whom: [{ group: 'town' }], strategy };
+  const { code, stdout } = await checked({ interventions: [one] });
+  expect(stdout).toMatch(/^bad .*broken\.mjs/);
+  expect(code).toBe(2);
+});
+
 test('scenario: a file of that name comes before the shipped one, a folder does not', () => {
   const folder = temporaryFolder();
   const before = process.cwd();
