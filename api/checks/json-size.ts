@@ -1,5 +1,4 @@
 /** How many values a JSON text has at the least, counted in its bytes before anything is parsed. */
-
 import { type Refusal, refuse } from '../../engine/internal.js';
 import { serverBounds } from '../contract/limit-table.js';
 

@@ -2,7 +2,6 @@
  * The application that a front's transport asks: it knows nothing itself. Each request is told to
  * the engine's process, which has the network and every limit, and what comes back is sent.
  */
-
 import { SharedQuota } from '../../engine/internal.js';
 import { socketPath } from '../contract/channels.js';
 import { limitTable } from '../contract/limit-table.js';

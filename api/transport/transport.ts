@@ -2,7 +2,6 @@
  * What a transport is: it carries requests to an application and answers back, over one listening
  * port. Neither side knows the other's library; both transports pass the same conformance tests.
  */
-
 import type { Refusal } from '../../engine/internal.js';
 import type { ConnectionPolicy } from '../limits/connection-limit.js';
 import type { ExchangeLimits } from './exchange-limits.js';

@@ -1,5 +1,4 @@
 /** One request over uWebSockets.js and its answer. `res` is not touched once the peer has gone. */
-
 import type { HttpRequest as UwsRequest, HttpResponse as UwsResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { BodyCollector, Head, safeValue } from './head.js';

@@ -1,5 +1,4 @@
 /** The fast transport: uWebSockets.js. Its memory is gone when a callback returns: copy at once. */
-
 import type { HttpResponse, us_listen_socket, us_socket } from 'uWebSockets.js';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InFlight } from './in-flight.js';

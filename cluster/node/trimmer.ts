@@ -3,7 +3,6 @@
  * etcd keeps what it is not told to drop. One node does it. A node that is away keeps what it has
  * still to take, up to a size, where it can have a snapshot of another in its place.
  */
-
 import { type Card, type Order, OrderError, type Position } from '../order/order.js';
 import { bounds } from './bounds.js';
 

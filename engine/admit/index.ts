@@ -2,7 +2,6 @@
  * Admission: raw bytes become a command and the signatures to verify, or a refusal. Pure but for
  * nothing: the same request gives the same command, live, simulated and in replay.
  */
-
 import type { VerifyJob } from '../crypto/verifier.js';
 import { signingInput } from '../protocol/compose.js';
 import { type JsonResult, parseJson } from '../protocol/json.js';

@@ -1,5 +1,4 @@
 /** Verification of an admitted request: the key must be known, and every signature must hold. */
-
 import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/index.js';
 import { type Refusal, refuse } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';

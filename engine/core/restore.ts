@@ -1,5 +1,4 @@
 /** Fills an engine's memory from the records of a stored network: load, not replay. */
-
 import { limits } from '../protocol/limits.js';
 import type { Genesis, RecordKey } from '../protocol/schema/index.js';
 import { deadlineId } from './close.js';

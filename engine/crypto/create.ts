@@ -1,5 +1,4 @@
 /** The one place where a verifier is chosen by name. */
-
 import { createLateVerifier } from './pool/late.js';
 import { createPoolVerifier } from './pool/pool.js';
 import type { Verifier } from './verifier.js';

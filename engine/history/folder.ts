@@ -2,7 +2,6 @@
  * Checkpoints as files of a folder that may be deleted at any time: each is written whole or not at
  * all, and looked at before it is used. Together they take a share of the log's size at most.
  */
-
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,

@@ -1,5 +1,4 @@
 /** Steps as bytes: canonical JSON of events and records, made once for digest, disk and readers. */
-
 import type { Step } from '../core/index.js';
 import { canonical } from '../protocol/canonical.js';
 import type { BlockStatus, Event, EventType } from '../protocol/schema/index.js';

@@ -1,5 +1,4 @@
 /** Whoever follows the events of a network: history from the store, then live, without a seam. */
-
 import type { Event } from '../protocol/schema/index.js';
 import type { PublishedEvent } from './encode.js';
 import type { Views } from './views.js';

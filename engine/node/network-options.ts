@@ -1,5 +1,4 @@
 /** What a network is opened with, and what applying a request gives. */
-
 import type { Outcome } from '../core/index.js';
 import type { Verifier } from '../crypto/index.js';
 import { type Event, type Reason, refuse } from '../protocol/schema/index.js';

@@ -2,7 +2,6 @@
  * Signed requests, composed: what a client sends and a scripted agent submits. Pure and safe in a
  * browser; the key stays behind `sign`.
  */
-
 import type { CommandKind } from './schema/command.js';
 import { carriage, type SignedRequest, targetOf } from './schema/entry.js';
 import type { Decision, Sentiment, Status } from './schema/primitives.js';

@@ -2,7 +2,6 @@
  * What is signed, and how ids follow from content. Pure, and safe in a browser: clients and the
  * network build the same text from here. Inputs are UTF-8; LF is one line feed.
  */
-
 import { sha256Hex } from '#sha256';
 import { canonical } from './canonical.js';
 import { lowerAscii } from './unicode/unicode.js';

@@ -2,7 +2,6 @@
  * A network kept in memory: for simulations and tests, and the model the store on disk is held
  * against. Nothing outlives the process.
  */
-
 import { assertBatch } from './batch.js';
 import { assertRange, compareKeys, keyId } from './keys.js';
 import type { Batch, RangeOptions, RecordKey, Store, StoreMeta } from './store.js';

@@ -1,5 +1,4 @@
 /** The report of a run: what it was to answer, what came out, and how to get it again. */
-
 import { type Chart, figure } from '../../report/figure.js';
 import { type Html, html } from '../../report/html.js';
 import { code, facts, listing, madeBy, page, section, table } from '../../report/page.js';

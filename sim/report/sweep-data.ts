@@ -1,5 +1,4 @@
 /** What the report of a sweep draws, read from sweep.json, runs.csv and summary.csv. */
-
 import type { Provenance } from '../../report/provenance.js';
 import { has, numberOf, readJson, type TableRow, tableRows } from '../../report/read.js';
 import { shortened } from '../../report/shared/text.js';

@@ -1,5 +1,4 @@
 /** The report of a sweep: its design, how the measures answer to the factors, and all cells. */
-
 import { type Chart, figure } from '../../report/figure.js';
 import { type Content, type Html, html } from '../../report/html.js';
 import { code, facts, listing, madeBy, page, section, table } from '../../report/page.js';

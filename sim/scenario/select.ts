@@ -1,5 +1,4 @@
 /** Agents that a scenario names: whom a fault hits, drawn by the seed where they are drawn. */
-
 import { type Stream, Streams, sampled } from '../rng.js';
 import { groupSizes } from './population.js';
 import type { Selector } from './schema/faults.js';

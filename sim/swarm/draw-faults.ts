@@ -1,5 +1,4 @@
 /** Draws the faults of a swarm's scenario. */
-
 import type { Stream } from '../rng.js';
 import type { Fault } from '../scenario/schema/faults.js';
 import { between, type Raw, share } from './terms.js';

@@ -1,5 +1,4 @@
 /** Draws the groups of agents of a swarm's scenario. */
-
 import type { Stream } from '../rng.js';
 import { personalityNames } from '../scenario/schema/personalities.js';
 import type { External, Strategy } from '../scenario/schema/strategies.js';

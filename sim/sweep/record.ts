@@ -1,5 +1,4 @@
 /** What a sweep keeps of a finished run: nothing that differs when the run is done again. */
-
 import { measureKinds } from '../../report/shared/measures/kinds.js';
 import { measures as dictionary, type MeasureName, type Measures } from '../measure/dictionary.js';
 import { brokenText, type Failure, type Lasting, type Outcome } from '../run/jobs/index.js';

@@ -1,5 +1,4 @@
 /** One sweep: runs what is missing, keeps each run as it ends, and makes the tables at the end. */
-
 import { join } from 'node:path';
 import { makeFolder } from '../../engine/internal.js';
 import type { Provenance } from '../../report/provenance.js';

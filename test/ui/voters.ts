@@ -1,5 +1,4 @@
 /** Agents of a live server that vote in block after block, and whether a page shows all of it. */
-
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
 import type { Locator, Page } from 'playwright-core';

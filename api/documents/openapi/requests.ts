@@ -1,5 +1,4 @@
 /** Requests: parameters, headers, bodies, and which security scheme a route has. */
-
 import * as engine from '../../../engine/internal.js';
 import { Type } from '../../../engine/internal.js';
 import { DebugVerifyBody } from '../../contract/answers.js';

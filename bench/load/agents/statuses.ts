@@ -2,7 +2,6 @@
  * Status updates that change nothing but their reason, signed ahead. A server takes an agent's
  * updates in the order of their timestamps only, so each agent has one under way at a time.
  */
-
 import { isRecord } from '../json.js';
 import { type Signed, signRequests } from '../prepare/requests.js';
 import { aheadMs, type Supply } from '../prepare/supply.js';

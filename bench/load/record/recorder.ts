@@ -2,7 +2,6 @@
  * What happened to what was intended in the measured time. Everything else, the warm-up above all,
  * passes by unrecorded.
  */
-
 import type { LoadResult, Percentiles, Second } from '../result.js';
 import type { Exchange } from '../send/connection.js';
 import type { CallOutcome, RunContext } from '../workload.js';

@@ -2,7 +2,6 @@
  * Sends arrivals when they are due, as soon as the workload has a call and a connection is free;
  * until then they wait in line and keep their intended time. Watches how late it is itself.
  */
-
 import type { Call } from '../workload.js';
 import type { Arrivals } from './arrivals.js';
 

@@ -2,7 +2,6 @@
  * Sends calls over a bounded number of connections, each with a deadline from when it is sent.
  * What is sent beside the schedule goes first: blocks that wait for votes would stop all else.
  */
-
 import type { Call, CallOutcome } from '../workload.js';
 import { fateOf } from './answer.js';
 import { Connection, type Ending, type Exchange } from './connection.js';

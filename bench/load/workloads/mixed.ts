@@ -2,7 +2,6 @@
  * The workload `mixed`: what the agents of a network do all day, by a table of weights. An
  * operation that cannot be sent now gets its turn later, so that the shares hold over the run.
  */
-
 import { AgentPool } from '../agents/agent-pool.js';
 import { Memes } from '../agents/memes.js';
 import { Statuses } from '../agents/statuses.js';

@@ -1,5 +1,4 @@
 /** An agent's availability and attention. Status changes at will; it triggers nothing by itself. */
-
 import {
   type AgentContext,
   type EventData,

@@ -1,5 +1,4 @@
 /** An alliance's life: proposed, active, and three ways to be over. */
-
 import {
   type AllianceContext,
   type AllianceStatus,

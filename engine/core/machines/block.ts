@@ -2,7 +2,6 @@
  * A block's life: voting, then one of four ends. Votes are counted beside it, in a table; the
  * policy decides what they come to, and this machine obeys it.
  */
-
 import {
   type BlockContext,
   type BlockStatus,

@@ -2,7 +2,6 @@
  * Root actors, one XState machine each: created, restored, never children of one another (a parent
  * with thousands of children is copied at every join). They have no clock and speak by `emit`.
  */
-
 import type { Emitted } from '../../protocol/schema/index.js';
 import type { Outbox } from '../outbox.js';
 import {

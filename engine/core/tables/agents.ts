@@ -2,7 +2,6 @@
  * Registered agents: dense ordinals, found by key or id. Each is a row with its state; its actor is
  * started when something is first sent to it, for most that vote are never sent anything.
  */
-
 import type { AgentContext, AgentProfile, RecordOf, Status } from '../../protocol/schema/index.js';
 import type { Changes } from '../changes.js';
 import { agentMachine, type StatusChange, statusEvent } from '../machines/agent.js';

@@ -1,5 +1,4 @@
 /** Alliances in memory: proposed and active ones with their actors, and who is in which. */
-
 import type { AllianceContext, AllianceStatus, RecordOf } from '../../protocol/schema/index.js';
 import type { Changes } from '../changes.js';
 import { allianceMachine } from '../machines/alliance.js';

@@ -1,5 +1,4 @@
 /** Open blocks: actor, ballots and proposal of each. A closed block leaves memory. */
-
 import type { BlockContext, Genesis, ProposeCommand } from '../../protocol/schema/index.js';
 import { blockMachine } from '../machines/block.js';
 import { startActor } from '../machines/directory.js';

@@ -1,5 +1,4 @@
 /** The single-thread twin of the pool: libsodium on the calling thread, which it blocks. */
-
 import type { Verifier } from '../verifier.js';
 import { createDirectVerifier } from './direct.js';
 import { verifyOne } from './libsodium.js';

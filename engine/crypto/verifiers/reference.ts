@@ -2,7 +2,6 @@
  * The rule of `verifier.ts` written out on point arithmetic: what the other implementations are
  * held against, and what runs where libsodium does not load. It favours plainness over speed.
  */
-
 import { assertJob } from '../job.js';
 import { etc, Point, sha512 } from '../noble.js';
 import type { Verifier, VerifyJob } from '../verifier.js';

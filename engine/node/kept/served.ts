@@ -1,5 +1,4 @@
 /** What a server needs of a network, whether it goes on here or is only read. */
-
 import type { Admitted } from '../../admit/index.js';
 import type { Verified } from '../../admit/verify.js';
 import type { Outcome } from '../../core/index.js';

@@ -3,7 +3,6 @@
  * filled in, ids computed). The engine sees nothing else. A command is derived from its request
  * alone, so that replay derives the same one.
  */
-
 import { type Static, Type } from '../bundled/typebox.js';
 import {
   AgentId,

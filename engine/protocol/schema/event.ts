@@ -1,5 +1,4 @@
 /** Events: facts that are published to subscribers, and the topics under which each is found. */
-
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import {
   AgentId,

@@ -2,7 +2,6 @@
  * Records: what is stored of the network's state, table by table. Values are canonical JSON; an
  * actor is stored as its machine's state and context, so that a new XState reads old folders.
  */
-
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import {
   AgentId,

@@ -3,7 +3,6 @@
  * documents, but an absent or malformed one is a failed signature (401), not a malformed request:
  * validation therefore leaves them out (`unsigned`).
  */
-
 import { type Static, Type } from '../bundled/typebox.js';
 import {
   AgentId,

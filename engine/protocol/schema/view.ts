@@ -1,5 +1,4 @@
 /** Answers: what a caller is shown after a command, and by reads. */
-
 import { type Static, Type } from '../bundled/typebox.js';
 import { eventData } from './event.js';
 import {

@@ -1,5 +1,4 @@
 /** Looks at all pages of a folder's data file, while no writer is at work on them. */
-
 import { join } from 'node:path';
 import { prepareFolder } from './folder.js';
 import { checkWholeFile } from './header.js';

@@ -2,7 +2,6 @@
  * A store over an open environment of databases on disk: reads, and batches made durable. Knows of
  * LMDB only what {@link Environment} says; nothing here may write outside of one transaction.
  */
-
 import { limits } from '../../protocol/limits.js';
 import { assertBatch } from '../batch.js';
 import { bounds } from '../bounds.js';

@@ -2,7 +2,6 @@
  * The scripts of a run. It owns what they note down, so a run begins with none and leaves nothing
  * behind; it says which of them is under way, and ends one that does not come back.
  */
-
 import { ScenarioError } from '../../scenario/problem.js';
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
 import type { ScriptedAgent, Strategy } from '../port/agent.js';

@@ -1,5 +1,4 @@
 /** Strategies that want something of the network that is not its own good. */
-
 import { mix } from '../../rng.js';
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
 import { produce } from '../actions/produce.js';

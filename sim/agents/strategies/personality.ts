@@ -1,5 +1,4 @@
 /** The default strategy: an agent that acts by its personality. */
-
 import { produce } from '../actions/produce.js';
 import { answer, happens, socialize } from '../actions/social.js';
 import { castVote, judge, leaning, postMeme, think } from '../actions/voting.js';

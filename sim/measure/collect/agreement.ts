@@ -1,5 +1,4 @@
 /** Whether voters agree: the chance that two of them, drawn from one block, decided alike. */
-
 import { Mean, share } from '../statistics.js';
 import type { Ballot } from './blocks.js';
 

@@ -1,5 +1,4 @@
 /** How blocks ended, and how long finality took. */
-
 import type { Measures } from '../dictionary.js';
 import { Mean, percentile, share } from '../statistics.js';
 import type { BlockFigure } from './blocks.js';

@@ -1,5 +1,4 @@
 /** Overall reputation as events tell it: the sum of each group, kept up move by move. */
-
 import { share } from '../statistics.js';
 import { NOBODY, type Population } from './population.js';
 

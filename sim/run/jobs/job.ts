@@ -1,5 +1,4 @@
 /** One run as it is handed to a process, and what comes back: plain values only. */
-
 import type { DeciderOptions } from '../../agents/deciders/index.js';
 import { externalsIn } from '../../scenario/external.js';
 import { scriptModules } from '../../scenario/files/modules.js';

@@ -1,5 +1,4 @@
 /** Whether a value has the shape of a scenario; if not, where, and what is allowed there. */
-
 import { type TSchema, Value } from '../../../engine/internal.js';
 import type { Problem } from '../problem.js';
 import { allowed, schemaAt } from '../schema/describe.js';

@@ -2,7 +2,6 @@
  * A Latin hypercube: the range of each factor is cut into as many strata as there are samples, and
  * each stratum is sampled once, in an order of its own (McKay, Beckman and Conover 1979).
  */
-
 import { Streams, shuffled } from '../../rng.js';
 import type { Factor } from '../../scenario/schema/sweep.js';
 import { type FactorValue, valueAt } from './place.js';

@@ -6,7 +6,6 @@
  * All points of a trajectory share their seed: an effect is a difference of two of its points, in
  * which what chance does to both cancels. Trajectories are averaged over, and have a seed each.
  */
-
 import type { Stream } from '../../rng.js';
 import { statisticsOf } from '../statistics/interval.js';
 import { Sample } from '../statistics/sample.js';

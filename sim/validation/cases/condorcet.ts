@@ -1,5 +1,4 @@
 /** Condorcet's jury theorem: a majority of many who are a little better than a coin is right. */
-
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { shareInterval } from '../interval.js';
 import { blocksOf, finalizedOf, whim, whimOf } from '../runs.js';

@@ -1,5 +1,4 @@
 /** Producers that crash: the slots that stay empty, in turn and drawn. */
-
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { meanInterval, meanOf, shareInterval } from '../interval.js';
 import { approving, blocksOf } from '../runs.js';

@@ -1,5 +1,4 @@
 /** A partition that leaves less than a quorum stops finality; healing restores it. */
-
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { approving, type BlockRow, blocksOf, finalizedOf } from '../runs.js';
 import { bftQuorum } from '../theory.js';

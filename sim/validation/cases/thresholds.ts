@@ -1,5 +1,4 @@
 /** At which share of the electorate each policy stops finalizing, and starts to be captured. */
-
 import { type Row, type Size, scaled, type ValidationCase } from '../case.js';
 import { shareInterval } from '../interval.js';
 import { approving, blocksOf, finalizedOf, whim, whimOf } from '../runs.js';

@@ -2,7 +2,6 @@
  * What goes wrong in a run, and when. It is asked for each message and call, so it is quick where
  * all is well.
  */
-
 import type { Fault, FaultOf } from '../../scenario/schema/faults.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { selected } from '../../scenario/select.js';

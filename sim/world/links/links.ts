@@ -2,7 +2,6 @@
  * How messages travel: when one arrives, or whether it is lost. All of it is a pure hash of the
  * message's name and who receives it, so that nothing is kept for a message under way.
  */
-
 import { mix } from '../../rng.js';
 import type { ScenarioData } from '../../scenario/files/data.js';
 import type { Faults } from './faults.js';

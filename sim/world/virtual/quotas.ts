@@ -2,7 +2,6 @@
  * The rate limits of a server, in the world's time: what its gate would refuse never reaches the
  * network. Each agent has an address of its own; reads are not simulated.
  */
-
 import { figuresOf, type Profile } from '../../../api/contract/limit-table.js';
 import { type BlockShare, blockShareOf } from '../../../api/limits/block-share.js';
 import { Limits } from '../../../api/limits/limits.js';

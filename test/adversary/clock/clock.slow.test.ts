@@ -1,5 +1,4 @@
 /** A wall clock that is set by an hour, either way: while a server runs, and between two runs. */
-
 import { on, once } from 'node:events';
 import { setTimeout as measured } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,4 @@
 /** The bytes of a request: as HTTP/1.1 has them, or framed wrongly. */
-
 import type { Drawn } from './requests.js';
 import type { Rng } from './rng.js';
 import { flipped } from './values.js';

@@ -1,5 +1,4 @@
 /** Random exchanges with one server, each judged as it ends: the oracle of the fuzz tests. */
-
 import { type Came, Line, type Reply } from '../../support/service/line.js';
 import { checkResponse } from '../../support/service/openapi-check.js';
 import type { Agent } from '../../support/service/signer.js';

@@ -1,5 +1,4 @@
 /** Whose address counts behind proxies. */
-
 import { expect, test } from 'vitest';
 import { clientAddress } from '../../../dist/api/limits/client-address.js';
 

@@ -1,5 +1,4 @@
 /** A server of a folder that is only read: reads as ever, and every door that writes is closed. */
-
 import { createVerifier, type GenesisOptions, KeptNetwork, Network } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { completeScenario, simulate } from 'folkmoot/sim';

@@ -1,5 +1,4 @@
 /** Load runs for tests: short, from this process, and sound whatever the server does. */
-
 import { expect } from 'vitest';
 import {
   type LoadHooks,

@@ -1,5 +1,4 @@
 /** Certificates whose digests fit, with any value anywhere: a check says what is wrong. */
-
 import fc from 'fast-check';
 import { checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';

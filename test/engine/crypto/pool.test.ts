@@ -1,5 +1,4 @@
 /** The pool as its callers see it: order, limits, fairness and the death of threads. */
-
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';

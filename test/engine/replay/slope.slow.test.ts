@@ -1,5 +1,4 @@
 /** Memory of opening and replaying: that of a log four times as long is hardly more. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

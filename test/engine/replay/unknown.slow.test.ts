@@ -1,5 +1,4 @@
 /** Requests with more in them than the schema names: the log keeps them as they were received. */
-
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {

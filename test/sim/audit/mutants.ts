@@ -2,7 +2,6 @@
  * Bugs to seed in a copy of the built engine, a line each. `seeded(was, is)` gives `is` and notes
  * where that made a difference.
  */
-
 import { attendance, places } from './mutants-attendance.js';
 import { bft, type Mutant, whole } from './mutants-terms.js';
 

@@ -1,5 +1,4 @@
 /** A case of vectors as the auditor sees it: it foretells each outcome and event. */
-
 import type { Command, Event, Genesis, Outcome, SignedRequest } from 'folkmoot';
 import { Auditor, type ExpectedLine, type InputLine, type InputRequest } from 'folkmoot/sim';
 import { admit } from 'folkmoot/testing';

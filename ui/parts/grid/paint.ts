@@ -1,5 +1,4 @@
 /** One cell at a time: what it says is in its shape, and once more in its colour. */
-
 import { approves, DORMANT, rejects } from '../../data/messages.js';
 import { agents } from '../../data/store.js';
 import type { Kind } from './bands.js';

@@ -1,5 +1,4 @@
 /** `folkmoot load --watch`: the page of a load run, from what its hooks tell. */
-
 import type { LoadOptions, LoadResult, SaturateHooks } from '../../../../bench/load/index.js';
 import { pageOf } from '../../../../bench/load/server/target.js';
 import { WatchedLoad } from '../../../../bench/load/shown/watched.js';

@@ -2,7 +2,6 @@
  * Looks at an LMDB data file as plain bytes, before LMDB maps it: LMDB has no checksums, and a
  * wrong byte in what holds its trees together can end the process that follows it.
  */
-
 import { type Description, describe } from './description.js';
 import { type DataHeader, readHeader } from './meta-page.js';
 import { PageFile } from './page-file.js';

@@ -1,5 +1,4 @@
 /** Who hears whom: the social graph of a scenario, drawn once from its own stream. */
-
 import { type Stream, Streams, shuffled } from '../../../rng.js';
 import { groupSizes } from '../../../scenario/population.js';
 import type { Scenario } from '../../../scenario/schema/scenario.js';

@@ -1,5 +1,4 @@
 /** What is signed ahead is what the protocol wants signed: texts, hashes, signatures. */
-
 import { blockHash, proposalInput, sha256Hex, transactionInput, voteInput } from 'folkmoot/signing';
 import { verifyReference } from 'folkmoot/testing';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,5 +1,4 @@
 /** Loss and duplication: as often as the scenario says, also where that is next to never. */
-
 import { completeScenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { mix } from '../../../../dist/sim/rng.js';

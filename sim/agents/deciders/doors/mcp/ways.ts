@@ -1,5 +1,4 @@
 /** The ways to an MCP server: a program's standard input and output, or HTTP up to a limit. */
-
 import { ReadableStream } from 'node:stream/web';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { Agent as HttpAgent, type RequestInit as HttpInit, fetch as httpFetch } from 'undici';
