@@ -13,6 +13,12 @@ test.each([
   ['a mistake at its top', "throw new Error('at\\nload');", /own.ts: at load$/],
   ['a mistake in a call', always("(() => { throw new Error('my\\nown') })()"), /own-?.*: my own$/],
   ['something else thrown', always("(() => { throw 'a text' })()"), /: a text$/],
+  ['an object', always("(() => { throw { why: 'mine' } })()"), /: \{ why: 'mine' \}$/],
+  [
+    'what is no text',
+    always('(() => { throw Object.create(null) })()'),
+    /: \[Object: null .*\{\}$/,
+  ],
   ['a number', always('42'), /it gave 42; expected { do: vote \| meme/],
   ['an unknown command', always("{ do: 'dance' }"), /gave {"do":"dance"}; expected { do: vote/],
   ['a command of all objects', always("{ do: 'constructor' }"), /expected { do: vote/],

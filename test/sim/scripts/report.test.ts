@@ -88,7 +88,7 @@ const giving = (given: string) => `export const report = (view) => (${given});`;
 
 test.each([
   ['a text', giving("'x'"), /it gave x; expected numbers by name, at once$/],
-  ['a list', giving('[1]'), /it gave 1; expected numbers by name/],
+  ['a list', giving('[1]'), /it gave \[ 1 \]; expected numbers by name/],
   ['a promise', giving('Promise.resolve({})'), /it made a promise; expected an answer at once$/],
   ['a bad name', giving('{ Clusters: 1 }'), /a measure Clusters; expected \^\[a-z\]/],
   ['a name of a measure', giving('{ finalized: 1 }'), /a measure finalized, which is there alre/],
