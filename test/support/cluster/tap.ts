@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { pipeline } from 'node:stream';
 import { onTestFinished } from 'vitest';
 
 export interface Tap {
@@ -21,26 +22,17 @@ const flow = new Set([0x4, 0x6, 0x8]);
 export async function tapBefore(endpoint: string): Promise<Tap> {
   const [host, port] = endpoint.split(':') as [string, string];
   const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(Number(port), host);
-    near.on('data', (chunk) => far.write(chunk));
-    far.on(
-      'data',
-      byFrame((type, frame) => {
-        if (!tap.silent || flow.has(type)) near.write(frame);
-      }),
-    );
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => {});
-      one.on('close', () => {
-        sockets.delete(one);
-        other.destroy();
-      });
+
+  async function* heard(answers: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const frame of frames(answers)) {
+      if (!tap.silent || flow.has(frame[3]!)) yield frame;
     }
+  }
+
+  const server = createServer((near) => {
+    sockets.add(near);
+    // One that ends, or breaks, takes the other with it.
+    pipeline(near, connect(Number(port), host), heard, near, () => sockets.delete(near));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -54,17 +46,16 @@ export async function tapBefore(endpoint: string): Promise<Tap> {
   return tap;
 }
 
-/** Gives whole frames, each with its type. */
-function byFrame(give: (type: number, frame: Buffer) => void): (chunk: Buffer) => void {
+/** Whole frames; the type of each is its fourth byte. */
+async function* frames(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
-  return (chunk) => {
+  for await (const chunk of bytes) {
     rest = Buffer.concat([rest, chunk]);
-    for (;;) {
-      if (rest.length < FRAME_HEAD) return;
+    while (rest.length >= FRAME_HEAD) {
       const length = FRAME_HEAD + rest.readUIntBE(0, 3);
-      if (rest.length < length) return;
-      give(rest[3]!, rest.subarray(0, length));
+      if (rest.length < length) break;
+      yield rest.subarray(0, length);
       rest = rest.subarray(length);
     }
-  };
+  }
 }
