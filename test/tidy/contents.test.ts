@@ -1,4 +1,4 @@
-/** Keeps what is inside files: a pure core, seeded chance, a first line that says why. */
+/** Checks the contents of files: a pure core, seeded chance, line width. */
 import { expect, test } from 'vitest';
 import { code, sources, under } from './sources.js';
 
@@ -87,22 +87,13 @@ test('sim: whatever decides is rounded alike on every machine', () => {
   expect(found).toEqual([]);
 });
 
-const LINES = 300;
 const COLUMNS = 100;
-/** A program in a docstring, to the end of its comment: the reference shows it, a test runs it. */
-const example = /^ *\* @example\n(?: *\* .*\n| *\*\n)+/gm;
 
-test(`files: at most ${LINES} lines of ${COLUMNS} columns, with a first line that says why`, () => {
+test(`files: lines have at most ${COLUMNS} columns, and nothing is left to do`, () => {
   const found = sources.flatMap(({ path, text }) => {
-    const lines = text.split('\n');
-    const counted = text.replace(example, '').split('\n').length;
-    const long = lines.findIndex((line) => [...line].length > COLUMNS);
+    const long = text.split('\n').findIndex((line) => [...line].length > COLUMNS);
     return [
-      ...(counted > LINES ? [`${path}: ${counted} lines, split it by noun`] : []),
       ...(long >= 0 ? [`${path}:${long + 1} is longer than ${COLUMNS} columns`] : []),
-      ...(/^(?:#!.*\n)?\s*(?:\/\*\*|\/\/)/.test(text)
-        ? []
-        : [`${path}: begin with what it is for`]),
       ...(/\bTO[D]O\b|\bFIX[M]E\b/.test(text) ? [`${path}: finish it or drop it`] : []),
     ];
   });

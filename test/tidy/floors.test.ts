@@ -1,4 +1,4 @@
-/** Keeps the order of floors: imports go down, folder by folder, and no folder becomes a pile. */
+/** Checks the order of floors: imports go down, folder by folder. */
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { known, offences, sources } from './sources.js';
@@ -85,15 +85,6 @@ function circle(graph: ReadonlyMap<string, Iterable<string>>): string[] {
   }
   return [];
 }
-
-const FILES = 12;
-
-test(`folders: at most ${FILES} files beside each other`, () => {
-  const found = rooms
-    .map((folder) => [folder, sources.filter(({ path }) => dirname(path) === folder).length])
-    .filter(([, count]) => Number(count) > FILES);
-  expect(found).toEqual([]);
-});
 
 test('imports: no circles', () => {
   expect(circle(new Map(sources.map(({ path, imports }) => [path, imports])))).toEqual([]);
