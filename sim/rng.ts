@@ -1,7 +1,10 @@
-/** Random draws, seeded: one named stream for each (agent, purpose), and pure hashes for links. */
+/**
+ * Random draws, seeded: one named stream for each (agent, purpose), one for each (agent, purpose,
+ * subject), and pure hashes for links.
+ */
 import alea from 'seedrandom/lib/alea.js';
 import { normalQuantile } from './numbers/normal.js';
-import { Xoshiro128 } from './numbers/xoshiro.js';
+import { Xoshiro128, type Xoshiro128State } from './numbers/xoshiro.js';
 
 /**
  * A source of random draws. What a name draws never shifts what another does, and the same seed
@@ -36,6 +39,16 @@ export interface Stream {
   shuffle<T>(from: readonly T[]): T[];
 }
 
+/**
+ * The subject of a draw. A block is named by its producer and by how many proposals that producer
+ * sent before it; an occasion of an agent's life by the agent and its number.
+ */
+export interface Subject {
+  /** Ordinal of an agent, or a number below -1 for a stranger. */
+  readonly place: number;
+  readonly number: number;
+}
+
 const TWO_21 = 2 ** 21;
 const TWO_32 = 2 ** 32;
 const TWO_52 = 2 ** 52;
@@ -45,12 +58,12 @@ const TWO_53 = 2 ** 53;
  * Seedrandom's alea makes a state of the name; xoshiro128** draws from it. Alea's own state is
  * spread over several objects: its draws took a twelfth of the CPU of a simulated vote.
  */
-class NamedStream extends Xoshiro128 implements Stream {
-  constructor(name: string) {
-    const seeded = alea(name);
-    super([seeded.int32(), seeded.int32(), seeded.int32(), seeded.int32()]);
-  }
+function stateOf(name: string): Xoshiro128State {
+  const seeded = alea(name);
+  return [seeded.int32(), seeded.int32(), seeded.int32(), seeded.int32()];
+}
 
+class SeededStream extends Xoshiro128 implements Stream {
   int(below: number): number {
     if (!(below >= 1 && below <= TWO_53) || !Number.isInteger(below)) {
       throw new RangeError(`int(${below}): expected a whole number from 1 to 2^53`);
@@ -119,6 +132,8 @@ export class Streams {
   readonly #seed: string;
   /** By purpose, then by agent: asked for at each draw, so no name is put together for it. */
   readonly #streams = new Map<string, Stream[]>();
+  /** By purpose: the state from which the streams of its subjects are derived. */
+  readonly #origins = new Map<string, Xoshiro128State>();
 
   constructor(seed: string) {
     this.#seed = seed;
@@ -133,10 +148,36 @@ export class Streams {
     const place = agent === 'world' ? 0 : agent + 1;
     const known = streams[place];
     if (known) return known;
-    const stream = new NamedStream(`folkmoot/${this.#seed}/${agent}/${purpose}`);
+    const stream = new SeededStream(stateOf(`folkmoot/${this.#seed}/${agent}/${purpose}`));
     // Most agents get one, sooner or later; room that is left out would make the list slow.
     while (streams.length < place) streams.push(undefined as never);
     streams[place] = stream;
+    return stream;
+  }
+
+  /**
+   * A stream of draws about one subject, made anew at each call: an agent draws the same about a
+   * subject, whatever it drew about others. Asked for twice, it gives the same numbers twice, so
+   * each purpose asks once.
+   *
+   * Each word of the state is a hash of its own (MurmurHash3's finalizer, once a value). The first
+   * output of xoshiro128** depends on one word alone, and two of a million subjects can agree in
+   * one word: it is discarded.
+   */
+  about(agent: number, purpose: string, { place, number }: Subject, round = 0): Stream {
+    let origin = this.#origins.get(purpose);
+    if (!origin) {
+      origin = stateOf(`folkmoot/${this.#seed}/about/${purpose}`);
+      this.#origins.set(purpose, origin);
+    }
+    const [a, b, c, d] = origin;
+    const stream = new SeededStream([
+      absorb(absorb(absorb(absorb(a, place), number), agent), round),
+      absorb(absorb(absorb(absorb(b, place), number), agent), round),
+      absorb(absorb(absorb(absorb(c, place), number), agent), round),
+      absorb(absorb(absorb(absorb(d, place), number), agent), round),
+    ]);
+    stream.next();
     return stream;
   }
 }
@@ -170,11 +211,14 @@ function swap<T>(list: { [index: number]: T }, a: number, b: number): void {
 /** A 32-bit hash of a few integers (the finalizer of MurmurHash3): a draw without state. */
 export function mix(...values: readonly number[]): number {
   let hash = 0x9e3779b9;
-  for (const value of values) {
-    hash ^= value | 0;
-    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-    hash ^= hash >>> 16;
-  }
+  for (const value of values) hash = absorb(hash, value);
   return hash >>> 0;
+}
+
+/** Takes one more integer into a 32-bit hash; for each hash a permutation of the integers. */
+function absorb(hash: number, value: number): number {
+  let mixed = hash ^ value;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
 }

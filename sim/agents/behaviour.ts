@@ -34,6 +34,7 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
   socialize(agent, world) {
     callForOccasion(agent, world);
     if (!agent.away) agent.strategy.socialize(agent, world);
+    agent.occasions += 1;
   },
   invited: (agent, world, { alliance }) => agent.strategy.invited(agent, world, alliance),
   depart,
@@ -76,8 +77,8 @@ export const behaviour: Behaviour = {
     registered(agent, world, at);
     if (status !== 'active' && isGone(agent, world, at)) agent.left = true;
   },
-  blockClosed(agent, world, at) {
-    takeTurn(agent, world, at + openWaitMs(agent, world));
+  blockClosed(agent, world, at, block) {
+    takeTurn(agent, world, at + openWaitMs(world, agent.rng('turns', block)));
   },
 };
 
@@ -96,7 +97,7 @@ function registered(agent: ScriptedAgent, world: World, at: number): void {
   if (agent.joined) return;
   agent.joined = true;
   if (agent.strategy.start) world.schedule(agent.ordinal, at, { type: 'start' });
-  const after = FIRST_SOCIAL_MS + agent.rng('life').int(FIRST_SOCIAL_MS);
+  const after = FIRST_SOCIAL_MS + agent.rng('occasions').int(FIRST_SOCIAL_MS);
   world.schedule(agent.ordinal, at + after, { type: 'socialize' });
   // Its registration came when it had left.
   if (isGone(agent, world, at))
@@ -117,6 +118,6 @@ function depart(agent: ScriptedAgent, world: World): void {
 
 function callForOccasion(agent: ScriptedAgent, world: World): void {
   const { occasion_ms } = world.scenario.social;
-  const after = occasion_ms + agent.rng('life').int(occasion_ms);
+  const after = occasion_ms + agent.rng('occasions').int(occasion_ms);
   world.schedule(agent.ordinal, world.now + after, { type: 'socialize' });
 }

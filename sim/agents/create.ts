@@ -1,5 +1,5 @@
 /** Creates the agents of a scenario: who each is, with its key, its strategy and its own rng. */
-import { type Stream, Streams } from '../rng.js';
+import { type Stream, Streams, type Subject } from '../rng.js';
 import { inhabitants } from '../scenario/population.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -90,7 +90,7 @@ function agentsOf(
   const streams = new Streams(seed);
   return inhabitants(scenario).map((inhabitant): ScriptedAgent => {
     const { ordinal, capabilities, group, leaves, personality } = inhabitant;
-    const rng = (purpose: string) => streams.of(ordinal, purpose);
+    const rng = chanceOf(streams, ordinal);
     return {
       ...inhabitant,
       ...(group.traits && drawsTraits(group.traits)
@@ -108,9 +108,17 @@ function agentsOf(
       away: false,
       turn: 0,
       votes: 0,
+      proposals: 0,
+      occasions: 0,
       rng,
     };
   });
+}
+
+/** An agent's own chance, out of the streams of a run. */
+export function chanceOf(streams: Streams, ordinal: number): ScriptedAgent['rng'] {
+  return (purpose: string, subject?: Subject, round?: number) =>
+    subject ? streams.about(ordinal, purpose, subject, round) : streams.of(ordinal, purpose);
 }
 
 const drawn = ({ startMs, overMs }: Span, rng: Stream): number =>

@@ -5,7 +5,7 @@
 import type { KnownGraph } from '../../api/contract/run.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import { behaviour } from '../agents/behaviour.js';
-import { createAgents } from '../agents/create.js';
+import { chanceOf, createAgents } from '../agents/create.js';
 import type { Deciders } from '../agents/deciders/index.js';
 import type { ScriptedAgent, Strategy } from '../agents/port/agent.js';
 import type { World } from '../agents/port/world.js';
@@ -139,7 +139,7 @@ export const knownGraph = (
 function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): void {
   if (seq === 0) return;
   const streams = new Streams(`${seed}/${seq}`);
-  for (const agent of agents) agent.rng = (purpose) => streams.of(agent.ordinal, purpose);
+  for (const agent of agents) agent.rng = chanceOf(streams, agent.ordinal);
 }
 
 /** Faults, joining and leaving by schedule: until all are over, patience does not count. */

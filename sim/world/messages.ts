@@ -1,9 +1,10 @@
 /**
- * The kinds of messages, and how one message is named: every draw about it follows from its kind,
- * who caused it and how many of that kind it caused before, so nobody else's doing changes it.
+ * The kinds of messages, and how one message is named. Every draw about a message follows from its
+ * kind, its sender, the block that it is about, and how many of that kind its sender caused before
+ * about that block (or, without a block, at all). So no other agent and no other block changes it.
  */
 import type { CommandKind, SignedRequest } from '../../engine/internal.js';
-import { mix } from '../rng.js';
+import { mix, type Subject } from '../rng.js';
 
 /**
  * The kind of a message: requests go to the network, events come from it, gossip and talk go to a
@@ -63,7 +64,7 @@ export type Place = number;
 export const strangerPlace = (agentId: string): Place =>
   -2 - Number.parseInt(agentId.slice(-7), 16);
 
-/** Counts what each causes of each kind. */
+/** Counts what each agent causes of each kind, in the whole run or about one block. */
 export class OwnNumbers {
   /** By the kind's code: of agents by ordinal, and of strangers. */
   readonly #agents: Uint32Array[] = [];
@@ -91,8 +92,16 @@ export class OwnNumbers {
 }
 
 /** The number that names a message in all draws about it. */
-export const messageName = (seed: number, kind: MessageKind, by: Place, number: number): number =>
-  mix(seed, codes[kind], by, number);
+export function messageName(
+  seed: number,
+  kind: MessageKind,
+  by: Place,
+  number: number,
+  block: Subject | null,
+): number {
+  if (!block) return mix(seed, codes[kind], by, number);
+  return mix(seed, codes[kind], block.place, block.number, by, number);
+}
 
 /** Bytes of what a request says and is signed with, however it is carried. */
 export function requestBytes(request: SignedRequest): number {

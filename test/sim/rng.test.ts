@@ -1,4 +1,4 @@
-/** Seeded draws: what each gives, how often, and what it refuses. */
+/** Seeded draws: their values and frequencies, their independence, and refusals. */
 import type { Stream } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { Streams } from '../../dist/sim/rng.js';
@@ -125,4 +125,83 @@ test('streams: what one draws never shifts another', () => {
   expect(one.of(2, 'votes').real()).toBe(two.of(2, 'votes').real());
   expect(one.of(1, 'talk').real()).toBe(two.of(1, 'talk').real());
   expect(new Streams('t').of(1, 'talk').real()).not.toBe(new Streams('s').of(1, 'talk').real());
+});
+
+describe('draws about a subject', () => {
+  const streams = new Streams('about');
+  const [AGENTS, PLACES, NUMBERS] = [250, 8, 50];
+
+  /** Of every agent about every block: small and regular integers, as in a run. */
+  function* all(purpose: string, draws = 1): Iterable<number[]> {
+    for (let place = 0; place < PLACES; place += 1) {
+      for (let number = 0; number < NUMBERS; number += 1) {
+        for (let agent = 0; agent < AGENTS; agent += 1) {
+          const stream = streams.about(agent, purpose, { place, number });
+          yield times(draws, () => stream.int(2 ** 32));
+        }
+      }
+    }
+  }
+
+  /** Cells of a table that are filled alike; above the bound lies one table of 10^5. */
+  function expectEven(pairs: Iterable<[number, number]>): void {
+    const cells = new Float64Array(256);
+    let count = 0;
+    for (const [a, b] of pairs) {
+      cells[(a >>> 28) * 16 + (b >>> 28)]! += 1;
+      count += 1;
+    }
+    const expected = count / cells.length;
+    const chiSquare = cells.reduce((sum, found) => sum + (found - expected) ** 2 / expected, 0);
+    // Quantiles of chi-square with 255 degrees of freedom, by Wilson and Hilferty.
+    expect(chiSquare).toBeLessThan(363);
+    expect(chiSquare).toBeGreaterThan(168);
+  }
+
+  const firsts = (purpose: string) => Array.from(all(purpose), ([first]) => first!);
+  /** The same list, so many places further on. */
+  const beside = (list: readonly number[], step: number) =>
+    list.map((one, at): [number, number] => [one, list[(at + step) % list.length]!]);
+
+  test.each([
+    ['agents', 1],
+    ['numbers of blocks', AGENTS],
+    ['producers', AGENTS * NUMBERS],
+  ])('of neighbouring %s are independent', (_, step) => {
+    expectEven(beside(firsts('whim'), step));
+  });
+
+  test('of one stream, and of two purposes, are independent', () => {
+    expectEven(Array.from(all('whim', 2), ([one, two]) => [one!, two!] as [number, number]));
+    const other = firsts('pace');
+    expectEven(firsts('whim').map((one, at) => [one, other[at]!] as [number, number]));
+  });
+
+  test('two subjects that agree in the first number differ in the next', () => {
+    const seen = new Map<number, number>();
+    let agree = 0;
+    for (const [one, two] of all('whim', 2)) {
+      if (seen.get(one!) === two) agree += 1;
+      seen.set(one!, two!);
+    }
+    expect(seen.size).toBeGreaterThan(AGENTS * PLACES * NUMBERS - 20);
+    expect(agree).toBe(0);
+  });
+
+  test('are the same again, and other ones for another seed, agent, subject or round', () => {
+    const draw = (seed = 's', agent = 1, place = 2, number = 3, round = 0, purpose = 'whim') =>
+      new Streams(seed).about(agent, purpose, { place, number }, round).real();
+    expect(draw()).toBe(draw());
+    const others = [
+      draw('t'),
+      draw('s', 2),
+      draw('s', 1, 1),
+      draw('s', 1, -2),
+      draw('s', 1, 2, 4),
+      draw('s', 1, 3, 2),
+      draw('s', 1, 2, 3, 1),
+      draw('s', 1, 2, 3, 0, 'pace'),
+    ];
+    expect(new Set([draw(), ...others]).size).toBe(others.length + 1);
+  });
 });

@@ -158,7 +158,8 @@ test('meme_spammer: turns votes of those who weigh memes, and of no others', asy
     { group: 'lawful', count: 10, personality: ['lawful'] },
     { group: 'spam', count: 2, strategy },
   ];
-  const { result, votes } = await live(groups, { length: { blocks: 20 } });
+  // Influence is 0.32 on average; over 20 blocks its standard deviation is 0.02.
+  const { result, votes } = await live(groups, { seed: '2', length: { blocks: 20 } });
   const approving = (group: string) => {
     const those = votes.filter((vote) => vote.group === group);
     return those.filter(({ decision }) => decision === 'approve').length / those.length;

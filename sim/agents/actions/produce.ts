@@ -23,7 +23,8 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
   const head = world.head(agent.ordinal);
   const insists = making.insists ?? world.scenario.producers.insist;
   if (insists ? head.own : head.contested) return;
-  const rng = agent.rng('blocks');
+  const number = agent.proposals;
+  const rng = agent.rng('blocks', { place: agent.ordinal, number });
   const { transactions: range, memes } = world.scenario.producers;
   const count = making.transactions ?? range.least + rng.int(range.most - range.least + 1);
   const signed = Array.from({ length: count }, (_, index) =>
@@ -45,11 +46,13 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
   const senders = signed.map(({ sender }) => sender);
   world.noteContent({
     block,
+    number,
     soundness: soundness(transactions),
     hasMeme,
     transactions: transactions.map(({ data }) => data),
     senders,
   });
+  agent.proposals += 1;
   world.send(agent.ordinal, composeProposal(agent.by, timestamp, fields));
 }
 

@@ -5,6 +5,7 @@ import {
   composeAllianceRespond,
   composeStatus,
 } from '../../../engine/internal.js';
+import type { Stream } from '../../rng.js';
 import type { ScriptedAgent } from '../port/agent.js';
 import type { World } from '../port/world.js';
 
@@ -13,34 +14,35 @@ const BREAKS = 0.01;
 const LEAVES = 0.15;
 
 /** Whether something happens on an occasion: its share of them times a rate of the scenario. */
-export function happens(agent: ScriptedAgent, purpose: string, share: number, rate: number) {
-  return agent.rng(purpose).chance(Math.min(1, share * rate));
+export function happens(rng: Stream, share: number, rate: number): boolean {
+  return rng.chance(Math.min(1, share * rate));
 }
 
+/** Each occasion has a stream of its own: what happens on it shifts no later one. */
 export function socialize(agent: ScriptedAgent, world: World): void {
+  const rng = agent.rng('life', { place: agent.ordinal, number: agent.occasions });
   const { breaks } = world.scenario.social;
-  const tired = happens(agent, 'life', BREAKS, breaks.rate);
+  const tired = happens(rng, BREAKS, breaks.rate);
   if (agent.onBreak) comeBack(agent, world);
   else if (tired) goAway(agent, world);
-  else ally(agent, world);
+  else ally(agent, world, rng);
 }
 
-function ally(agent: ScriptedAgent, world: World): void {
-  const rng = agent.rng('life');
+function ally(agent: ScriptedAgent, world: World, rng: Stream): void {
   const { most, rate } = world.scenario.social.alliances;
   if (rate === 0) return;
   const own = world.alliancesOf(agent.ordinal);
   if (own.length > 0 && rng.chance(LEAVES)) {
     leave(agent, world, rng.pick(own));
-  } else if (own.length < most && happens(agent, 'life', agent.personality.invites, rate)) {
-    invite(agent, world, drawn(agent, world));
+  } else if (own.length < most && happens(rng, agent.personality.invites, rate)) {
+    invite(agent, world, drawn(agent, world, rng));
   }
 }
 
 export function goAway(agent: ScriptedAgent, world: World): void {
   if (agent.onBreak) return;
   agent.onBreak = true;
-  const status = agent.rng('life').chance(0.5) ? 'inactive' : 'maintenance';
+  const status = agent.rng('breaks').chance(0.5) ? 'inactive' : 'maintenance';
   sendStatus(agent, world, { status, reason: 'a break', expected_duration: 'PT1M' });
 }
 
@@ -61,8 +63,7 @@ export function sendStatus(
 }
 
 /** Some neighbours, by chance. */
-function drawn(agent: ScriptedAgent, world: World): number[] {
-  const rng = agent.rng('life');
+function drawn(agent: ScriptedAgent, world: World, rng: Stream): number[] {
   const neighbours = world.neighbours(agent.ordinal);
   const { invited } = world.scenario.social.alliances;
   const count = Math.min(neighbours.length, 1 + rng.int(invited));

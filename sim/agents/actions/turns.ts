@@ -1,5 +1,5 @@
 /** Whose turn it is to produce, by the schedule of the scenario. */
-import { mix } from '../../rng.js';
+import { mix, type Stream } from '../../rng.js';
 import type { ScriptedAgent } from '../port/agent.js';
 import type { World } from '../port/world.js';
 
@@ -18,7 +18,8 @@ export function takeTurn(agent: ScriptedAgent, world: World, at: number): void {
 
 export function firstTurnAt(agent: ScriptedAgent, world: World): number {
   const first = world.startMs + Math.max(FIRST_BLOCK_MS, agent.joinsMs);
-  if (world.scenario.producers.schedule === 'open') return first + openWaitMs(agent, world);
+  if (world.scenario.producers.schedule === 'open')
+    return first + openWaitMs(world, agent.rng('turns'));
   return slotAt(agent, world, first);
 }
 
@@ -30,9 +31,9 @@ export function nextTurnAt(agent: ScriptedAgent, world: World): number {
 }
 
 /** Open schedule: how long a producer waits after a block, longer where there are more of them. */
-export function openWaitMs(agent: ScriptedAgent, world: World): number {
+export function openWaitMs(world: World, rng: Stream): number {
   const { block_interval_ms } = world.scenario.producers;
-  return 1 + agent.rng('turns').int(world.producers.length * block_interval_ms);
+  return 1 + rng.int(world.producers.length * block_interval_ms);
 }
 
 /** The start of the agent's next slot from an instant on. */

@@ -17,7 +17,7 @@ import { blockTag, stanceTag } from '../port/content.js';
 import type { BlockTalk, ReceivedMeme } from '../port/known.js';
 import type { Basis } from '../port/notes.js';
 import type { World } from '../port/world.js';
-import { memeText, remark } from './content.js';
+import { remark } from './content.js';
 import { happens } from './social.js';
 
 const THINK_MS = 200;
@@ -29,7 +29,7 @@ export const opposite = (decision: Decision): Decision =>
 
 /** Calls the agent for its vote when it has thought for a while. */
 export function think(agent: ScriptedAgent, world: World, block: BlockTalk): void {
-  const after = THINK_MS + agent.rng('pace').int(Math.max(1, agent.personality.think_ms));
+  const after = THINK_MS + agent.rng('pace', block).int(Math.max(1, agent.personality.think_ms));
   callToVote(agent, world, block, after);
 }
 
@@ -51,7 +51,7 @@ export function judge(agent: ScriptedAgent, world: World, block: BlockTalk) {
     technical: block.soundness,
     social: world.support(agent.ordinal, block.hash) ?? NO_OPINION,
     meme: memeOpinion(block.hasMeme, memes),
-    random: agent.rng('votes').int(101),
+    random: agent.rng('whim', block).int(101),
   };
   const { personality } = agent;
   const { hasMeme } = block;
@@ -74,6 +74,8 @@ export interface Ballot {
   /** Memes that it received, and may refer to; a strategy that minds none leaves them out. */
   memes?: readonly ReceivedMeme[];
   reason?: string;
+  /** Tells apart several votes of an agent on one block. */
+  round?: number;
 }
 
 /** Casts a vote, which refers to memes of its own mind, and may argue for it aloud. */
@@ -98,9 +100,10 @@ export function castVote(
     memeReferences: meme_references,
   };
   agent.votes += 1;
-  world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields), note);
+  world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields), { note });
   const { rate } = world.scenario.social.discussion;
-  if (!happens(agent, 'talk', agent.personality.remarks, rate)) return;
+  const rng = agent.rng('talk', block, ballot.round);
+  if (!happens(rng, agent.personality.remarks, rate)) return;
   speak(agent, world, block, decision, reason, meme_references);
 }
 
@@ -125,7 +128,8 @@ export function speak(
 ): void {
   const sentiment = decision === 'approve' ? 'positive' : 'negative';
   const said = { block_hash: block.hash, message, sentiment, meme_references } as const;
-  world.send(agent.ordinal, composeDiscuss(agent.by, world.stamp(agent.ordinal), said));
+  const request = composeDiscuss(agent.by, world.stamp(agent.ordinal), said);
+  world.send(agent.ordinal, request, { block: block.hash });
 }
 
 export function postMeme(
@@ -133,13 +137,14 @@ export function postMeme(
   world: World,
   block: BlockTalk,
   stance: Decision,
-  text: string = memeText(block.hash, stance, agent.rng('memes')),
+  text: string,
 ): void {
   const file = Buffer.from(text);
   const tags = [stanceTag[stance], blockTag(block.hash)];
   const caption = `${agent.name} on block ${block.hash.slice(0, 8)}`;
   const stamp = world.stamp(agent.ordinal);
-  world.send(agent.ordinal, composeMeme(agent.by, stamp, { caption, tags, file }));
+  const request = composeMeme(agent.by, stamp, { caption, tags, file });
+  world.send(agent.ordinal, request, { block: block.hash });
 }
 
 /** A first impression: mostly what the content deserves. */

@@ -1,6 +1,6 @@
 /** A scripted agent: who it is, and what it keeps between its calls. */
 import type { Signatory } from '../../../engine/internal.js';
-import type { Stream } from '../../rng.js';
+import type { Stream, Subject } from '../../rng.js';
 import type { Inhabitant } from '../../scenario/population.js';
 import type { BlockTalk, ReceivedMessage } from './known.js';
 import type { World } from './world.js';
@@ -45,8 +45,15 @@ export interface ScriptedAgent extends Inhabitant {
   turn: number;
   /** Votes that it has cast. */
   votes: number;
-  /** The agent's own chance for a purpose. */
-  rng(purpose: string): Stream;
+  /** Proposals that it has sent: with the ordinal, the number of the next one names its draws. */
+  proposals: number;
+  /** Occasions for social life that it has had. */
+  occasions: number;
+  /**
+   * The agent's own chance for a purpose: one stream for the whole run, or one for each subject.
+   * `round` tells apart repeated decisions about the same subject.
+   */
+  rng(purpose: string, subject?: Subject, round?: number): Stream;
 }
 
 /** Between joining and leaving for good: before and after it is not called and hears of nothing. */

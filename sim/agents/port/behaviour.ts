@@ -1,5 +1,6 @@
 /** What agents do when their world calls on them: a world is given this, and knows no more. */
 import type { EventData } from '../../../engine/internal.js';
+import type { Subject } from '../../rng.js';
 import type { ScriptedAgent } from './agent.js';
 import type { ScheduledEvent, World } from './world.js';
 
@@ -16,7 +17,7 @@ export interface Behaviour {
     status: EventData['agent_status']['status'],
   ): void;
   /** By the open schedule: the producer receives at an instant that a block has closed. */
-  blockClosed(agent: ScriptedAgent, world: World, at: number): void;
+  blockClosed(agent: ScriptedAgent, world: World, at: number, block: Subject): void;
 }
 
 /** Calls agents one after another: `next` calls one, and says whether there are more. */

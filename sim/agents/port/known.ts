@@ -48,7 +48,7 @@ export interface BlockTalk {
   readonly producer: number;
   /** Names its producer in draws: the ordinal, or a number below -1 for a stranger. */
   readonly place: number;
-  /** How many blocks its producer had in voting before it: with `place`, it names draws. */
+  /** How many proposals its producer sent before it: with `place`, it names draws. */
   readonly number: number;
   /** 0 while it is in voting. */
   readonly closedAt: number;

@@ -37,6 +37,8 @@ export type Basis =
 /** What is in a block that a scripted agent proposes. */
 export interface ContentNote {
   block: string;
+  /** How many proposals its producer sent before; left out for a producer of another run. */
+  number?: number;
   /** Percent of transactions that add up. */
   soundness: number;
   hasMeme: boolean;

@@ -41,6 +41,9 @@ export interface Said {
   bytes: number;
 }
 
+/** What a request is about: its draws are named by the block. A vote has its note with it. */
+export type RequestAbout = { note: DecisionNote } | { block: string };
+
 export interface World {
   readonly scenario: Scenario;
   readonly networkId: string;
@@ -54,8 +57,8 @@ export interface World {
   readonly producers: readonly number[];
   /** The time as the agent's own clock shows it, RFC 3339. */
   stamp(agent: number): string;
-  /** Hands a request to the network; it arrives later, or is lost. A vote has its note with it. */
-  send(from: number, request: SignedRequest, note?: DecisionNote): void;
+  /** Hands a request to the network; it arrives later, or is lost. */
+  send(from: number, request: SignedRequest, about?: RequestAbout): void;
   /** Calls on the agent at an instant. */
   schedule(agent: number, at: number, event: ScheduledEvent): void;
   agentId(agent: number): string;

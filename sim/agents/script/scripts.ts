@@ -113,7 +113,8 @@ export class Scripts {
       const doing = { agent, world, block, round, alliance };
       // What it gives is read in the call too: members may be functions of its own.
       const acts = called(() => {
-        const given = asked(view, agent.rng('script'));
+        const rng = block ? agent.rng(`script/${name}`, block, round) : agent.rng('script');
+        const given = asked(view, rng);
         return listOf(given).map((command) => commandFor(command, doing));
       });
       for (const act of acts) act();

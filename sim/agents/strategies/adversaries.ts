@@ -15,13 +15,13 @@ export const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strate
   vote(agent, world, block, round) {
     if (round > 0) {
       const decision = round === AGAIN.approve ? 'approve' : 'reject';
-      castVote(agent, world, block, { decision, withoutMemes: decision });
+      castVote(agent, world, block, { decision, withoutMemes: decision, round });
       return;
     }
-    if (abstains(agent)) return;
+    if (abstains(agent, block)) return;
     const ballot = judge(agent, world, block);
     castVote(agent, world, block, ballot);
-    if (!agent.rng('equivocation').chance(rate)) return;
+    if (!agent.rng('equivocation', block).chance(rate)) return;
     const again = ballot.decision === 'approve' ? AGAIN.reject : AGAIN.approve;
     callToVote(agent, world, block, gap_ms, again);
   },

@@ -60,7 +60,7 @@ export const follower = ({ hears, patience_ms }: StrategyOf<'follower'>): Strate
 export const lazy = ({ effort }: StrategyOf<'lazy'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block) {
-    if (!agent.rng('votes').chance(effort)) return;
+    if (!agent.rng('effort', block).chance(effort)) return;
     castVote(agent, world, block, { decision: 'approve', withoutMemes: 'approve' });
   },
 });

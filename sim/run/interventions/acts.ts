@@ -1,5 +1,6 @@
 /** What each kind of intervention does when it acts; each says how much it changed. */
 import { composeAllianceLeave } from '../../../engine/internal.js';
+import { chanceOf } from '../../agents/create.js';
 import type { ScriptedAgent, Strategy } from '../../agents/port/agent.js';
 import { Streams } from '../../rng.js';
 import type { AllianceMembers, Names } from '../../scenario/interventions.js';
@@ -117,7 +118,7 @@ export const acts: Acts = {
 
   redraw({ seed }, { agents, world }) {
     const streams = new Streams(`redraw/${world.seedNumber}/${seed}`);
-    for (const agent of agents) agent.rng = (purpose) => streams.of(agent.ordinal, purpose);
+    for (const agent of agents) agent.rng = chanceOf(streams, agent.ordinal);
     world.redraw(streams.of('world', 'latency').int(TWO_32));
     return () => agents.length;
   },

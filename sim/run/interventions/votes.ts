@@ -89,7 +89,7 @@ export class Votes {
     };
     order.sent = true;
     order.did += 1;
-    world.send(ordinal, composeVote(agent.by, world.stamp(ordinal), fields), note);
+    world.send(ordinal, composeVote(agent.by, world.stamp(ordinal), fields), { note });
   }
 
   *#about(agent: number, event: ScheduledEvent): Iterable<Order> {

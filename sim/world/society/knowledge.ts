@@ -47,7 +47,7 @@ export class Knowledge {
   readonly #numbers: OwnNumbers;
   readonly #gossip: Gossip;
   readonly #alliances = new Alliances((id) => this.ordinalOf(id));
-  readonly #contents = new Map<string, Required<Omit<ContentNote, 'block' | 'senders'>>>();
+  readonly #contents = new Map<string, Content>();
   /** Of agents whose score has moved: all begin with one half. */
   readonly #reputations = new Map<number, number>();
   readonly #talks = new Map<string, Talk>();
@@ -66,8 +66,9 @@ export class Knowledge {
     this.#heads = [{ hash: head, closing: 0, at: 0 }];
   }
 
-  noteContent({ block, soundness, hasMeme, transactions = [] }: ContentNote): void {
-    this.#contents.set(block, { soundness, hasMeme, transactions });
+  noteContent({ block, number, soundness, hasMeme, transactions = [] }: ContentNote): void {
+    const content = { soundness, hasMeme, transactions };
+    this.#contents.set(block, number === undefined ? content : { ...content, number });
     // A proposal that was refused is never received: the oldest of them go.
     const [oldest] = this.#contents.keys();
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
@@ -95,9 +96,10 @@ export class Knowledge {
     this.#seed = seed;
   }
 
-  /** The name of the next message of a kind that somebody causes. */
-  nextName(kind: MessageKind, by: number): number {
-    return messageName(this.#seed, kind, by, this.#numbers.take(kind, by));
+  /** The name of the next message of a kind that an agent causes, about a block if it has one. */
+  nextName(kind: MessageKind, by: number, block?: Talk): number {
+    const number = (block?.numbers ?? this.#numbers).take(kind, by);
+    return messageName(this.#seed, kind, by, number, block ?? null);
   }
 
   block(agent: number, hash: string, now: number): Talk | undefined {
@@ -177,8 +179,8 @@ export class Knowledge {
     const content = this.#contents.get(hash) ?? UNKNOWN;
     this.#contents.delete(hash);
     const place = this.placeOf(data.producer.id);
-    const number = this.#numbers.take('event.proposal', place);
-    const opening = messageName(this.#seed, 'event.proposal', place, number);
+    const { number = this.#numbers.take('event.proposal', place) } = content;
+    const opening = messageName(this.#seed, 'event.proposal', place, number, null);
     const receivedAt = new Float64Array(this.#size);
     for (let agent = 0; agent < receivedAt.length; agent += 1) {
       receivedAt[agent] = this.#links.delivery(opening, agent, at);
@@ -187,13 +189,16 @@ export class Knowledge {
       hash,
       place,
       number,
+      numbers: new OwnNumbers(this.#size),
       parent: data.parent_hash,
       proposedAt: at,
       producer: this.ordinalOf(data.producer.id),
-      ...content,
+      soundness: content.soundness,
+      hasMeme: content.hasMeme,
+      transactions: content.transactions,
       opening,
       receivedAt,
-      closing: messageName(this.#seed, 'event.close', place, number),
+      closing: messageName(this.#seed, 'event.close', place, number, null),
       openingBytes: eventBytes(event),
       ...untold(this.#size),
     };
@@ -212,7 +217,7 @@ export class Knowledge {
     const agent = cause ? cause.from : this.ordinalOf(data.validator.id);
     if (!talk || agent < 0) return;
     talk.votedAt[agent] = at;
-    talk.voteNames[agent] = this.nextName('gossip.vote', agent);
+    talk.voteNames[agent] = this.nextName('gossip.vote', agent, talk);
     talk.voteBytes[agent] = cause?.bytes ?? 0;
     this.#gossip.vote(talk, agent, data.decision, cause?.memes ?? []);
   }
@@ -231,7 +236,7 @@ export class Knowledge {
 
   #meme({ data }: Event & { type: 'meme_posted' }, at: number, cause: Cause | null): void {
     const talk = data.tags.map((tag) => this.#byTag.get(tag)).find((found) => found);
-    const name = this.nextName('gossip.meme', this.placeOf(data.creator.id));
+    const name = this.nextName('gossip.meme', this.placeOf(data.creator.id), talk);
     if (!talk) return;
     const stance: Decision = data.tags.includes(stanceTag.approve) ? 'approve' : 'reject';
     const meme = { id: data.meme_id, at, name, bytes: cause?.bytes ?? 0 };
@@ -241,16 +246,21 @@ export class Knowledge {
 
   #remark(event: Event & { type: 'consensus_discussion' }, at: number): void {
     const { block_hash, agent, message, sentiment } = event.data;
-    const name = this.nextName('gossip.remark', this.placeOf(agent.id));
     const talk = this.#talks.get(block_hash);
+    const name = this.nextName('gossip.remark', this.placeOf(agent.id), talk);
     const stance = stances[sentiment];
     const remark = { message, stance, at, name, bytes: eventBytes(event) };
     if (talk) this.#gossip.remark(talk, this.ordinalOf(agent.id), remark);
   }
 }
 
-/** Of a block that nobody has noted down. */
-const UNKNOWN = { soundness: 50, hasMeme: false, transactions: [] };
+type Content = Required<Pick<ContentNote, 'soundness' | 'hasMeme' | 'transactions'>> & {
+  /** Left out for a stranger's block, which is numbered when it comes. */
+  number?: number;
+};
+
+/** Of a block that no agent of the scenario has noted down. */
+const UNKNOWN: Content = { soundness: 50, hasMeme: false, transactions: [] };
 const FIRST_REPUTATION = 50;
 const stances = { positive: 'approve', negative: 'reject', neutral: null } as const;
 

@@ -96,7 +96,7 @@ export class News {
       const agent = agents[ordinal]!;
       if (agent.onBreak || !isHere(agent, at - this.#world.startMs)) continue;
       const received = this.#knowledge.closeReceivedAt(ordinal, talk.closing, at);
-      behaviour.blockClosed(agent, this.#world, received);
+      behaviour.blockClosed(agent, this.#world, received, talk);
     }
   }
 

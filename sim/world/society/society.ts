@@ -14,7 +14,7 @@ import {
 } from '../../../engine/internal.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import type { ContentNote, DecisionNote } from '../../agents/port/notes.js';
-import type { Said, ScheduledEvent } from '../../agents/port/world.js';
+import type { RequestAbout, Said, ScheduledEvent } from '../../agents/port/world.js';
 import { withValues } from '../../scenario/read/paths.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import { NETWORK } from '../links/links.js';
@@ -114,10 +114,13 @@ export class Society implements Changeable {
     return this.now;
   }
 
-  send(from: number, request: SignedRequest, note: DecisionNote | null = null): void {
+  send(from: number, request: SignedRequest, about?: RequestAbout): void {
     const { inTransit, links, observer, intervening } = this.#options;
     const kind = requestKinds[request.kind];
-    const name = this.knowledge.nextName(kind, from);
+    const note = about && 'note' in about ? about.note : null;
+    const block = about && ('note' in about ? about.note.block : about.block);
+    const talk = block === undefined ? undefined : this.knowledge.talk(block);
+    const name = this.knowledge.nextName(kind, from, talk);
     const wanted = intervening ? intervening.sending(from, { request, note }) : { request, note };
     if (!wanted) return;
     const sent = inTransit ? inTransit(wanted.request) : wanted.request;

@@ -1,6 +1,7 @@
 /** What is said about one block, with the names of the messages that say it. */
 import type { Decision } from '../../../engine/internal.js';
 import type { BlockTalk } from '../../agents/port/known.js';
+import type { OwnNumbers } from '../messages.js';
 
 /** What is told to neighbours. */
 export interface Told {
@@ -28,6 +29,8 @@ export interface Talk extends BlockTalk {
   /** Names of the events that open and close it, and the size of each. */
   readonly opening: number;
   readonly closing: number;
+  /** Counts the messages about it. */
+  readonly numbers: OwnNumbers;
   /** When each agent receives that it is open. */
   readonly receivedAt: Float64Array;
   openingBytes: number;

@@ -1,4 +1,9 @@
-/** Chance belongs to who causes a draw: nothing else in a scenario shifts latency or loss. */
+/**
+ * A draw belongs to the agent that makes it and to the block that it is about: nothing else in a
+ * scenario shifts it.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { allVote, live, nearby, quiet } from '../fixture.js';
@@ -106,4 +111,51 @@ test('draws: cells that cannot differ are paired to the bit', async () => {
     for (const other of others) differences.push(other! - first!);
   }
   expect(differences).toEqual(differences.map(() => 0));
+});
+
+/** What each agent did about each block, by when the block was proposed and by whom. */
+async function doneAbout(interventions: Record<string, unknown>[]) {
+  const lived = await live([{ group: 'town', count: 12, producers: 4 }], {
+    seed: '5',
+    interventions,
+    topology: { kind: 'ring', degree: 4 },
+    social: { ...quiet, memes: { rate: 10 }, discussion: { rate: 20 }, breaks: { rate: 2 } },
+    links: { latency: { distribution: 'exponential' }, loss: 0.05, duplication: 0.05 },
+    consensus: { ...allVote, voting_period_ms: 4_500 },
+    producers: { schedule: 'round_robin', block_interval_ms: 5_000 },
+    length: { virtual_ms: 120_000 },
+    measure: { votes: true, decisions: true },
+  });
+  const { blocks, votes, folder } = lived;
+  const named = blocks.map(({ proposed_ms, producer }) => `${producer} at ${proposed_ms}`);
+  const text = readFileSync(join(folder, 'decisions.ndjson'), 'utf8');
+  const whims = text.split('\n').flatMap((line) => {
+    if (line === '') return [];
+    const { block, agent, opinions } = JSON.parse(line);
+    return [{ block: named[block]!, agent, whim: opinions.whim as number }];
+  });
+  const cast = votes.map(({ block, warmup: _, ...vote }) => ({
+    ...vote,
+    block: named[Number(block)]!,
+  }));
+  return { named, whims, cast, statuses: blocks.map(({ status }) => status) };
+}
+
+test.each([
+  ['a block that nobody gets', { kind: 'drop', block: 3, at_ms: 1 }],
+  ['a producer that leaves', { kind: 'remove', whom: [{ agent: 3 }], at_ms: 40_000 }],
+])('draws: %s, and all others do the same about every other block', async (_, intervention) => {
+  const [whole, without] = await Promise.all([doneAbout([]), doneAbout([intervention])]);
+  // One that was final is missing, so all later heights are other ones.
+  expect(whole.statuses.slice(0, 4)).toEqual(whole.statuses.slice(0, 4).map(() => 'finalized'));
+  expect(without.named.length).toBeLessThan(whole.named.length);
+  const gone = 'whom' in intervention ? '3' : null;
+  const order = ({ block, agent }: { block: string; agent: unknown }) => `${block} ${agent}`;
+  const left = <T extends { block: string; agent: unknown }>(all: T[]): T[] =>
+    all
+      .filter(({ block, agent }) => without.named.includes(block) && `${agent}` !== gone)
+      .sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  expect(new Set(left(without.whims).map(({ whim }) => whim)).size).toBeGreaterThan(50);
+  expect(left(without.whims)).toEqual(left(whole.whims));
+  if (gone === null) expect(left(without.cast)).toEqual(left(whole.cast));
 });

@@ -15,6 +15,8 @@ const START = 1_000_000;
 const QUIET_MS = 2_000;
 const BLOCK = 'ab'.repeat(32);
 const MEME = 'meme_1';
+/** Names the block in draws: the first one of agent 0. */
+const FIRST_BLOCK = { place: 0, number: 0 };
 const timestamp = '2025-01-01T00:00:00Z';
 
 /** How long after an agent has heard its vote counts, with which it passes the meme on. */
@@ -75,7 +77,7 @@ export function shortest(neighbours: number[][], on: On): { heardAt: number[]; h
     const next = [...left].reduce((a, b) => (heardAt[b]! < heardAt[a]! ? b : a));
     left.delete(next);
     const kind = next === 0 ? 'gossip.meme' : 'gossip.vote';
-    const name = messageName(on.seed, kind, next, 0);
+    const name = messageName(on.seed, kind, next, 0, FIRST_BLOCK);
     const said = heardAt[next]! + (next === 0 ? 0 : voteAfterMs(next));
     if (said === Number.POSITIVE_INFINITY) break;
     for (const other of neighbours[next]!) {

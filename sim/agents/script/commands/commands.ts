@@ -1,6 +1,7 @@
 /** What a script can have its agent do, and how it is done. */
 import { type Static, validator } from '../../../../engine/internal.js';
 import { allowed, schemaAt } from '../../../scenario/schema/describe.js';
+import { memeText } from '../../actions/content.js';
 import { produce } from '../../actions/produce.js';
 import { answer, comeBack, goAway, invite, leave } from '../../actions/social.js';
 import { callToVote, castVote, postMeme, speak } from '../../actions/voting.js';
@@ -39,12 +40,16 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     return () => {
       const memes = doing.world.receivedMemes(doing.agent.ordinal, block.hash);
       const said = reason === undefined ? {} : { reason, basis: { by: 'script', reason } as const };
-      castVote(doing.agent, doing.world, block, { decision, memes, ...said });
+      castVote(doing.agent, doing.world, block, { decision, memes, round: doing.round, ...said });
     };
   },
   meme({ stance, text }, doing) {
     const block = onBlock(doing);
-    return () => postMeme(doing.agent, doing.world, block, stance, text);
+    return () => {
+      // Several memes in one call have words of their own each.
+      const words = text ?? memeText(block.hash, stance, doing.agent.rng('words'));
+      postMeme(doing.agent, doing.world, block, stance, words);
+    };
   },
   say({ stance, message }, doing) {
     const block = onBlock(doing);
