@@ -20,7 +20,7 @@ export function deciderOptions(): Option[] {
 export const mostCallsOption = (): Option =>
   new Option(
     '--most-calls <n>',
-    'with --record: end after so many calls; the same command again goes on',
+    'with --record: stop each run after n calls; repeat to continue',
   ).argParser(integer({ least: 0, most: 1_000_000_000 }));
 
 /** @throws {UsageError} for a budget of nothing. */

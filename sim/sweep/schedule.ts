@@ -41,15 +41,22 @@ export class UnderWay {
   }
 }
 
-/** The runs that are missing; `onMore` is called when there turn out to be more. */
+interface Going {
+  underWay: UnderWay;
+  /** Whether a run of the round stays missing: it is resumed later. */
+  isOpen(): boolean;
+  /** Called when cells need more runs than planned so far. */
+  onMore(): void;
+}
+
+/** The runs that are missing, round by round. */
 export async function* missingTasks(
   kept: KeptRuns,
   extent: Extent<Plan>,
-  underWay: UnderWay,
-  onMore: () => void,
+  { underWay, isOpen, onMore }: Going,
 ): AsyncGenerator<SweepTask> {
   yield* roundOf(kept, extent, underWay);
-  while ((await underWay.all()) && looked(kept, extent)) {
+  while ((await underWay.all()) && !isOpen() && looked(kept, extent)) {
     onMore();
     yield* roundOf(kept, extent, underWay);
   }

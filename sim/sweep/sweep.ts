@@ -10,7 +10,7 @@ import {
   type Spread,
   usesDeciders,
 } from '../run/jobs/index.js';
-import { countRuns, type Extent } from './extent.js';
+import { countRuns, type Extent, runsOf } from './extent.js';
 import { finishShard, finishSweep } from './finish.js';
 import { checkFirstRun, differenceText } from './first-run.js';
 import { SweepFolder } from './folder/folder.js';
@@ -38,7 +38,10 @@ export interface SweepOptions {
    * @internal
    */
   spread?: Spread;
-  /** What a failed run ends: the sweep, with those under way (default), or only itself. */
+  /**
+   * The effect of a failed run: it ends the sweep and the runs under way (default), or only itself.
+   * A run without a decider's answer is never kept: `resume` runs it again.
+   */
   onError?: 'stop' | 'continue';
   /** A run that takes longer has failed. */
   wallMs?: number;
@@ -60,6 +63,7 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
   const extent = { plan, replicates: new Replicates(plan.sweep, plan.cells), share };
   const folder = await SweepFolder.open(out, headOf(plan, made, shard), resume, share);
   try {
+    if (options.deciders?.record || options.deciders?.cassette) forgetUnanswered(folder, extent);
     const different = folder.isEmpty ? await firstDiffers(extent, options) : null;
     const failed = different ?? (await runMissing(folder, extent, options));
     const { planned, completed } = countRuns(folder, extent);
@@ -81,6 +85,15 @@ async function firstDiffers(extent: Extent<Plan>, options: SweepOptions) {
   return first && message ? failedRun(extent.plan, first.task, { kind: 'differs', message }) : null;
 }
 
+/** Earlier versions kept a run whose call budget was spent as failed: it is run again. */
+function forgetUnanswered(folder: SweepFolder, extent: Extent<Plan>): void {
+  for (const { key, replicate } of runsOf(extent)) {
+    if (!folder.has(key, replicate)) continue;
+    if (failureOf(folder.read(key, replicate))?.kind === 'unanswered')
+      folder.remove(key, replicate);
+  }
+}
+
 async function runMissing(
   folder: SweepFolder,
   extent: Extent<Plan>,
@@ -89,6 +102,7 @@ async function runMissing(
   const { plan } = extent;
   const { jobs, wallMs, signal, spread = runJobs, onError = 'stop' } = options;
   const failures: FailedRun[] = [];
+  const unanswered: FailedRun[] = [];
   const underWay = new UnderWay();
   const end = () => underWay.end();
   const copies = countEach(plan.keys);
@@ -100,15 +114,20 @@ async function runMissing(
   const keep = (task: SweepTask, outcome: Outcome<Lasting>) => {
     const record = recordOf(plan.sweep, task, outcome);
     const failure = failureOf(record);
-    // Not kept: what is resumed later runs it again, and ends there again or goes past it.
+    // Not kept: a resumed sweep runs it again, and ends there again or goes past it.
     if (failure && onError === 'stop') failures.push(failedRun(plan, task, failure));
-    else folder.save(task.key, record);
-    done += copies.get(task.key)!;
+    // Not a result: a resumed sweep goes on with the answers in the run's cassette.
+    else if (failure?.kind === 'unanswered') unanswered.push(failedRun(plan, task, failure));
+    else {
+      folder.save(task.key, record);
+      done += copies.get(task.key)!;
+    }
     if (failures.length === 0) options.onProgress?.(done, planned);
   };
   recount();
   signal?.addEventListener('abort', end);
-  const tasks = missingTasks(folder, extent, underWay, recount);
+  const isOpen = () => unanswered.length > 0;
+  const tasks = missingTasks(folder, extent, { underWay, isOpen, onMore: recount });
   const asking = askingIn(folder.path, options.deciders);
   await spread(untilFailed(tasks, failures, asking), {
     ...(jobs === undefined ? {} : { jobs }),
@@ -133,7 +152,8 @@ async function runMissing(
     },
   });
   signal?.removeEventListener('abort', end);
-  return failures.sort((a, b) => a.cell - b.cell || a.replicate - b.replicate)[0] ?? null;
+  const byPlace = (a: FailedRun, b: FailedRun) => a.cell - b.cell || a.replicate - b.replicate;
+  return [...failures.sort(byPlace), ...unanswered.sort(byPlace)][0] ?? null;
 }
 
 /** Cells that are the same share their runs. */

@@ -21,6 +21,8 @@ export const counts = {
   /** Certificates in which a bit, or a member, was changed. */
   forgedBytes: pick({ quick: 1_500, full: 100_000 }),
   forgedMembers: pick({ quick: 400, full: 20_000 }),
+  /** Cassettes in which a byte was changed, or that were cut off. */
+  damagedCassettes: pick({ quick: 60, full: 2_000 }),
   /** Random lives whose past is looked into. */
   histories: pick({ quick: 6, full: 300 }),
   /** Entries at which a picture is compared with the engine's reads, of each of five scenarios. */

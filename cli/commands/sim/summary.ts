@@ -57,11 +57,12 @@ function figures({ reported }: SimResult): string[] {
 /** What external deciders cost, if there are some. */
 function deciders({ deciders: cost }: SimResult): string[] {
   if (!cost) return [];
-  const { questions, asked, calls, failures, input_tokens, output_tokens } = cost;
+  const { questions, asked, calls, retries, failures, input_tokens, output_tokens } = cost;
   const failed = Object.entries(failures).map(([reason, count]) => `${number(count)} ${reason}`);
   const tokens = [input_tokens, output_tokens].map(number).join(' tokens read, ');
   return [
-    `${number(questions)} questions, ${number(asked)} asked now; ${number(calls)} calls in all`,
+    `${number(questions)} questions, ${number(asked)} asked now`,
+    `${number(calls)} calls in all, ${number(retries)} of them retries`,
     `not answered: ${failed.join(', ') || 'none'}`,
     ...(input_tokens + output_tokens > 0 ? [`${tokens} written`] : []),
   ];

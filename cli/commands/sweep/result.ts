@@ -30,11 +30,16 @@ const failures = {
 export function tellFailed(file: string, failed: FailedRun, stopped: boolean): void {
   const { cell, replicate, kind, message, seed, values } = failed;
   const { code, what } = failures[kind];
-  const goOn = stopped && kind !== 'differs';
+  const advice =
+    kind === 'unanswered'
+      ? ['to continue: the same command with --resume']
+      : stopped && kind !== 'differs'
+        ? ['to go past it: --resume --on-error continue']
+        : [];
   say(
     `folkmoot: run ${replicate} of cell ${cell} failed, ${what}: ${message}`,
     `to reproduce it: ${simCommandLine(file, seed, values)}`,
-    ...(goOn ? ['to go past it: --resume --on-error continue'] : []),
+    ...advice,
   );
   process.exitCode = code;
 }

@@ -3,6 +3,7 @@ import { canonical, type Static, Type, validator } from '../../../engine/interna
 import { commandFor, type Doing } from '../script/commands/commands.js';
 import { scriptCommands } from '../script/commands/schemas.js';
 import { oneLine } from '../script/one-line.js';
+import { MOST_TOKENS } from './doors/door.js';
 
 /** What a decider may say at once, whatever carries it. */
 export const LARGEST_ANSWER_BYTES = 262_144;
@@ -11,7 +12,7 @@ const LARGEST_MEMORY_BYTES = 8_192;
 
 const about = (description: string) => ({ description });
 const tokens = (description: string) =>
-  Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, ...about(description) }));
+  Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_TOKENS, ...about(description) }));
 
 /** A whole answer. One command, or a list of them, stands for an answer that has nothing else. */
 export const Answer = Type.Object(

@@ -4,13 +4,18 @@ import type { External } from '../../scenario/schema/strategies.js';
 import type { Doing } from '../script/commands/commands.js';
 import { type Answer, answerOf, plainLine } from './answer.js';
 import { AskingEnded, type Budget } from './budget.js';
-import { type Door, type FailureReason, NoAnswer, type Said } from './doors/door.js';
+import {
+  type Door,
+  type FailureReason,
+  NoAnswer,
+  type Said,
+  type Usage,
+  usageOf,
+} from './doors/door.js';
 import type { Question } from './question.js';
 
-/** What became of a question. */
+/** The outcome of a question. */
 export interface Decided {
-  /** Calls that it took. */
-  calls: number;
   answer?: Answer;
   failure?: { reason: FailureReason; detail: string };
 }
@@ -18,7 +23,11 @@ export interface Decided {
 export interface ToAsk {
   question: Question;
   doing: Doing;
-  /** To be called when it is decided. */
+  /** Resolves when the call is on disk, so that a killed process still counts it. */
+  begins(): Promise<void>;
+  /** Called with the tokens of a call whose answer cannot be used. */
+  wasted(usage: Usage): void;
+  /** Called once, with the outcome. */
   decided(decided: Decided): void;
 }
 
@@ -81,20 +90,23 @@ export class Asker {
   }
 
   /** Null when the budget is spent before. */
-  async #decide({ question, doing }: ToAsk, lane: number): Promise<Decided | null> {
+  async #decide(asked: ToAsk, lane: number): Promise<Decided | null> {
+    const { question, doing } = asked;
     const { budget, strategy } = this.#options;
     for (let calls = 1; ; calls += 1) {
       if (budget.spent) return null;
       budget.take();
+      await asked.begins();
       try {
         const answer = this.#read(await this.#call(question, lane), doing);
         this.#failed = 0;
         this.#answered += 1;
-        return { calls, answer };
+        return { answer };
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
+        if (error.usage) asked.wasted(error.usage);
         if (calls > strategy.retries || this.#failed >= DOWN_AFTER) {
-          return { calls, failure: this.#failure(error) };
+          return { failure: this.#failure(error) };
         }
         await this.#wait(Math.max(error.afterMs, backoff(strategy.backoff_ms, calls)));
       }
@@ -133,17 +145,17 @@ export class Asker {
     }
   }
 
-  #read({ value, usage }: Said, doing: Doing): Answer {
+  /** The protocol's own token counts replace those that the answer's text claims. */
+  #read({ value, usage = claimedUsage(value) }: Said, doing: Doing): Answer {
     let answer: Answer;
     try {
-      const given = answerOf(value, doing);
-      answer = usage && !given.usage ? { ...given, usage } : given;
+      answer = { ...answerOf(value, doing), ...(usage ? { usage } : {}) };
     } catch (error) {
-      throw new NoAnswer('wrong', plainLine(error));
+      throw new NoAnswer('wrong', plainLine(error), { usage });
     }
     const text = canonical(answer);
     if (this.#withoutSecrets(text) === text) return answer;
-    throw new NoAnswer('wrong', 'its answer holds a key that it was given');
+    throw new NoAnswer('wrong', 'its answer holds a key that it was given', { usage });
   }
 
   #withoutSecrets(text: string): string {
@@ -165,6 +177,13 @@ export class Asker {
       if (signal.aborted) stop();
     });
   }
+}
+
+/** Token counts in an answer, which may otherwise be unusable. */
+function claimedUsage(value: unknown): Usage | undefined {
+  const { usage } = (value ?? {}) as { usage?: unknown };
+  const { input_tokens, output_tokens } = (usage ?? {}) as Record<string, unknown>;
+  return usageOf(input_tokens, output_tokens);
 }
 
 /** Twice as long each time. */

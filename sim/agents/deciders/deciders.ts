@@ -17,6 +17,7 @@ import { Asker, type Decided, type ToAsk } from './asker.js';
 import { Budget, DeciderError } from './budget.js';
 import { FORMAT, type Recorded } from './cassette/format.js';
 import { Tapes } from './cassette/tapes.js';
+import type { Usage } from './doors/door.js';
 import { checkAskable, openDoor } from './doors/open.js';
 import { type DeciderFigures, Figures } from './figures.js';
 import { deciderDigest, promptsOf, scenarioDigest } from './identity.js';
@@ -38,7 +39,7 @@ export interface DeciderHooks {
   /** Ends all that is under way. */
   signal?: AbortSignal | undefined;
   onNote?: ((note: string) => void) | undefined;
-  /** Told of each call, with how many there were. */
+  /** Called before each call, with the number of calls so far. */
   onCall?: ((made: number) => void) | undefined;
 }
 
@@ -64,7 +65,8 @@ interface Pending {
   question: Question;
   doing: Doing;
   at: number;
-  decided: Decided | null;
+  /** The answer or failure, as the cassette has it. */
+  record: Recorded | null;
 }
 
 export class Deciders implements Asking {
@@ -189,25 +191,32 @@ export class Deciders implements Asking {
     const question = questionOf({ agent: ordinal, kind, number }, agent, world, occasion, kept);
     const { block, round = 0, alliance } = occasion;
     const doing = { agent, world, block, round, alliance };
-    this.#pending.push({ mind, question, doing, at: world.now, decided: null });
+    this.#pending.push({ mind, question, doing, at: world.now, record: null });
     this.#waiting.add(ordinal);
   }
 
   /** Whether a cassette has it. */
   #taken(pending: Pending): boolean {
     const { question, mind } = pending;
-    const key = { ...question, decider: mind.digest };
-    pending.decided = this.#tapes.take(key);
-    if (!pending.decided && !this.#record) throw this.#tapes.unanswered(key, question.view);
-    return pending.decided !== null;
+    const key = { ...keyOf(question), decider: mind.digest };
+    pending.record = this.#tapes.take(key);
+    if (!pending.record && !this.#record) throw this.#tapes.unanswered(key, question.view);
+    return pending.record !== null;
   }
 
   async #askFor(open: readonly Pending[]): Promise<void> {
     const byMind = new Map<Mind, ToAsk[]>();
     for (const pending of open) {
       const { mind, question, doing } = pending;
-      const decided = (found: Decided) => this.#keep(pending, found);
-      byMind.set(mind, [...(byMind.get(mind) ?? []), { question, doing, decided }]);
+      const key = { ...keyOf(question), decider: mind.digest };
+      const asked: ToAsk = {
+        question,
+        doing,
+        begins: () => this.#tapes.begin(key),
+        wasted: (usage) => this.#tapes.wasted(key, usage),
+        decided: (found) => this.#keep(pending, found),
+      };
+      byMind.set(mind, [...(byMind.get(mind) ?? []), asked]);
     }
     const all = [...byMind].map(async ([mind, questions]) => {
       await (await this.#askerOf(mind)).askAll(questions);
@@ -215,20 +224,21 @@ export class Deciders implements Asking {
     const ends = await Promise.allSettled(all);
     await this.#tapes.durable();
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
-    const left = open.filter(({ decided }) => decided === null).length;
+    const left = open.filter(({ record }) => record === null).length;
     if (left === 0) return;
-    const what = `${this.#budget.made} calls were made, as many as --most-calls allows`;
-    const next = 'what was answered is kept: the same command again goes on';
-    throw new DeciderError(`${what}, and ${left} questions of this instant are open; ${next}`);
+    const what = `the call budget is spent: ${this.#budget.made} calls (--most-calls)`;
+    const next = 'the answers are kept: repeat the command to continue, a sweep with --resume';
+    throw new DeciderError(`${what}, ${left} questions are open; ${next}`);
   }
 
   #keep(pending: Pending, decided: Decided): void {
     const { mind, question } = pending;
-    const { agent, kind, number, saw, view } = question;
-    pending.decided = decided;
+    const key = { ...keyOf(question), decider: mind.digest };
+    const cost = this.#tapes.costOf(key);
+    const record = { ...key, view: question.view, ...cost, ...decided } as Recorded;
+    pending.record = record;
     this.#figures.asked += 1;
-    const record = { agent, kind, number, decider: mind.digest, saw, view, ...decided };
-    this.#tapes.add(record as Recorded);
+    this.#tapes.add(record);
   }
 
   async #askerOf(mind: Mind): Promise<Asker> {
@@ -241,11 +251,12 @@ export class Deciders implements Asking {
     return mind.asker;
   }
 
-  #answered({ question, doing, at, decided }: Pending): Answered {
+  #answered({ question, doing, at, record }: Pending): Answered {
     const { agent } = question;
-    const { calls, answer, failure } = decided!;
-    const { input_tokens: inputTokens = 0, output_tokens: outputTokens = 0 } = answer?.usage ?? {};
-    const cost = { calls, failed: failure !== undefined, inputTokens, outputTokens };
+    const { calls, unusable, answer, failure } = record!;
+    const used = (name: keyof Usage) => (answer?.usage?.[name] ?? 0) + (unusable?.[name] ?? 0);
+    const tokens = { inputTokens: used('input_tokens'), outputTokens: used('output_tokens') };
+    const cost = { calls, failed: failure !== undefined, ...tokens };
     this.#figures.add(cost, failure?.reason);
     const act = () => {
       if (!answer) return;
@@ -257,6 +268,8 @@ export class Deciders implements Asking {
 }
 
 const none: readonly Answered[] = [];
+
+const keyOf = ({ agent, kind, number, saw }: Question) => ({ agent, kind, number, saw });
 
 /** All of them are checked before the first is done. */
 function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (() => void)[] {

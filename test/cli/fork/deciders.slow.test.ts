@@ -52,7 +52,10 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
   expect(asked()).toBe(before);
   const record = ['--record', '--folder', folder];
   const spent = await folkmoot([...what, ...record, '--most-calls', '0']);
-  expect([spent.code, spent.stderr]).toEqual([16, expect.stringContaining('0 calls were made')]);
+  expect([spent.code, spent.stderr]).toEqual([
+    16,
+    expect.stringContaining('budget is spent: 0 calls'),
+  ]);
   const forked = await folkmoot([...what, ...record, '--json']);
   expect([forked.code, forked.stderr]).toEqual([0, expect.anything()]);
   expect(JSON.parse(forked.stdout).prefix.same).toBe(true);

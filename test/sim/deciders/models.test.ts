@@ -71,6 +71,31 @@ test('models: without a prompt the question goes as JSON; no completion, no answ
   expect([messages.length, question.kind, question.number]).toEqual([1, 'vote', 0]);
 });
 
+test('models: counts the calls and tokens of answers that cannot be used', async () => {
+  const folder = temporaryFolder();
+  // Not JSON, then not an answer, then an answer that claims to have cost nothing.
+  const claim = { commands: [{ do: 'vote', decision: 'approve' }], usage: { input_tokens: 0 } };
+  const answers = ['Yes!', '{"do":"dance"}', JSON.stringify(claim)];
+  let turn = 0;
+  const model = await deciderServer(() => completion(answers[turn++ % answers.length]!));
+  const strategy = { url: model.url, dialect: 'openai', model: 'm', retries: 2, most_at_once: 1 };
+  const scenario = town({ ...strategy, ...atOnce });
+  const cassette = join(folder, 'run');
+  const recorded = await runIn(scenario, cassette, { deciders: { record: true } });
+  const calls = model.asked.length;
+  const { questions, ...cost } = recorded.deciders!;
+  expect(calls).toBe(3 * questions);
+  expect(cost).toEqual({
+    ...{ asked: questions, calls, retries: calls - questions, failures: {} },
+    ...{ input_tokens: 120 * calls, output_tokens: 15 * calls },
+  });
+  const { decider_calls, decider_input_tokens } = recorded.measures;
+  expect([decider_calls, decider_input_tokens]).toEqual([calls, 120 * calls]);
+  const again = await runIn(scenario, undefined, { deciders: { cassette } });
+  expect(again.deciders).toEqual({ ...recorded.deciders, asked: 0 });
+  expect(again.measures).toEqual(recorded.measures);
+});
+
 test('models: another prompt is another mind: its answers are asked for anew', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'texts'));

@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 import { StoreError } from '../../../../engine/internal.js';
 import { writeWhole } from '../../../../report/whole-file.js';
 import { nameOf } from '../question.js';
-import { FORMAT, type Header, lineOf, type Recorded, readLine } from './format.js';
+import { type CallNote, FORMAT, type Header, lineOf, type Recorded, readLine } from './format.js';
 import { CASSETTE_FILE } from './name.js';
 
 const LONGEST_LINE_BYTES = 64 * 1_048_576;
@@ -31,6 +31,9 @@ interface Place {
   offset: number;
   bytes: number;
 }
+
+/** Calls for a question, and the tokens of those without a usable answer. */
+export type CallCost = Pick<Recorded, 'calls' | 'unusable'>;
 
 const keyOf = (key: Key): string => `${nameOf(key)} ${key.decider} ${key.saw}`;
 
@@ -48,6 +51,8 @@ export class Cassette {
   readonly #places = new Map<string, Place>();
   /** The last record of each question, whatever was seen. */
   readonly #latest = new Map<string, Place>();
+  /** Calls for questions that have no record yet. */
+  readonly #open = new Map<string, CallCost>();
   /** A write to the disk that is under way, and what comes after it. */
   #syncing: Promise<void> | null = null;
   #behind = false;
@@ -63,6 +68,11 @@ export class Cassette {
 
   get records(): number {
     return this.#places.size;
+  }
+
+  /** Calls for questions that have no record: their process ended during or between them. */
+  get openCalls(): number {
+    return [...this.#open.values()].reduce((sum, { calls }) => sum + calls, 0);
   }
 
   /** A new one. @throws {StoreError} `UNREADABLE` */
@@ -113,14 +123,48 @@ export class Cassette {
     const place = { offset: this.#size, bytes };
     this.#places.set(key, place);
     this.#latest.set(nameOf(record), place);
-    this.#size += bytes;
-    this.#sum = sum;
+    this.#open.delete(key);
+    this.#passed(bytes, sum);
     return true;
   }
 
-  /** It is on its way to the disk: `durable` says when it is there. */
+  /** Counts a line about a call. False when its question has a record already. */
+  noteCall({ call, unusable }: CallNote, bytes: number, sum: string): boolean {
+    const key = keyOf(call);
+    if (this.#places.has(key)) return false;
+    const before = this.#open.get(key) ?? { calls: 0 };
+    if (unusable) this.#open.set(key, { ...before, unusable: added(before.unusable, unusable) });
+    else this.#open.set(key, { ...before, calls: before.calls + 1 });
+    this.#passed(bytes, sum);
+    return true;
+  }
+
+  /** Calls for a question that has no record yet. */
+  costOf(key: Key): CallCost {
+    return this.#open.get(keyOf(key)) ?? { calls: 0 };
+  }
+
+  /** Resolves when a line about a call is on disk. */
+  async appendCall(note: CallNote): Promise<void> {
+    const { bytes, sum } = this.#write(note);
+    this.noteCall(note, bytes, sum);
+    await this.durable();
+  }
+
+  /** Writes a record; `durable` resolves when it is on disk. */
   append(record: Recorded): void {
-    const { line, sum } = lineOf(this.#sum, record);
+    const { bytes, sum } = this.#write(record);
+    this.note(record, bytes, sum);
+    this.durable().catch(() => {});
+  }
+
+  #passed(bytes: number, sum: string): void {
+    this.#size += bytes;
+    this.#sum = sum;
+  }
+
+  #write(value: Recorded | CallNote): { bytes: number; sum: string } {
+    const { line, sum } = lineOf(this.#sum, value);
     const bytes = Buffer.from(line);
     try {
       for (let done = 0; done < bytes.length; ) {
@@ -130,9 +174,8 @@ export class Cassette {
       const why = `${this.path} cannot be written: ${(cause as Error).message}`;
       throw new StoreError('UNREADABLE', why, { cause });
     }
-    this.note(record, bytes.length, sum);
     this.#behind = true;
-    this.durable().catch(() => {});
+    return { bytes: bytes.length, sum };
   }
 
   /** One write to the disk at a time, for all that was appended before it began. */
@@ -215,13 +258,29 @@ function readAll(path: string, file: number): Cassette {
       if (!cassette.note(record, bytes.length + 1, read.sum)) {
         throw damaged(`record ${number} is of ${nameOf(record)} again, as one before it`);
       }
-    } else if ('end' in read.value && read.value.end === number - 1) cassette.ended = true;
+    } else if ('note' in read.value) {
+      if (!cassette.noteCall(read.value.note, bytes.length + 1, read.sum)) {
+        throw damaged(`line ${number + 1} is about a call for a question that has an answer`);
+      }
+    } else if ('end' in read.value && isEndOf(cassette, read.value.end)) cassette.ended = true;
     else throw damaged(`line ${number + 1} ends or begins a cassette, and should do neither`);
     sum = read!.sum;
     number += 1;
   }
   if (!cassette) throw damaged('it is empty');
   return cassette;
+}
+
+/** A cassette ends with the number of its records, and has no calls without one. */
+const isEndOf = ({ records, openCalls }: Cassette, end: number): boolean =>
+  end === records && openCalls === 0;
+
+function added(a: Recorded['unusable'] = {}, b: NonNullable<Recorded['unusable']>) {
+  const { input_tokens: read = 0, output_tokens: wrote = 0 } = a;
+  return {
+    input_tokens: read + (b.input_tokens ?? 0),
+    output_tokens: wrote + (b.output_tokens ?? 0),
+  };
 }
 
 interface RawLine {

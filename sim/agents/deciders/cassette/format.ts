@@ -8,7 +8,9 @@ import { occasions } from '../../../scenario/schema/deciders/asked.js';
 import { Answer } from '../answer.js';
 import { type FailureReason, failureReasons } from '../doors/door.js';
 
-export const FORMAT = 'folkmoot-cassette-1';
+/** Version 2 added lines of calls and the member `unusable`. */
+export const FORMAT = 'folkmoot-cassette-2';
+const EARLIER_FORMAT = 'folkmoot-cassette-1';
 
 const strictly = { additionalProperties: false } as const;
 const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -16,7 +18,7 @@ const Count = Type.Integer({ minimum: 0 });
 
 const Header = Type.Object(
   {
-    format: Type.Literal(FORMAT),
+    format: Type.Enum([FORMAT, EARLIER_FORMAT]),
     /** SHA-256 of the scenario as canonical JSON, without its seed and ways of asking. */
     scenario: Digest,
     seed: Type.String(),
@@ -25,17 +27,27 @@ const Header = Type.Object(
 );
 export type Header = Static<typeof Header>;
 
+/** Members that identify a question: a record is found by them. */
+const key = {
+  agent: Count,
+  kind: Type.Enum(occasions),
+  number: Count,
+  /** SHA-256 of the decider: strategy and prompts. */
+  decider: Digest,
+  /** SHA-256 of `view` as canonical JSON. */
+  saw: Digest,
+};
+
+/** Tokens of calls that gave no usable answer. */
+const Unusable = Type.Optional(Type.Object(Answer.properties.usage.properties, strictly));
+
 const Recorded = Type.Object(
   {
-    agent: Count,
-    kind: Type.Enum(occasions),
-    number: Count,
-    /** SHA-256 of what the decider is: strategy and prompts. */
-    decider: Digest,
-    /** SHA-256 of `view` as canonical JSON. */
-    saw: Digest,
+    ...key,
     view: Type.Unknown(),
+    /** All calls for the question, those of earlier processes too. */
     calls: Type.Integer({ minimum: 1 }),
+    unusable: Unusable,
     answer: Type.Optional(Type.Object(Answer.properties, strictly)),
     failure: Type.Optional(
       Type.Object(
@@ -51,18 +63,30 @@ const Recorded = Type.Object(
 );
 export type Recorded = Static<typeof Recorded>;
 
+/**
+ * A line about a call, in the cassette of a run that has not ended: it is written before the call,
+ * and written again, with `unusable`, when the call used tokens without a usable answer.
+ */
+const CallNote = Type.Object({ call: Type.Object(key, strictly), unusable: Unusable }, strictly);
+export type CallNote = Static<typeof CallNote>;
+
 const End = Type.Object({ end: Count }, strictly);
 
-/** What a line says. */
-export type Line = { header: Header } | { record: Recorded } | { end: number };
+/** The content of a line. */
+export type Line = { header: Header } | { record: Recorded } | { note: CallNote } | { end: number };
 
-const checks = { header: validator(Header), record: validator(Recorded), end: validator(End) };
+const checks = {
+  header: validator(Header),
+  record: validator(Recorded),
+  note: validator(CallNote),
+  end: validator(End),
+};
 
 /** The checksum of a line: of its text without it, after that of the line before. */
 const sumOf = (before: string, body: string): string => sha256Hex(before + body).slice(0, 32);
 
 /** A line with its checksum, and that by itself, which the next one goes on from. */
-export function lineOf(before: string, value: Header | Recorded | { end: number }) {
+export function lineOf(before: string, value: Header | Recorded | CallNote | { end: number }) {
   const body = canonical(value);
   const sum = sumOf(before, body);
   return { line: `${body.slice(0, -1)},"sum":"${sum}"}\n`, sum };
@@ -85,6 +109,7 @@ function lineIn(body: string): Line | null {
   }
   if (!checks.header(value)) return { header: value as Header };
   if (!checks.end(value)) return { end: (value as { end: number }).end };
+  if (!checks.note(value)) return { note: value as CallNote };
   if (checks.record(value)) return null;
   const record = value as Recorded;
   const whole = sha256Hex(canonical(record.view)) === record.saw;

@@ -7,7 +7,7 @@ import { basename, dirname } from 'node:path';
 import { StoreError } from '../../../../engine/internal.js';
 import { WholeFile } from '../../../../report/whole-file.js';
 import { DeciderError } from '../budget.js';
-import { Cassette, type Key } from './cassette.js';
+import { type CallCost, Cassette, type Key } from './cassette.js';
 import { type Header, lineOf, type Recorded } from './format.js';
 
 export interface TapeOptions {
@@ -67,6 +67,20 @@ export class Tapes {
     if (keep === undefined) return;
     this.#own ??= Cassette.create(keep, header);
     this.#own.append(record);
+  }
+
+  /** Resolves when a call for the question is on disk: it is counted even if the process dies. */
+  async begin(call: Key): Promise<void> {
+    await this.#own!.appendCall({ call });
+  }
+
+  /** Counts the tokens of a call without a usable answer. */
+  wasted(call: Key, unusable: NonNullable<Recorded['unusable']>): void {
+    this.#own!.appendCall({ call, unusable }).catch(() => {});
+  }
+
+  costOf(key: Key): CallCost {
+    return this.#own!.costOf(key);
   }
 
   async durable(): Promise<void> {
@@ -144,13 +158,17 @@ function checkSource(source: Cassette, { header, record, onNote }: TapeOptions):
 function resumed(keep: string, { header, onNote }: TapeOptions): Cassette {
   const own = Cassette.open(keep);
   own.close();
-  // One that nobody has answered yet keeps no other scenario from its folder.
-  if (own.records === 0) return Cassette.create(keep, header);
+  // A cassette without an answer does not reserve its folder for its scenario.
+  if (own.records === 0 && !same(own.header, header)) return Cassette.create(keep, header);
   if (!same(own.header, header)) {
     const what = `${keep} is of the scenario ${shown(own.header)}, not ${shown(header)}`;
     throw new StoreError('OTHER_NETWORK', `${what}; expected another --out`);
   }
-  onNote(`${keep} has ${own.records} answers: they are not asked for again`);
+  if (own.records > 0) onNote(`${keep} has ${own.records} answers: they are not asked for again`);
+  if (own.openCalls > 0) {
+    const what = `${own.openCalls} calls of an earlier process have no recorded answer`;
+    onNote(`${keep}: ${what}; they are counted, their tokens are not known`);
+  }
   return Cassette.open(keep, true);
 }
 

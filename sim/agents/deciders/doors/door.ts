@@ -22,22 +22,48 @@ export type FailureReason = keyof typeof failureReasons;
 /** A call gave no answer that can be used. */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
-  /** @param afterMs a decider that asked to be left alone for so long. */
+  /** Tokens that the call used, where the decider reports them. */
+  readonly usage: Usage | undefined;
+  /** Milliseconds that the decider asks the client to wait before the next call. */
+  readonly afterMs: number;
+
   constructor(
     readonly reason: FailureReason,
     message: string,
-    readonly afterMs = 0,
+    { usage, afterMs = 0 }: { usage?: Usage | undefined; afterMs?: number } = {},
   ) {
     super(message);
+    this.usage = usage;
+    this.afterMs = afterMs;
   }
 }
 
-/** What a decider said. */
+/** Tokens that a call used; a member is left out where the decider does not report it. */
+export interface Usage {
+  input_tokens?: number;
+  output_tokens?: number;
+}
+
+/** A decider's response. */
 export interface Said {
   /** A JSON value. */
   value: unknown;
-  /** Tokens, where whatever carried it says so. */
-  usage?: { input_tokens?: number; output_tokens?: number };
+  /** Tokens, as the protocol around the answer reports them. */
+  usage?: Usage;
+}
+
+/** The largest token count of one call. */
+export const MOST_TOKENS = 1_000_000_000;
+
+/** The counts in `input` and `output` that are possible; undefined when neither is. */
+export function usageOf(input: unknown, output: unknown): Usage | undefined {
+  const isCount = (value: unknown): value is number =>
+    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MOST_TOKENS;
+  if (!isCount(input) && !isCount(output)) return undefined;
+  return {
+    ...(isCount(input) ? { input_tokens: input } : {}),
+    ...(isCount(output) ? { output_tokens: output } : {}),
+  };
 }
 
 export interface Door {

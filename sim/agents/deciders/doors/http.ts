@@ -46,7 +46,7 @@ export function httpDoor({ url, key, atOnce, dialect }: HttpOptions): Door {
       }
       if (answer.statusCode !== 200) {
         const text = `it answered with status ${answer.statusCode}`;
-        throw new NoAnswer('refused', text, waitMs(answer.headers['retry-after']));
+        throw new NoAnswer('refused', text, { afterMs: waitMs(answer.headers['retry-after']) });
       }
       const parsed = parseJson(bytes);
       if (!('value' in parsed)) throw new NoAnswer('no_json', plainLine(parsed.message));

@@ -2,7 +2,7 @@
 import { parseJson } from '../../../../engine/internal.js';
 import { plainLine } from '../answer.js';
 import type { Question } from '../question.js';
-import { NoAnswer, sent } from './door.js';
+import { NoAnswer, sent, usageOf } from './door.js';
 import type { Dialect } from './http.js';
 
 export interface ChatOptions {
@@ -15,7 +15,7 @@ export interface ChatOptions {
 
 interface Completion {
   choices?: { message?: { content?: unknown } }[];
-  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown };
+  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown } | null;
 }
 
 export const chatDialect = ({ model, prompts, request }: ChatOptions): Dialect => ({
@@ -32,31 +32,22 @@ export const chatDialect = ({ model, prompts, request }: ChatOptions): Dialect =
     };
   },
   saidIn(value) {
-    const { choices, usage } = (value ?? {}) as Completion;
+    const { choices, usage: reported } = (value ?? {}) as Completion;
+    const usage = usageOf(reported?.prompt_tokens, reported?.completion_tokens);
     const content = Array.isArray(choices) ? choices[0]?.message?.content : undefined;
     if (typeof content !== 'string') {
-      throw new NoAnswer('wrong', 'its completion has no text at choices.0.message.content');
+      const problem = 'its completion has no text at choices.0.message.content';
+      throw new NoAnswer('wrong', problem, { usage });
     }
     const parsed = parseJson(Buffer.from(bare(content)));
-    if (!('value' in parsed)) throw new NoAnswer('no_json', plainLine(parsed.message));
-    const counted = tokensIn(usage ?? {});
-    return { value: parsed.value, ...(counted ? { usage: counted } : {}) };
+    if (!('value' in parsed)) throw new NoAnswer('no_json', plainLine(parsed.message), { usage });
+    return { value: parsed.value, ...(usage ? { usage } : {}) };
   },
 });
 
 /** Models like to put JSON into a fence of Markdown. */
 const bare = (content: string): string =>
   /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(content)?.[1] ?? content;
-
-function tokensIn({ prompt_tokens: read, completion_tokens: wrote }: Completion['usage'] & object) {
-  const isCount = (value: unknown): value is number =>
-    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 1_000_000_000;
-  if (!isCount(read) && !isCount(wrote)) return null;
-  return {
-    ...(isCount(read) ? { input_tokens: read } : {}),
-    ...(isCount(wrote) ? { output_tokens: wrote } : {}),
-  };
-}
 
 /** `{{question}}` and members of it, as `{{view.block.soundness}}`; what is no text, as JSON. */
 function filled(template: string, question: Question): string {

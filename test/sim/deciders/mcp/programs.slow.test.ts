@@ -73,9 +73,12 @@ test('mcp: fifty minds, killed twice and gone on with, then without the server',
   }
   const resumed = await simJson(...args);
   expect(resumed.json.digest).toBe(json.digest);
-  // At each kill, those that were under way are asked twice: one a session.
-  expect(asked().length).toBeLessThanOrEqual(questions + 2 * 3);
-  expect(cassetteIn(out)).toBe(cassetteIn(whole));
+  // At each kill, the calls under way are made twice: one a session. All of them count.
+  const { calls } = resumed.json.deciders!;
+  expect(calls).toBeLessThanOrEqual(questions + 2 * 3);
+  expect(asked().length).toBeLessThanOrEqual(calls);
+  const answersIn = (run: string) => cassetteIn(run).replaceAll(/"calls":\d+|"sum":"\w+"/g, '');
+  expect(answersIn(out)).toBe(answersIn(whole));
 
   const lies = "return { content: [{ type: 'text', text: '[]' }] };";
   writeFileSync(join(folder, 'mind.mjs'), program(lies, ''));

@@ -95,7 +95,9 @@ function boundedFetch(dispatcher: HttpAgent, onBroken: (why: NoAnswer) => void) 
     if (init.method === 'POST' && !answer.ok) {
       await body?.cancel();
       const after = waitMs(answer.headers.get('retry-after') ?? undefined);
-      return broken(new NoAnswer('refused', `it answered with status ${status}`, after));
+      return broken(
+        new NoAnswer('refused', `it answered with status ${status}`, { afterMs: after }),
+      );
     }
     const read = body && ReadableStream.from(bounded(body, broken));
     return new Response(read as Body | null, { status, headers: [...answer.headers] });
