@@ -1,3 +1,5 @@
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { full } from './test/support/counts.js';
 import { nodes } from './test/support/runner/nodes.js';
@@ -25,6 +27,8 @@ export default defineConfig({
     testTimeout: mostMs,
     hookTimeout: mostMs,
     expect: { poll: { timeout: 600_000 } },
+    // The key that seals derived files lies in no tester's home.
+    env: { XDG_STATE_HOME: join(tmpdir(), `folkmoot-test-state-${userInfo().uid}`) },
     projects: [
       {
         extends: true,

@@ -83,6 +83,8 @@ export {
   copiedName,
   copyLmdbStore,
   createMemoryStore,
+  DerivedFolder,
+  type DerivedFrom,
   freeBytes,
   keysUnder,
   lockFolder,

@@ -42,7 +42,8 @@ export async function exported(
   if (event_seq > MOST_EVENTS) {
     throw new RangeError(`${event_seq} events; one file holds ${MOST_EVENTS} at the most`);
   }
-  const view = new ViewLog(network);
+  // The caller has recomputed what the folder holds, and not the files of its view.
+  const view = new ViewLog(network, { folder: null });
   try {
     await view.catchUp(work);
     const overview = overviewOf(network, view.index, BUCKETS);

@@ -1,22 +1,8 @@
 /**
- * Checkpoints as files of a folder that may be deleted at any time: each is written whole or not at
- * all, and looked at before it is used. Together they take a share of the log's size at most.
+ * Checkpoints as sealed files of a folder that may be deleted at any time. Together they take a
+ * share of the log's size at most.
  */
-import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
-import { join } from 'node:path';
-import { limits } from '../protocol/limits.js';
-import { freeBytes, makeFolder } from '../store/index.js';
+import type { DerivedFolder, DerivedFrom } from '../store/index.js';
 import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
 
 /** A file of the folder: its entry, and how large the log was up to that. */
@@ -24,150 +10,90 @@ interface File {
   seq: number;
   logBytes: number;
   bytes: number;
+  inMemory: boolean;
 }
 
 /** What there is for a quick look into the past. */
 export interface CheckpointStats {
   count: number;
   bytes: number;
-  /** Why no more are written, if so: no right, no room. */
+  /** Why no more are written, if so: no right, no room, no key. */
   problem: string | null;
 }
 
 const pattern = /^(\d{16})-(\d{1,16})\.checkpoint$/;
-const unfinished = /^\.[0-9a-f-]{36}\.tmp$/;
-/** What an unfinished file of another process may still be written for. */
-const STALE_MS = 60_000;
+
+/** The log up to an entry. */
+export type SourceOf = (seq: number) => DerivedFrom | null;
 
 export class CheckpointFolder {
-  readonly #folder: string | null;
+  readonly #folder: DerivedFolder | null;
   readonly #share: number;
+  readonly #sourceOf: SourceOf;
   /** By entry, ascending. */
   #files: File[] = [];
-  #problem: string | null = null;
 
-  /** `share` of the log's size is the most for all; null: none is read or written. */
-  constructor(folder: string | null, share: number) {
+  /** `share` of the log's size is the most for all; without a folder there are none. */
+  constructor(folder: DerivedFolder | null, share: number, sourceOf: SourceOf) {
     this.#folder = folder;
     this.#share = share;
+    this.#sourceOf = sourceOf;
     this.refresh();
   }
 
+  /** Of the files on the disk. */
   get stats(): CheckpointStats {
-    return { count: this.#files.length, bytes: this.#bytes(), problem: this.#problem };
+    const files = this.#files.filter(({ inMemory }) => !inMemory);
+    return { count: files.length, bytes: bytesOf(files), problem: this.#folder?.problem ?? null };
   }
 
   /** Looks again: files may come and go by other hands. */
   refresh(): void {
     this.#files = [];
-    if (this.#folder === null) return;
-    for (const name of namesIn(this.#folder)) {
-      const path = join(this.#folder, name);
+    for (const { name, bytes, inMemory } of this.#folder?.list() ?? []) {
       const [, seq, logBytes] = pattern.exec(name) ?? [];
-      try {
-        const { size, mtimeMs } = statSync(path);
-        if (seq !== undefined) {
-          this.#files.push({ seq: Number(seq), logBytes: Number(logBytes), bytes: size });
-        } else if (unfinished.test(name) && Date.now() - mtimeMs > STALE_MS) rmSync(path);
-      } catch {
-        // Deleted meanwhile, or not ours to look at: then it is not there.
-      }
+      if (seq === undefined) continue;
+      this.#files.push({ seq: Number(seq), logBytes: Number(logBytes), bytes, inMemory });
     }
     this.#files.sort((a, b) => a.seq - b.seq);
   }
 
-  /** The last whole one up to an entry that is of this log; others are removed on the way. */
-  before(
-    seq: number,
-    isOurs: (checkpoint: Checkpoint) => boolean,
-  ): { checkpoint: Checkpoint; logBytes: number } | null {
+  /** The last whole one up to an entry that this installation wrote of this log. */
+  async before(seq: number): Promise<{ checkpoint: Checkpoint; logBytes: number } | null> {
     for (;;) {
       const file = this.#files.findLast((one) => one.seq <= seq);
       if (!file) return null;
-      const checkpoint = this.#read(file);
-      if (checkpoint?.head.seq === file.seq && isOurs(checkpoint)) {
-        return { checkpoint, logBytes: file.logBytes };
-      }
-      this.#remove(file);
+      const from = this.#sourceOf(file.seq);
+      const content = from && (await this.#folder!.read(nameOf(file), from));
+      const checkpoint = content && decodeCheckpoint(content);
+      if (checkpoint) return { checkpoint, logBytes: file.logBytes };
+      this.#files = this.#files.filter((one) => one !== file);
+      if (content || !from) this.#folder!.remove(nameOf(file));
     }
   }
 
-  /** Whether one of about this many bytes may be written: no more than their share in all. */
+  /** Whether one of about this many bytes may be kept: no more than their share in all. */
   hasRoom(logBytes: number, bytes: number): boolean {
-    if (this.#folder === null || this.#problem !== null) return false;
+    return this.#folder !== null && bytes <= this.#room(logBytes);
+  }
+
+  /** Keeps one if there is room, and gives the bytes that it takes. */
+  async write(seq: number, logBytes: number, content: Buffer): Promise<number> {
+    const from = this.#sourceOf(seq);
+    if (!from || !this.#folder) return 0;
+    const room = this.#room(logBytes);
+    const bytes = await this.#folder.write(nameOf({ seq, logBytes }), from, content, room);
+    this.refresh();
+    return bytes;
+  }
+
+  #room(logBytes: number): number {
     const log = Math.max(logBytes, this.#files.at(-1)?.logBytes ?? 0);
-    return this.#bytes() + bytes <= this.#share * log;
-  }
-
-  /** Writes one; what prevents it is noted, and nothing else is harmed. */
-  write(seq: number, logBytes: number, content: Buffer): void {
-    const folder = this.#folder;
-    if (folder === null || !this.hasRoom(logBytes, content.length)) return;
-    const temporary = join(folder, `.${randomUUID()}.tmp`);
-    try {
-      makeFolder(folder, 0o700);
-      if (freeBytes(folder) < limits.freeSpaceBytes + content.length) {
-        this.#problem = `${folder}: less than ${limits.freeSpaceBytes} bytes are free on its disk`;
-        return;
-      }
-      writeWhole(temporary, content);
-      renameSync(temporary, join(folder, nameOf({ seq, logBytes })));
-      this.#files = [...this.#files.filter((one) => one.seq !== seq)];
-      this.#files.push({ seq, logBytes, bytes: content.length });
-      this.#files.sort((a, b) => a.seq - b.seq);
-    } catch (error) {
-      this.#problem = `${folder}: no checkpoint can be written: ${(error as Error).message}`;
-      removeQuietly(temporary);
-    }
-  }
-
-  #read(file: File): Checkpoint | null {
-    try {
-      return decodeCheckpoint(readFileSync(join(this.#folder!, nameOf(file))));
-    } catch {
-      return null;
-    }
-  }
-
-  #remove(file: File): void {
-    this.#files = this.#files.filter((one) => one !== file);
-    try {
-      rmSync(join(this.#folder!, nameOf(file)), { force: true });
-    } catch (error) {
-      this.#problem = `${this.#folder}: ${(error as Error).message}`;
-    }
-  }
-
-  #bytes(): number {
-    return this.#files.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#share * log - bytesOf(this.#files);
   }
 }
+
+const bytesOf = (files: readonly File[]) => files.reduce((sum, { bytes }) => sum + bytes, 0);
 
 const nameOf = ({ seq, logBytes }: Pick<File, 'seq' | 'logBytes'>) =>
   `${String(seq).padStart(16, '0')}-${logBytes}.checkpoint`;
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-function writeWhole(path: string, content: Buffer): void {
-  const file = openSync(path, 'wx', 0o600);
-  try {
-    for (let done = 0; done < content.length; ) done += writeSync(file, content, done);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function removeQuietly(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {
-    // It was never made.
-  }
-}

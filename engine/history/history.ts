@@ -1,13 +1,19 @@
 /** The past of a kept network: state and reads at any entry, by checkpoints made at first use. */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { LogReads } from '../node/log-reads.js';
 import { genesisOf } from '../node/open-store.js';
 import { Views } from '../node/views.js';
-import { splitStored } from '../protocol/log.js';
 import { type Genesis, SCHEMA_VERSION, tables } from '../protocol/schema/index.js';
 import { storedLines } from '../replay/index.js';
-import { openLmdbStore, type Store, StoreError, type StoreMeta } from '../store/index.js';
-import type { Checkpoint } from './checkpoint.js';
+import {
+  DerivedFolder,
+  openLmdbStore,
+  type Store,
+  StoreError,
+  type StoreMeta,
+} from '../store/index.js';
+import { CHECKPOINT_FORMAT } from './checkpoint.js';
 import { CheckpointFolder, type CheckpointStats } from './folder.js';
 import { storeAt } from './store-at.js';
 import { Walk } from './walk.js';
@@ -73,7 +79,6 @@ const TURN = 128;
  */
 export class History {
   readonly #store: Store;
-  readonly #epoch: string;
   readonly #folder: CheckpointFolder;
   readonly #spacing: number;
   /** Its parameters, as entry 0 has them. */
@@ -88,10 +93,13 @@ export class History {
     const { path, checkpoints, spacing = SPACING, share = SHARE } = options;
     this.#store = store;
     this.genesis = genesisOf(store);
-    this.#epoch = this.end.epoch;
     this.#spacing = spacing;
-    const folder = checkpoints === false ? null : (checkpoints ?? join(path, 'history'));
-    this.#folder = new CheckpointFolder(folder, share);
+    const folder =
+      checkpoints === false ? null : new DerivedFolder(checkpoints ?? join(path, 'history'), path);
+    const log = new LogReads(store, () => this.end.seq);
+    this.#folder = new CheckpointFolder(folder, share, (seq) =>
+      log.sourceOf(CHECKPOINT_FORMAT, this.end, seq),
+    );
   }
 
   /**
@@ -156,7 +164,7 @@ export class History {
     }
     work.signal?.throwIfAborted();
     this.#folder.refresh();
-    const from = this.#folder.before(seq, (checkpoint) => this.#isOurs(checkpoint));
+    const from = await this.#folder.before(seq);
     const walk = new Walk(this.#store, this.genesis, from);
     await this.#go(walk, seq, work);
     const position = walk.meta(end);
@@ -178,9 +186,7 @@ export class History {
         throw new StoreError('CORRUPT', `the log has no entry ${walk.seq + 1}`);
       }
       if (walk.seq - last >= this.#spacing && this.#folder.hasRoom(walk.logBytes, this.#size)) {
-        const checkpoint = walk.checkpoint(this.#epoch);
-        this.#size = checkpoint.length;
-        this.#folder.write(walk.seq, walk.logBytes, checkpoint);
+        this.#size = await this.#folder.write(walk.seq, walk.logBytes, walk.checkpoint());
         last = walk.seq;
       }
       if (walk.seq === to) return;
@@ -188,14 +194,5 @@ export class History {
       await setImmediate();
       signal?.throwIfAborted();
     }
-  }
-
-  /** Whether a checkpoint is of this log: by the digests that are stored with its entry. */
-  #isOurs({ head }: Checkpoint): boolean {
-    if (head.schema_version !== SCHEMA_VERSION || head.epoch !== this.#epoch) return false;
-    const stored = this.#store.entry(head.seq);
-    if (!stored) return false;
-    const { digest, logDigest } = splitStored(stored);
-    return head.digest === digest && head.log_digest === logDigest;
   }
 }

@@ -5,7 +5,7 @@ import { encodeStep } from '../node/encode.js';
 import { proposalAt } from '../node/open-store.js';
 import { Overlay } from '../node/overlay.js';
 import { Digests } from '../protocol/log.js';
-import { type Genesis, SCHEMA_VERSION } from '../protocol/schema/index.js';
+import type { Genesis } from '../protocol/schema/index.js';
 import type { LogLine } from '../replay/index.js';
 import { type Store, StoreError, type StoreMeta } from '../store/index.js';
 import { type Checkpoint, encodeCheckpoint } from './checkpoint.js';
@@ -71,12 +71,11 @@ export class Walk {
     return step;
   }
 
-  checkpoint(epoch: string): Buffer {
+  checkpoint(): Buffer {
     this.#rebase();
     const { seq, at, event_seq } = this.#engine!.position;
     const { digest, logDigest: log_digest } = this.#digests;
-    const where = { seq, at, event_seq, log_digest, digest };
-    const head = { schema_version: SCHEMA_VERSION, epoch, ...where };
+    const head = { seq, at, event_seq, log_digest, digest };
     return encodeCheckpoint(head, this.records.keptRows());
   }
 

@@ -1,6 +1,6 @@
 /** Reads of the committed log itself, and of the index from its entries to their events. */
 import { decodeEntry, splitStored } from '../protocol/log.js';
-import type { Store } from '../store/index.js';
+import type { DerivedFrom, Store, StoreMeta } from '../store/index.js';
 import { indexedFrom, rowOf, rowsOf } from './entry-index/reader.js';
 import type { IndexRow } from './entry-index/row.js';
 
@@ -31,6 +31,23 @@ export class LogReads {
     if (!stored) return undefined;
     const { bytes, digest, logDigest: log_digest } = splitStored(stored);
     return { seq, at: decodeEntry(bytes).at, digest, log_digest };
+  }
+
+  /**
+   * The log up to an entry, as the source of a derived file; null where it has no such entry.
+   *
+   * @internal
+   */
+  sourceOf(
+    format: string,
+    { schema_version, network_id, epoch }: StoreMeta,
+    seq: number,
+  ): DerivedFrom | null {
+    const [first, last] = [this.entry(0), this.entry(seq)];
+    if (!first || !last) return null;
+    const { log_digest, digest } = last;
+    const genesis = first.log_digest;
+    return { format, schema_version, network_id, epoch, genesis, seq, log_digest, digest };
   }
 
   /**

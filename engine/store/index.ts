@@ -2,6 +2,7 @@
 
 export { ArchiveError } from './archive/segment-file.js';
 export { writtenBehind } from './behind/behind.js';
+export { type DerivedFile, DerivedFolder, type DerivedFrom } from './derived.js';
 export { checkStorePages } from './file/check.js';
 export { freeBytes, makeFolder } from './file/folder.js';
 export { lockFolder } from './file/lock.js';

@@ -4,12 +4,11 @@
  */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { limits, type ServedNetwork, StoreError } from '../../../engine/internal.js';
+import { DerivedFolder, limits, type ServedNetwork, StoreError } from '../../../engine/internal.js';
 import { applySpan, cutSpan, encodeSpan, type Picture, type Span } from '../index.js';
 import { type SpanBounds, within } from './bounds.js';
 import { type Chunk, decodePicture, encodePicture } from './kept/chunk.js';
 import { Chunks, nothingOf } from './kept/chunks.js';
-import { ViewFolder } from './kept/folder.js';
 import { IndexSource, type ViewWork } from './kept/index-source.js';
 import { addRow } from './make/add-row.js';
 import { Builder } from './make/builder.js';
@@ -42,7 +41,7 @@ interface Tail {
 
 export class ViewLog {
   readonly #network: ServedNetwork;
-  readonly #folder: ViewFolder;
+  readonly #folder: DerivedFolder;
   readonly #chunkRows: number;
   readonly #index: IndexSource;
   readonly #roster: Roster;
@@ -58,7 +57,7 @@ export class ViewLog {
     const own = network.folder === null ? null : join(network.folder, 'view');
     this.#network = network;
     this.#chunkRows = chunkRows;
-    this.#folder = new ViewFolder(folder === undefined ? own : folder);
+    this.#folder = new DerivedFolder(folder === undefined ? own : folder, network.folder);
     this.#index = new IndexSource(network, this.#folder);
     this.#roster = new Roster(network.read);
     this.#cache = new EventCache(network);

@@ -36,9 +36,10 @@ export function exploreCommand(): Command {
       'after',
       `
 Nothing in the folder is changed but view/ and history/, where what the page is shown is kept and
-which may be deleted; whatever would write is refused (READ_ONLY). What another process adds to the
-folder appears as it is committed; when the folder is deleted meanwhile, what was read is still
-shown. A damaged folder is refused, with exit code 13 and the reason. SIGTERM and SIGINT end it.
+which may be deleted; files there that this installation did not write are made again. Requests
+that would write are refused (READ_ONLY). What another process adds to the folder appears as it is
+committed; when the folder is deleted meanwhile, what was read is still shown. A damaged folder is
+refused, with exit code 13 and the reason. SIGTERM and SIGINT end it.
 
 With --export the log is recomputed first, and a folder that differs is refused. The file opens in a
 browser without a network, at any entry: run.html?at=1200. It has what the page shows, memes up to

@@ -13,6 +13,8 @@ import {
   createVerifier,
   type GenesisOptions,
   History,
+  type HistoryOptions,
+  KeptNetwork,
   Network,
   openLmdbStore,
   type RecordKey,
@@ -24,6 +26,9 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
+import { CHECKPOINT_FORMAT } from '../../../dist/engine/history/checkpoint.js';
+import type { LogReads } from '../../../dist/engine/node/log-reads.js';
+import { DerivedFolder } from '../../../dist/engine/store/derived.js';
 import { counts } from '../../support/counts.js';
 import { START_MS, temporaryFolder } from '../../support/fixture.js';
 import { type Attempt, attempts, genesis, Life } from '../random/random.js';
@@ -185,6 +190,46 @@ test('history: damaged, foreign and deleted checkpoints are made again', async (
   expect(readFileSync(join(folder, made.at(-1)!))).not.toEqual(contents.at(-1));
   await beside.close();
 });
+
+test('history: forged checkpoints of another installation are not believed', async () => {
+  const path = temporaryFolder();
+  await (await lived(path, town, script)).close();
+  const folder = join(path, 'history');
+  const options = { path, spacing: 16, share: 1 };
+  const own = process.env.XDG_STATE_HOME;
+  process.env.XDG_STATE_HOME = temporaryFolder();
+  const seq = await forge(options, folder);
+  const forger = History.open(options);
+  const told = await recordsAt(forger, seq);
+  await forger.close();
+  process.env.XDG_STATE_HOME = own;
+  const history = History.open(options);
+  const honest = await recordsAt(history, seq);
+  await history.close();
+  const { digests, records } = await replayed(path);
+  expect([told.position.digest, honest.position.digest]).toEqual([digests[seq], digests[seq]]);
+  expect(honest.found).toEqual(withoutRenewed(records[seq]!, records.at(-1)!));
+  expect(told.found).not.toEqual(honest.found);
+});
+
+/** Gives each agent in the last checkpoint another state, and seals it as the forger can. */
+async function forge(options: HistoryOptions, folder: string): Promise<number> {
+  const history = History.open(options);
+  await history.prepare();
+  await history.close();
+  const name = namesIn(folder).at(-1)!;
+  const seq = Number.parseInt(name, 10);
+  const network = KeptNetwork.open(options);
+  const { log, position } = network.read;
+  const from = (log as unknown as LogReads).sourceOf(CHECKPOINT_FORMAT, position, seq)!;
+  await network.close();
+  const files = new DerivedFolder(folder);
+  const text = (await files.read(name, from))!.toString();
+  const forged = text.replaceAll(/^(standings\t\d+\t\[)\d+/gm, '$17');
+  expect(forged).not.toBe(text);
+  await files.write(name, from, Buffer.from(forged));
+  return seq;
+}
 
 test('history: checkpoints take at most a fifth of the log, and may be left out', async () => {
   const path = temporaryFolder();

@@ -1,21 +1,13 @@
 /**
- * A chunk: the picture before some entries and their rows, as a file has it: a magic line, the
- * sha256 of what follows, then compressed: the length of the picture's text, the text, the span.
- * Agents are in it as numbers only; who they are is in the network's records.
+ * A chunk: the picture before some entries and their rows. Its bytes are the length of the
+ * picture's text, the text, and the span. Agents are in it as numbers only; the network's records
+ * say which agent has which number.
  */
-import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
 import { decodeSpan, encodeSpan, type Picture, type Span, statuses } from '../../index.js';
 import type { Roster } from '../make/roster.js';
 
-const compress = promisify(brotliCompress);
-const decompress = promisify(brotliDecompress);
-
-const MAGIC = Buffer.from('folkmoot view 1\n');
-const DIGEST_BYTES = 32;
-/** A larger one is none that was made here. */
-const MOST_BYTES = 2 ** 30;
+/** Another encoding, or other rows of the same log, are another format. */
+export const CHUNK_FORMAT = 'view 2';
 
 /** A picture as text, agents by number: status, dormant, reputation, votes, memes, blocks. */
 export function encodePicture({ agents, ...rest }: Picture): string {
@@ -53,28 +45,19 @@ export interface Chunk {
   span: Span;
 }
 
-export async function encodeChunk({ before, span }: Chunk): Promise<Buffer> {
+export function encodeChunk({ before, span }: Chunk): Buffer {
   const text = Buffer.from(before);
   const length = Buffer.alloc(4);
   length.writeUInt32LE(text.length);
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 4 };
-  const packed = await compress(Buffer.concat([length, text, encodeSpan(span)]), { params });
-  return Buffer.concat([MAGIC, sha256(packed), packed]);
+  return Buffer.concat([length, text, encodeSpan(span)]);
 }
 
-/** Null for what is no chunk, or not whole. */
-export async function decodeChunk(bytes: Buffer): Promise<Chunk | null> {
-  const start = MAGIC.length + DIGEST_BYTES;
-  const packed = bytes.subarray(start);
-  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return null;
-  if (!sha256(packed).equals(bytes.subarray(MAGIC.length, start))) return null;
+/** Null for bytes that are no whole chunk. */
+export function decodeChunk(bytes: Buffer): Chunk | null {
   try {
-    const raw = await decompress(packed, { maxOutputLength: MOST_BYTES });
-    const end = 4 + raw.readUInt32LE(0);
-    return { before: raw.subarray(4, end).toString(), span: decodeSpan(raw.subarray(end)) };
+    const end = 4 + bytes.readUInt32LE(0);
+    return { before: bytes.subarray(4, end).toString(), span: decodeSpan(bytes.subarray(end)) };
   } catch {
     return null;
   }
 }
-
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();

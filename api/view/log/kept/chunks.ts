@@ -1,9 +1,8 @@
 /** The finished chunks of a view: where each begins and ends; read when asked for, or made anew. */
-import type { ServedNetwork } from '../../../../engine/internal.js';
+import type { DerivedFolder, DerivedFrom, ServedNetwork } from '../../../../engine/internal.js';
 import { applySpan, emptyPicture, type Picture } from '../../index.js';
 import type { Roster } from '../make/roster.js';
-import { type Chunk, decodeChunk, decodePicture, encodeChunk } from './chunk.js';
-import type { ViewFolder } from './folder.js';
+import { CHUNK_FORMAT, type Chunk, decodeChunk, decodePicture, encodeChunk } from './chunk.js';
 
 /** Chunks kept unpacked: some two megabytes each. */
 const UNPACKED = 6;
@@ -23,7 +22,7 @@ export type Remake = (before: Picture, last: number) => Promise<Chunk>;
 
 export class Chunks {
   readonly #network: ServedNetwork;
-  readonly #folder: ViewFolder;
+  readonly #folder: DerivedFolder;
   readonly #roster: Roster;
   readonly #remake: Remake;
   /** Ascending from entry 0, without gaps. */
@@ -31,7 +30,7 @@ export class Chunks {
   /** Unpacked, or on the way to be; in order of use. */
   readonly #unpacked = new Map<number, Promise<Chunk>>();
 
-  constructor(network: ServedNetwork, folder: ViewFolder, roster: Roster, remake: Remake) {
+  constructor(network: ServedNetwork, folder: DerivedFolder, roster: Roster, remake: Remake) {
     this.#network = network;
     this.#folder = folder;
     this.#roster = roster;
@@ -47,9 +46,9 @@ export class Chunks {
     return this.#places.length;
   }
 
-  /** Takes up what an earlier process left; of files that are not of this log, none. */
+  /** Takes up the chunks that an earlier process left of this log. */
   async open(): Promise<void> {
-    for (const name of this.#folder.names()) {
+    for (const { name } of this.#folder.list()) {
       const [, first = '', last = ''] = pattern.exec(name) ?? [];
       if (first === '') continue;
       const place = { first: Number(first), last: Number(last) };
@@ -69,7 +68,7 @@ export class Chunks {
       throw new Error(`a chunk from ${place.first} does not follow`);
     this.#places.push(place);
     this.#hold(this.#places.length - 1, Promise.resolve(chunk));
-    await this.#folder.write(nameOf(place), await encodeChunk(chunk));
+    await this.#write(place, chunk);
   }
 
   /** The chunk that has an entry. */
@@ -107,26 +106,28 @@ export class Chunks {
     if (stored) return stored;
     const before = index === 0 ? null : await this.#after(index - 1);
     const made = await this.#remake(before ?? nothingOf(this.#network), place.last);
-    await this.#folder.write(nameOf(place), await encodeChunk(made));
+    await this.#write(place, made);
     return made;
   }
 
-  /** As it is kept; what is damaged, or of another log, is removed on the way. */
-  async #stored(place: Place): Promise<Chunk | null> {
-    const name = nameOf(place);
-    const bytes = await this.#folder.read(name);
-    const chunk = bytes && (await decodeChunk(bytes));
-    if (chunk && this.#isOurs(chunk, place)) return chunk;
-    if (bytes) this.#folder.remove(name);
-    return null;
+  async #write(place: Place, chunk: Chunk): Promise<void> {
+    const from = this.#sourceOf(place);
+    if (from) await this.#folder.write(nameOf(place), from, encodeChunk(chunk));
   }
 
-  #isOurs({ span, before }: Chunk, { first, last }: Place): boolean {
-    const { read, epoch } = this.#network;
-    if (span.from !== first || span.to !== last || last > read.position.seq) return false;
-    if ((JSON.parse(before) as Picture).epoch !== epoch) return false;
-    const entry = read.log.entry(last);
-    return entry?.digest === span.digest && entry.log_digest === span.log_digest;
+  #sourceOf({ last }: Place): DerivedFrom | null {
+    const { read } = this.#network;
+    return read.log.sourceOf(CHUNK_FORMAT, read.position, last);
+  }
+
+  /** The chunk that this installation kept of this log; any other file is removed. */
+  async #stored(place: Place): Promise<Chunk | null> {
+    const name = nameOf(place);
+    const from = this.#sourceOf(place);
+    const bytes = from && (await this.#folder.read(name, from));
+    const chunk = bytes && decodeChunk(bytes);
+    if (!chunk) this.#folder.remove(name);
+    return chunk;
   }
 
   #hold(index: number, chunk: Promise<Chunk>): void {

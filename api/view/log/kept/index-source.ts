@@ -3,6 +3,7 @@
  * program wrote as one replay makes it, which is kept among the files of the view.
  */
 import {
+  type DerivedFolder,
   decodeIndexRow,
   type IndexRow,
   type IndexTotals,
@@ -11,7 +12,6 @@ import {
   type ServedNetwork,
   StoreError,
 } from '../../../../engine/internal.js';
-import type { ViewFolder } from './folder.js';
 
 /** How long work is watched, and ended. */
 export interface ViewWork {
@@ -25,18 +25,21 @@ interface Bytes {
   bytes: Uint8Array;
 }
 
+/** Another encoding is another format. */
+const INDEX_FORMAT = 'index 2';
+
 const nameOf = (last: number) => `${String(last).padStart(16, '0')}.index`;
 
 export class IndexSource {
   readonly #network: ServedNetwork;
-  readonly #folder: ViewFolder;
+  readonly #folder: DerivedFolder;
   /** Of entries before those that the network has rows of. */
   #old: Bytes[] = [];
   #base: IndexTotals = noTotals();
   /** The first entry of the network's own rows. */
   #from: number | null = null;
 
-  constructor(network: ServedNetwork, folder: ViewFolder) {
+  constructor(network: ServedNetwork, folder: DerivedFolder) {
     this.#network = network;
     this.#folder = folder;
   }
@@ -47,16 +50,19 @@ export class IndexSource {
    * @throws {StoreError} `CORRUPT` when the log cannot be gone through.
    */
   async prepare(work: ViewWork): Promise<void> {
-    const { read, folder, epoch } = this.#network;
+    const { read, folder } = this.#network;
     if (this.#from === 0) return;
     const from = read.log.indexedFrom();
     const last = from - 1;
     if (last >= 0 && this.#old.at(-1)?.seq !== last) {
       if (folder === null) throw new StoreError('CORRUPT', `entry ${last} has no row of the index`);
       const name = nameOf(last);
-      const known = rowsIn(await this.#folder.read(name), epoch, last);
+      const source = read.log.sourceOf(INDEX_FORMAT, read.position, last);
+      if (!source) throw new StoreError('CORRUPT', `the log has no entry ${last}`);
+      const file = await this.#folder.read(name, source);
+      const known = file && rowsIn(file, last);
       this.#old = known ?? (await replayedIndex(folder, last, work));
-      if (!known) await this.#folder.write(name, fileOf(this.#old, epoch));
+      if (!known) await this.#folder.write(name, source, fileOf(this.#old));
       this.#base = decodeIndexRow(last, this.#old.at(-1)!.bytes).totals;
     }
     this.#from = from;
@@ -126,16 +132,15 @@ export class IndexSource {
   }
 }
 
-/** A line that says of what log it is, then rows: the last entry, and the bytes in base64. */
-function fileOf(rows: readonly Bytes[], epoch: string): Buffer {
+/** A line a row: the last entry, and the bytes in base64. */
+function fileOf(rows: readonly Bytes[]): Buffer {
   const lines = rows.map(({ seq, bytes }) => `${seq} ${Buffer.from(bytes).toString('base64')}`);
-  return Buffer.from(`folkmoot index 1 ${epoch}\n${lines.join('\n')}\n`);
+  return Buffer.from(lines.join('\n'));
 }
 
-/** Null where the file is of another log, or not whole. */
-function rowsIn(file: Buffer | null, epoch: string, last: number): Bytes[] | null {
-  const [head, ...lines] = file?.toString('latin1').split('\n') ?? [];
-  if (head !== `folkmoot index 1 ${epoch}` || lines.pop() !== '') return null;
+/** Null where the rows are not those of all entries up to `last`. */
+function rowsIn(file: Buffer, last: number): Bytes[] | null {
+  const lines = file.toString('latin1').split('\n');
   const rows = lines.map((line): Bytes => {
     const [seq = '', text = ''] = line.split(' ');
     return { seq: Number(seq), bytes: Buffer.from(text, 'base64') };

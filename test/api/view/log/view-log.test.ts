@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -97,6 +98,63 @@ test('view: its files are deletable, and damaged or foreign ones are made again'
   expect(readFileSync(join(folder, made[1]!))).not.toEqual(contents[1]);
   expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
 });
+
+/** Acts as another installation: with a key of its own. */
+async function elsewhere<T>(act: () => Promise<T>): Promise<T> {
+  const own = process.env.XDG_STATE_HOME;
+  process.env.XDG_STATE_HOME = temporaryFolder();
+  try {
+    return await act();
+  } finally {
+    process.env.XDG_STATE_HOME = own;
+  }
+}
+
+/** All rows and words of a folder's view. */
+async function spansOf(path: string) {
+  const network = KeptNetwork.open({ path });
+  const view = viewOf(network, small);
+  const spans = [];
+  for (let next = 0; next <= network.read.position.seq; next = spans.at(-1)!.to + 1) {
+    spans.push(await view.span(next));
+  }
+  await view.close();
+  await network.close();
+  return spans;
+}
+
+test('view: files derived from forged events of the same log are not believed', async () => {
+  const path = await lived();
+  const forged = join(temporaryFolder(), 'network');
+  cpSync(path, forged, { recursive: true });
+  const lies = await lie(forged);
+  expect(lies).toBeGreaterThan(5);
+  const told = await elsewhere(() => spansOf(forged));
+  const honest = await spansOf(path);
+  expect(JSON.stringify(told)).toContain('forged words');
+  const made = namesIn(join(path, 'view'));
+  expect(namesIn(join(forged, 'view'))).toEqual(made);
+  cpSync(join(forged, 'view'), join(path, 'view'), { recursive: true });
+  expect(await spansOf(path)).toEqual(honest);
+  expect(namesIn(join(path, 'view'))).toEqual(made);
+});
+
+/** Changes what events say and leaves the log as it is; gives how many it changed. */
+async function lie(path: string): Promise<number> {
+  const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
+  const events = root.openDB<string, number>({ name: 'events', encoding: 'string' });
+  let lies = 0;
+  for (const { key, value } of [...events.getRange({})]) {
+    const event = JSON.parse(value) as { data: { reason?: string; decision?: string } };
+    if (event.data.decision === undefined) continue;
+    lies += 1;
+    event.data.decision = event.data.decision === 'approve' ? 'reject' : 'approve';
+    event.data.reason = 'forged words';
+    await events.put(key, JSON.stringify(event));
+  }
+  await root.close();
+  return lies;
+}
 
 test('view: files that go while it is open are made again', async () => {
   const path = await lived();
