@@ -34,7 +34,8 @@ export function checkCommand(): Command {
       `
 First the pages of data.mdb are read as plain bytes: each must be in use once or free, all keys in
 their order. Then a second process replays the log and compares every entry, event, record and
-file, so that even data that would end the process which reads it is named. Nothing is changed.
+file, and all of archive/, so that even data that would end the process which reads it is named.
+Nothing is changed.
 Exit code 0 when all is whole, 13 with what is damaged: then restore the folder from a copy; what
 "folkmoot log DIR" still prints of it can be replayed.
 

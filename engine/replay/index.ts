@@ -2,10 +2,15 @@
  * Replay: a fresh engine over genesis and entries alone recomputes everything else, and what was
  * stored beside the entries is compared with it. The first difference is named.
  */
+import type { Step } from '../core/index.js';
 import type { Verifier } from '../crypto/index.js';
-import type { Store, StoreMeta } from '../store/index.js';
+import { indexed } from '../node/entry-index/writer.js';
+import { splitStored } from '../protocol/log.js';
+import type { Entry } from '../protocol/schema/index.js';
+import { type Store, StoreError, type StoreMeta } from '../store/index.js';
 import type { Checked } from './check.js';
 import { compareRecords } from './compare.js';
+import { IndexComparison } from './compare-index.js';
 import { Computed } from './computed.js';
 import type { Divergence } from './divergence.js';
 import type { LogLine } from './line.js';
@@ -96,12 +101,42 @@ async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayRes
       if (run.entries > 0) options.onProgress?.(run.entries - 1);
       if (!checked) {
         await reading;
-        return run.result(options.to === undefined ? run.compareEnd() : null);
+        if (options.to !== undefined) return run.result(null);
+        const difference = run.compareEnd();
+        if (!difference) await assertArchive(options.stored);
+        return run.result(difference);
       }
       ahead = checked;
     }
   } finally {
     await chunks.return(undefined);
+  }
+}
+
+function comparingIndex(stored: Store) {
+  const index = new IndexComparison(stored);
+  return (entry: Entry, step: Step) => index.take(entry.kind, indexed(entry, step));
+}
+
+/**
+ * Compares all bytes of all segments with what the folder records of them, and that with the log:
+ * reads of entries need neither the whole file nor the whole record.
+ */
+async function assertArchive(stored: Store | undefined): Promise<void> {
+  if (!stored?.archive) return;
+  for await (const damage of stored.archive.damage()) throw new StoreError('ARCHIVE', damage);
+  for (const segment of stored.archive.segments) {
+    const { file, first, last, log_digest_before, digest_before, log_digest, digest } = segment;
+    const ends = [
+      [first - 1, log_digest_before, digest_before],
+      [last, log_digest, digest],
+    ] as const;
+    for (const [seq, ...recorded] of ends) {
+      const entry = stored.entry(seq);
+      const found = entry && splitStored(entry);
+      if (found?.logDigest === recorded[0] && found.digest === recorded[1]) continue;
+      throw new StoreError('ARCHIVE', `${file}: its record has other digests after entry ${seq}`);
+    }
   }
 }
 
@@ -124,6 +159,7 @@ class Replay {
       records: this.#computed,
       verifier,
       storedEvents: stored && ((first) => eventsFrom(stored, first)),
+      compareStep: stored && comparingIndex(stored),
       onStep,
     });
   }
@@ -191,6 +227,10 @@ class Replay {
     for (const { seq } of stored.entries(at.seq + 1, Number.MAX_SAFE_INTEGER)) {
       const expected = `entry ${at.seq} as the last`;
       return { ...at, what: 'entry', expected, found: `entry ${seq}` };
+    }
+    for (const { seq } of stored.index({ from: at.seq + 1, limit: 1 })) {
+      const which = `index ${seq}`;
+      return { ...at, what: 'record', which, expected: 'no record', found: `entries to ${seq}` };
     }
     const next = this.#recompute.engine!.position.event_seq + 1;
     for (const { seq, json } of stored.events(next, Number.MAX_SAFE_INTEGER)) {

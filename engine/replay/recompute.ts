@@ -39,6 +39,8 @@ export interface RecomputeOptions {
   verifier?: Verifying | undefined;
   /** Events from one on: compared before the digest, since they say more. */
   storedEvents?: ((first: number) => StoredEvents) | undefined;
+  /** Compares what else was stored of an entry. */
+  compareStep?: ((entry: Entry, step: Step) => Divergence | null) | undefined;
   /** Told what each entry did, in order. */
   onStep?: ((done: ReplayedStep) => void) | undefined;
 }
@@ -126,7 +128,11 @@ export class Recompute {
     }
     const { outcome } = step;
     if (outcome?.result !== 'refused' && outcome?.result !== 'duplicate') {
-      return this.#compare(line, encodeStep(step), stored);
+      return (
+        this.#compare(line, encodeStep(step), stored) ??
+        this.#options.compareStep?.(line.entry, step) ??
+        null
+      );
     }
     const found = outcome.result === 'refused' ? outcome.refusal.reason : 'a repeat';
     return { seq, kind, what: 'outcome', expected: 'a command that is done', found };

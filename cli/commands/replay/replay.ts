@@ -26,8 +26,9 @@ export function replayCommand(): Command {
     .addHelpText(
       'after',
       `
-Both digest chains, every stored event and every stored record are compared; of a printed log, the
-digests that its lines carry. Exit code 0 when all match, 12 with the first difference.
+Both digest chains, every stored event and record, the index of events and all bytes of archive/ are
+compared; of a printed log, the digests that its lines carry. Exit code 0 when all match, 12 with
+the first difference, 13 when a file of archive/ is damaged.
 
 With --watch a page shows the folder while its log is recomputed: how far that is, and the first
 difference with its entry, actor, field, what was expected and what was found. Who has the address

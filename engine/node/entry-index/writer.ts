@@ -47,8 +47,8 @@ export class IndexWriter {
   #totals: IndexTotals;
   #eventSeq: number;
 
-  /** Goes on where the index ends, if it ends with the log; begins anew otherwise. */
-  constructor(store: Pick<Store, 'index'>, end: StoreMeta | null) {
+  /** Goes on where the index ends, if it ends with the log; begins anew elsewhere. */
+  constructor(store: Pick<Store, 'index'>, end: Pick<StoreMeta, 'seq' | 'event_seq'> | null) {
     this.#totals = (end && lastRow(store, end))?.totals ?? noTotals();
     this.#eventSeq = end?.event_seq ?? 0;
   }
@@ -58,13 +58,17 @@ export class IndexWriter {
     const rows: { seq: number; bytes: Uint8Array }[] = [];
     for (let from = 0; from < batch.length; from += ROW_ENTRIES) {
       const some = batch.slice(from, from + ROW_ENTRIES);
-      for (const one of some) this.#add(one);
-      const { seq, at } = some.at(-1)!;
-      const entries = some.map(({ entry }) => entry);
-      const event_seq = this.#eventSeq;
-      rows.push({ seq, bytes: encodeIndexRow({ at, event_seq, totals: this.#totals, entries }) });
+      rows.push({ seq: some.at(-1)!.seq, bytes: this.row(some) });
     }
     return rows;
+  }
+
+  /** One row of some entries, at least one. */
+  row(some: readonly Indexed[]): Uint8Array {
+    for (const one of some) this.#add(one);
+    const { at } = some.at(-1)!;
+    const entries = some.map(({ entry }) => entry);
+    return encodeIndexRow({ at, event_seq: this.#eventSeq, totals: this.#totals, entries });
   }
 
   #add({ entry, types, ends }: Indexed): void {

@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
-import type { Segment } from '../segment.js';
+import { limits } from '../../protocol/limits.js';
+import type { Segment, SegmentRange } from '../segment.js';
 import {
   ArchiveError,
   type Block,
@@ -18,14 +19,93 @@ import {
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
+/** More than the index of any segment that this program writes. */
+const MOST_INDEX_BYTES = 64 * 1024 * 1024;
+/** A block ends with the item that fills it: no entry or event is larger than two requests. */
+const MOST_RAW_BYTES = limits.archiveBlockBytes + 2 * limits.proposalBytes;
+
 /** @throws {ArchiveError} when the file is missing, of another length, or its index another. */
 export function readIndex(folder: string, segment: Segment): SegmentIndex {
   const { bytes, index_bytes } = segment;
+  // A record of another origin may say anything: room for it is made only within bounds.
+  if (index_bytes < 0 || index_bytes > Math.min(bytes - trailerBytes, MOST_INDEX_BYTES)) {
+    throw damaged(folder, segment, `has an index of ${index_bytes} bytes by its record`);
+  }
   const index = readAt(folder, segment, bytes - trailerBytes - index_bytes, index_bytes);
   if (sha256(index) !== segment.index_sha256) {
     throw damaged(folder, segment, 'is damaged in its index, or another file in its place');
   }
+  const problem = indexProblem(index.toString(), segment);
+  if (problem) throw damaged(folder, segment, `has an index that cannot be used: ${problem}`);
   return JSON.parse(index.toString()) as SegmentIndex;
+}
+
+/**
+ * Compares the record of a segment, as the folder has it, with what the file says of itself.
+ * @throws {ArchiveError}
+ */
+export function assertRecord(folder: string, segment: Segment): void {
+  const { entries, events, ...said } = readIndex(folder, segment);
+  for (const name of rangeNames) {
+    if (said[name] === segment[name]) continue;
+    throw damaged(folder, segment, `has another ${name} than its record: ${said[name]}`);
+  }
+  const blocks = [...entries, ...events];
+  const raw = blocks.reduce(
+    (sum, { raw_bytes, count }) => sum + raw_bytes - itemHeadBytes * count,
+    0,
+  );
+  if (raw !== segment.raw_bytes) {
+    throw damaged(folder, segment, `has ${raw} bytes unpacked, not ${segment.raw_bytes}`);
+  }
+}
+
+const rangeNames = [
+  'first',
+  'last',
+  'first_event',
+  'last_event',
+  'log_digest_before',
+  'digest_before',
+  'log_digest',
+  'digest',
+] as const satisfies (keyof SegmentRange)[];
+
+/** Says what an index lacks that blocks are read by; null where it lacks nothing. */
+function indexProblem(text: string, segment: Segment): string | null {
+  let index: Partial<SegmentIndex>;
+  try {
+    index = JSON.parse(text) as Partial<SegmentIndex>;
+  } catch {
+    return 'it is not JSON';
+  }
+  const { first, last, first_event, last_event } = segment;
+  return (
+    blocksProblem(index.entries, [first, last], segment) ??
+    blocksProblem(index.events, [first_event, last_event], segment)
+  );
+}
+
+const blockNumbers = ['offset', 'bytes', 'raw_bytes', 'first', 'count'] as const;
+
+/** Blocks must hold all of a range in its order, within the file, and unpack within bounds. */
+function blocksProblem(
+  blocks: readonly Partial<Block>[] | undefined,
+  [first, last]: [number, number],
+  { bytes }: Segment,
+): string | null {
+  if (!Array.isArray(blocks)) return 'it has no list of blocks';
+  let next = first;
+  for (const block of blocks as Block[]) {
+    const isWhole = blockNumbers.every((name) => Number.isSafeInteger(block?.[name]));
+    if (!isWhole || block.offset < 0 || block.bytes < 0) return 'a block has no usable place';
+    if (block.offset + block.bytes > bytes) return `block ${block.first} is beyond the file`;
+    if (block.first !== next || block.count < 1) return `no block begins with item ${next}`;
+    if (block.raw_bytes > MOST_RAW_BYTES)
+      return `block ${next} unpacks to ${block.raw_bytes} bytes`;
+    next += block.count;
+  }
+  return next === last + 1 ? null : `its blocks end before item ${next}, not ${last + 1}`;
 }
 
 /** The items of a block. @throws {ArchiveError} */
@@ -35,16 +115,25 @@ export function readBlock(folder: string, segment: Segment, block: Block): Buffe
     const end = block.offset + block.bytes;
     throw damaged(folder, segment, `is damaged between bytes ${block.offset} and ${end}`);
   }
-  return itemsOf(inflateRawSync(packed, { maxOutputLength: block.raw_bytes }));
+  try {
+    return itemsOf(inflateRawSync(packed, { maxOutputLength: block.raw_bytes }), block.count);
+  } catch (cause) {
+    const what = `has a block of items from ${block.first} that cannot be unpacked`;
+    throw damaged(folder, segment, what, cause);
+  }
 }
 
-function itemsOf(raw: Buffer): Buffer[] {
+/** @throws {RangeError} when they are not as many, or not all of the bytes. */
+function itemsOf(raw: Buffer, count: number): Buffer[] {
   const items: Buffer[] = [];
-  for (let at = 0; at < raw.length; ) {
+  let at = 0;
+  while (items.length < count) {
     const start = at + itemHeadBytes;
     at = start + raw.readUInt32BE(at);
+    if (at > raw.length) throw new RangeError(`item ${items.length} is cut off`);
     items.push(raw.subarray(start, at));
   }
+  if (at !== raw.length) throw new RangeError(`${raw.length - at} bytes follow the last item`);
   return items;
 }
 

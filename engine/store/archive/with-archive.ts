@@ -9,6 +9,7 @@ import { Archive, type Kind, rangeOf } from './archive.js';
 import { prepareCompaction } from './compact.js';
 import { removeLeftovers } from './leftovers.js';
 import { assertFile, moveSegment, trimStep } from './move.js';
+import { assertRecord } from './read-segment.js';
 
 export function withArchive(store: Store, environment: Environment, readOnly: boolean): Store {
   const archive = new Archive(environment);
@@ -87,6 +88,7 @@ function archiveOf(store: Store, environment: Environment, archive: Archive): St
       for (const segment of archive.segments) {
         try {
           await assertFile(environment.folder, segment);
+          assertRecord(environment.folder, segment);
         } catch (error) {
           if (!(error instanceof StoreError)) throw error;
           yield error.message;
