@@ -1,6 +1,6 @@
 /**
- * Admission: raw bytes become a command and the signatures to verify, or a refusal. Pure but for
- * nothing: the same request gives the same command, live, simulated and in replay.
+ * Admission: raw bytes become a command and the signatures to verify, or a refusal. Pure: the same
+ * request gives the same command, live, simulated and in replay.
  */
 import type { VerifyJob } from '../crypto/verifier.js';
 import { signingInput } from '../protocol/compose.js';
@@ -33,6 +33,9 @@ import {
   draftMeme,
 } from './social.js';
 
+/** Marks what verification gave. */
+export const checked: unique symbol = Symbol('checked');
+
 /** A request that is well-formed in every respect but not verified yet. */
 export interface Admitted {
   request: SignedRequest;
@@ -47,8 +50,14 @@ export interface Admitted {
   innerJobs(): VerifyJob[];
   /** When the signer says it signed, milliseconds since 1970. */
   signedAt: number;
-  /** sha256 of the text that the request's signature covers, for whoever must explain it. */
+  /** sha256 of the text that the request's signature covers, to explain a refusal. */
   inputSha256(): string;
+  /**
+   * Whether verification gave it: a member from the start, so that to set it copies nothing.
+   *
+   * @internal
+   */
+  [checked]: boolean;
 }
 
 /** A well-formed request, or why it is none. */
@@ -66,8 +75,10 @@ const drafters: { [K in CommandKind]: Drafter<K> } = {
   alliance_leave: draftAllianceLeave,
 };
 
-/** Admits a request of any kind. */
+/** Admits a request of any kind. It never throws for a plain object, whatever its members are. */
 export function admit(request: SignedRequest, networkId: string): Admission {
+  const malformed = memberProblem(request);
+  if (malformed) return { refusal: malformed };
   if (!Object.hasOwn(carriage, request.kind)) {
     return refused('UNKNOWN_ROUTE', `there are no requests of the kind ${request.kind}`);
   }
@@ -120,7 +131,17 @@ function sign(
   // A body's timestamp was checked with the body, a header's with the credentials.
   const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
   const command = drafted.command(signer);
-  return { request, command, signature, raw, ownJob, innerJobs, signedAt, inputSha256 };
+  return {
+    request,
+    command,
+    signature,
+    raw,
+    ownJob,
+    innerJobs,
+    signedAt,
+    inputSha256,
+    [checked]: false,
+  };
 }
 
 /** What the request-target names, '' where such a one names nothing; or why it is no good. */
@@ -145,7 +166,58 @@ function parse(request: SignedRequest): JsonResult {
   return said ? { value: said } : parseJson(request.body);
 }
 
-function sizeProblem({ kind, body, file }: SignedRequest): Refusal | null {
+/** Members of a request that are text in every kind: the log holds them as they come. */
+const texts = ['kind', 'public_key', 'target', 'timestamp', 'signature'] as const;
+
+/** Refuses members that an untyped program in this process can give, and no transport can. */
+function memberProblem(request: SignedRequest): Refusal | null {
+  if (typeof request !== 'object' || request === null) {
+    return refuse('MALFORMED', `the request is not an object: ${typeof request}`);
+  }
+  for (const name of texts) {
+    const found: unknown = request[name];
+    if (typeof found === 'string') continue;
+    const message = `${name} is not text: ${typeof found}; send '' where it is unused`;
+    return refuse('MALFORMED', message);
+  }
+  if (!isBytes(request.body)) {
+    return refuse('MALFORMED', `body is not a Uint8Array: ${typeof request.body}`);
+  }
+  if (request.file === undefined || isBytes(request.file)) return null;
+  return refuse('MALFORMED', `file is not a Uint8Array: ${typeof request.file}`);
+}
+
+/** Reads the internal slot, which bytes of another realm have and proxies of bytes do not. */
+const typedArrayName = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype),
+  Symbol.toStringTag,
+)!.get!;
+
+const isBytes = (value: unknown): value is Uint8Array =>
+  typedArrayName.call(value) === 'Uint8Array';
+
+/**
+ * Copies a request, so that its sender can use the same object and buffers again while its
+ * signatures are checked: what is logged must be what was admitted. Of what is not bytes it keeps
+ * the value, for `admit` to refuse.
+ */
+export function copyOf(request: SignedRequest): SignedRequest {
+  const { kind, public_key, target, timestamp, signature, body, file } = request ?? {};
+  const around = { kind, public_key, target, timestamp, signature, body: bytesOf(body) };
+  return file === undefined ? around : { ...around, file: bytesOf(file) };
+}
+
+/** The copy of detached bytes, which have the length 0, is empty. */
+const bytesOf = (value: Uint8Array): Uint8Array =>
+  isBytes(value) ? new Uint8Array(value.length === 0 ? [] : value) : value;
+
+function sizeProblem(request: SignedRequest): Refusal | null {
+  const { kind, body, file } = request;
+  const long = texts.find((name) => request[name].length > limits.bodyBytes);
+  if (long) {
+    const message = `${long} has ${request[long].length} characters`;
+    return refuse('TOO_LARGE', `${message}, the limit is ${limits.bodyBytes}`);
+  }
   const most = kind === 'propose' ? limits.proposalBytes : limits.bodyBytes;
   if (body.length > most) {
     return refuse('TOO_LARGE', `the body has ${body.length} bytes, the limit is ${most}`);

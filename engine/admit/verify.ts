@@ -3,19 +3,23 @@ import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/index.js'
 import { type Refusal, refuse } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
 import { type Knows, knownKey } from './edge-checks.js';
-import type { Admitted } from './index.js';
-
-declare const checked: unique symbol;
+import { type Admitted, checked } from './index.js';
 
 /** A request that is well-formed and whose signatures were checked: only verification makes one. */
 export interface Verified extends Admitted {
-  /**
-   * For the compiler only: verification copies no request.
-   *
-   * @internal
-   */
-  readonly [checked]: true;
+  /** @internal */
+  [checked]: true;
 }
+
+/** Marks what was checked; it copies nothing. */
+function mark(admitted: Admitted): Verified {
+  admitted[checked] = true;
+  return admitted as Verified;
+}
+
+/** Whether a value came out of verification: an untyped program can give anything else. */
+export const isVerified = (value: Verified): boolean =>
+  typeof value === 'object' && value?.[checked] === true;
 
 /** The request's own signature first, then those inside it. */
 export const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
@@ -42,7 +46,7 @@ export function takeUnverified(
 ): Verified | { refusal: Refusal } {
   if (verifier.name !== 'off') throw new TypeError('signatures are verified here: use verifyAll');
   const refusal = knownKey(admitted.command, knows);
-  return refusal ? { refusal } : (admitted as Verified);
+  return refusal ? { refusal } : mark(admitted);
 }
 
 /** The request's own signature alone; null when it holds. */
@@ -76,8 +80,8 @@ export function verifyInner(
  */
 export function withInner(admitted: Admitted, failed?: number): Verified {
   const { command } = admitted;
-  if (command.kind !== 'propose' || failed === undefined) return admitted as Verified;
-  return { ...admitted, command: { ...command, failed_transaction: failed } } as Verified;
+  if (command.kind !== 'propose' || failed === undefined) return mark(admitted);
+  return mark({ ...admitted, command: { ...command, failed_transaction: failed } });
 }
 
 function failedIn(valid: readonly boolean[]): number | undefined {

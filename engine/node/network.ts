@@ -3,8 +3,8 @@
  * publishes events, never before they are durable. An error in between ends the process, and
  * restart is the recovery, because the state on disk always equals the end of the log.
  */
-import { type Admitted, admit } from '../admit/index.js';
-import type { Verified } from '../admit/verify.js';
+import { type Admitted, admit, copyOf } from '../admit/index.js';
+import { isVerified, type Verified } from '../admit/verify.js';
 import type { Engine, Outcome, Step } from '../core/index.js';
 import { createOffVerifier, type Verifier } from '../crypto/index.js';
 import { Digests } from '../protocol/log.js';
@@ -112,9 +112,13 @@ export class Network {
     return new Network(options, opened, options.clock ?? systemClock(opened.meta.at));
   }
 
-  /** Checks form and signatures; whether the timestamp is recent is for the caller to check. */
+  /**
+   * Checks form and signatures; whether the timestamp is recent is for the caller to check. A
+   * request of any form is refused, never thrown at; it is copied, so that the caller may change it
+   * afterwards.
+   */
   async verify(request: SignedRequest): Promise<Verified | { refusal: Refusal }> {
-    const admitted = admit(request, this.genesis.network_id);
+    const admitted = admit(copyOf(request), this.genesis.network_id);
     return 'refusal' in admitted ? admitted : this.verifyAdmitted(admitted);
   }
 
@@ -135,9 +139,12 @@ export class Network {
     return this.unable() ?? this.#engine.precheck(admitted.command, this.time.now);
   }
 
-  /** Applies a request now; what it did is durable when `durable` resolves. */
+  /**
+   * Applies a request now; what it did is durable when `durable` resolves. What `verify` did not
+   * give is refused.
+   */
   apply(verified: Verified): Applied {
-    const unable = this.unable();
+    const unable = this.unable() ?? (isVerified(verified) ? null : unverified());
     if (unable) return { outcome: unable, events: [], durable: Promise.resolve() };
     return this.#apply(verified);
   }
@@ -171,9 +178,10 @@ export class Network {
 
   /**
    * Applies what `verify` gave and waits until the outcome rests on durable state only. A request
-   * that `verify` refused stays refused.
+   * that `verify` refused stays refused, and so is what `verify` did not give.
    */
   async submit(verified: Verified | { refusal: Refusal }): Promise<Outcome> {
+    if (typeof verified !== 'object' || verified === null) return unverified();
     if ('refusal' in verified) return { result: 'refused', refusal: verified.refusal };
     const { outcome, durable } = this.apply(verified);
     await durable;
@@ -266,7 +274,12 @@ export class Network {
     }
   }
 
+  /** A step that cannot be logged leaves the engine ahead of the log: that stops the network. */
   #append(entry: Entry, step: Step, file?: Uint8Array): void {
+    this.#guard(() => this.#log(entry, step, file));
+  }
+
+  #log(entry: Entry, step: Step, file?: Uint8Array): void {
     const { events, changes, results } = encodeStep(step);
     const entries = [{ seq: entry.seq, bytes: this.#digests.advance(entry, results) }];
     this.#overlay.add(entry.seq, step.changes);
@@ -293,7 +306,7 @@ export class Network {
     this.time.setAlarm();
   }
 
-  /** A throw inside the engine is a bug: its state cannot be trusted any more. */
+  /** A throw in here is a bug: the engine's state cannot be trusted any more. */
   #guard<T>(work: () => T): T {
     try {
       return work();
@@ -310,4 +323,8 @@ export class Network {
     this.#followers.end();
     this.#onFatal(error);
   }
+}
+
+function unverified(): Outcome {
+  return no('MALFORMED', 'the request was not verified: pass on what verify gives');
 }
