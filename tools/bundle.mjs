@@ -2,7 +2,15 @@
  * The end of the build: in dist/, what programs of others become part of, and their licences. Who
  * installs the package needs none of these packages, only what stands here.
  */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -90,6 +98,10 @@ const folders = new Set(
 const licences = [...folders, viewer].flatMap(licencesOf);
 licences.push(join(viewer, 'dist/rapidoc-min.js.LICENSE.txt'));
 writeFileSync(join(vendor, 'LICENSES.txt'), licences.map(titled).join('\n'));
+
+// npm makes a command executable only when it creates a link to it, and a build writes a new file.
+const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+for (const command of Object.values(bin)) chmodSync(join(root, command), 0o755);
 
 /** @throws for a package without one: it may not be shipped. */
 function licencesOf(folder) {

@@ -1,12 +1,12 @@
-/** SIGTERM to npx, which runs a command through a shell: the server stops in good order. */
-import { spawn } from 'node:child_process';
+/** `npx folkmoot`: what a build leaves can be started, and SIGTERM to npx stops a server. */
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
-import { main } from '../support/paths.js';
+import { main, root } from '../support/paths.js';
 
 /** A project with the command in its `.bin`: in the checkout itself, npx would build it first. */
 function installed(): string {
@@ -18,6 +18,32 @@ function installed(): string {
   writeFileSync(join(bin, 'folkmoot'), command, { mode: 0o755 });
   return project;
 }
+
+/** A copy of the checkout to build in: a build of the checkout would be beside tests that run it. */
+function checkout(): string {
+  const copy = join(temporaryFolder(), 'checkout');
+  const left = ['.git', 'dist', 'node_modules', 'runs', 'test'].map((name) => join(root, name));
+  cpSync(root, copy, { recursive: true, filter: (path) => !left.includes(path) });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+test.skipIf(process.platform === 'win32')(
+  'npx folkmoot: starts after a rebuild, through the link that npm made before',
+  () => {
+    const copy = checkout();
+    const { version } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
+    const bin = join(copy, '..', 'node_modules', '.bin');
+    mkdirSync(bin, { recursive: true });
+    symlinkSync(join(copy, 'dist/cli/main.js'), join(bin, 'folkmoot'));
+    writeFileSync(join(copy, '..', 'package.json'), '{}');
+    execFileSync('npm', ['run', 'build'], { cwd: copy, stdio: ['ignore', 'ignore', 'inherit'] });
+    expect(statSync(join(copy, 'dist/cli/main.js')).mode & 0o777).toBe(0o755);
+    const npx = ['--no-install', 'folkmoot', '--version'];
+    const printed = execFileSync('npx', npx, { cwd: join(copy, '..'), encoding: 'utf8' });
+    expect(printed).toMatch(new RegExp(`^${version}\\b`));
+  },
+);
 
 test.skipIf(process.platform === 'win32')(
   'npx folkmoot serve: SIGTERM to npx stops the server, which leaves its folder free',

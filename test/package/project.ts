@@ -3,15 +3,7 @@
  * `npm pack` would publish, and copies of the packages that it brings, none of the others.
  */
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../support/paths.js';
 
@@ -73,7 +65,6 @@ export function install(project: string): string[] {
   mkdirSync(join(project, 'node_modules/.bin'));
   const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const main = join('node_modules/folkmoot', bin.folkmoot);
-  chmodSync(join(project, main), 0o755);
   symlinkSync(join('../..', main), join(project, 'node_modules/.bin/folkmoot'));
   writeFileSync(join(project, 'package.json'), '{"name":"consumer","private":true}\n');
   return files;
