@@ -5,7 +5,7 @@
  * of 16 MiB they are copied on their way, which costs an eighth of a vote. It can be set at the
  * start only.
  */
-import { Command } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import { exitCodes, exitProcess, fail, OutputError } from './output/exit.js';
 import { escaped } from './output/output.js';
 import { packageVersion } from './output/version.js';
@@ -16,6 +16,7 @@ const program = new Command('folkmoot')
   // What stands behind a command is its own, as --json behind `load compare`.
   .enablePositionalOptions()
   .configureOutput({ outputError: (text, write) => write(usageError(text)) })
+  .configureHelp({ optionDescription: describeOption })
   .showHelpAfterError('(--help shows the options)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.usage))
   .addHelpText(
@@ -68,6 +69,18 @@ function usageError(text: string): string {
   const [, error = '', suggestion = ''] =
     /^([\s\S]*?)(\n\(Did you mean .*\))?\n*$/.exec(text) ?? [];
   return `${escaped(error)}${suggestion}\n`;
+}
+
+/** Prints the default of a list as the user types it. An empty list is left out of the help. */
+function describeOption(this: Help, option: Option): string {
+  const { defaultValue, defaultValueDescription } = option;
+  const describe = (one: Option) => Help.prototype.optionDescription.call(this, one);
+  if (!Array.isArray(defaultValue) || defaultValueDescription) return describe(option);
+  const shown: Option = Object.assign(Object.create(option), {
+    defaultValue: defaultValue.length === 0 ? undefined : defaultValue,
+    defaultValueDescription: defaultValue.join(','),
+  });
+  return describe(shown);
 }
 
 /** What the program set holds at every depth: a mistake there is usage too. */

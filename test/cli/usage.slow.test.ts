@@ -116,6 +116,28 @@ test.each(commands)('help: that of %s has examples of it', async (command) => {
   expect(stdout).toMatch(new RegExp(`Examples?:\\n(.*\\n)*  \\$ .*folkmoot ${command}`));
 });
 
+/** The help of a command and of every command below it. */
+async function helpBelow(path: string[]): Promise<string[]> {
+  const { stdout } = await folkmoot([...path, '--help']);
+  const listed = stdout.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
+  const names = [...listed.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!);
+  const below = names.filter((name) => name !== 'help').map((name) => [...path, name]);
+  const helps = [stdout];
+  for (const inner of below) helps.push(...(await helpBelow(inner)));
+  return helps;
+}
+
+test('help: an option of any command has one default, printed as it is typed', async () => {
+  const options: string[] = [];
+  for (const help of await helpBelow([])) {
+    const listed = help.split('\nOptions:\n')[1]?.split('\n\n')[0] ?? '';
+    options.push(...listed.split(/\n(?= {2}-)/).map((text) => text.replace(/\s+/g, ' ').trim()));
+  }
+  expect(options.length).toBeGreaterThan(200);
+  const wrong = options.filter((text) => /default: \[|default:.*default:/.test(text));
+  expect(wrong).toEqual([]);
+});
+
 test('help: options of sim show their defaults; the scenario has those of the others', async () => {
   const { stdout } = await folkmoot(['sim', '--help']);
   const text = stdout.replace(/\s+/g, ' ');
