@@ -30,7 +30,8 @@ Examples:
 Exit codes: 0 done, 1 a server refused, is gone or cannot listen, 2 usage (an option, or a file or
 folder that is not there or none of its kind), 10 no progress, 11 broken rule, 12 replay or a
 second run differs, or a certificate is refused, 13 crash, or data that is damaged, in use or
-cannot be written, 14 a load run whose figures cannot be trusted, 15 what --fail-on names.`,
+cannot be written, 14 a load run whose figures cannot be trusted, 15 a condition of --fail-on is
+met, 16 an external decider's answer is missing, 17 a condition is about what is not measured.`,
   );
 
 /** In the order of the help; each is loaded when it is named, or when all are to be listed. */

@@ -24,6 +24,8 @@ export const exitCodes = {
   failOn: 15,
   /** An external decider's answer is needed, and no cassette has it, or no calls are left. */
   unanswered: 16,
+  /** A condition of --fail-on or --slo is about a figure that the run does not measure. */
+  unmeasured: 17,
 } as const;
 
 /** An option or argument that cannot be meant: exit code 2. */
@@ -64,6 +66,9 @@ const isRemote = (error: unknown) =>
 /** Whether nobody was there, or might be asked, to decide. */
 const isUnanswered = (error: unknown) => named(error, 'DeciderError');
 
+/** Whether a condition is about what is not measured. */
+const isUnmeasured = (error: unknown) => named(error, 'UnmeasuredError');
+
 /** Whether a file or folder cannot be used, or the disk. */
 const isStore = (error: unknown) => named(error, 'StoreError');
 
@@ -94,12 +99,13 @@ const isNamedWrongly = ({ code, cause }: StoreFailure): boolean =>
 function codeOf(error: unknown): number {
   if (isRemote(error)) return exitCodes.refused;
   if (isUnanswered(error)) return exitCodes.unanswered;
+  if (isUnmeasured(error)) return exitCodes.unmeasured;
   return isUsage(error) ? exitCodes.usage : exitCodes.crash;
 }
 
 /** Ends the process: one line for what a user can mend, a stack for what is our fault. */
 export function fail(error: unknown): void {
-  const known = [isUsage, isRemote, isStore, isUnanswered].some((is) => is(error));
+  const known = [isUsage, isRemote, isStore, isUnanswered, isUnmeasured].some((is) => is(error));
   if (known || named(error, 'OutputError')) say(`folkmoot: ${(error as Error).message}`);
   else say(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
   exitProcess(codeOf(error));

@@ -1,10 +1,13 @@
 /** How numbers and times are shown: the same everywhere, without a locale. */
 
-/** Thousands set apart, and no more digits than say something. */
-export function shown(value: number | null): string {
+/** Decimals that say something of a number of this size. */
+const decimalsOf = (size: number): number =>
+  Number.isInteger(size) ? 0 : size >= 1_000 ? 1 : size >= 10 ? 2 : 4;
+
+/** Groups thousands and cuts zeros at the end. */
+export function shown(value: number | null, decimals?: number): string {
   if (value === null) return '–';
-  const size = Math.abs(value);
-  const digits = Number.isInteger(value) ? 0 : size >= 1_000 ? 1 : size >= 10 ? 2 : 4;
+  const digits = decimals ?? decimalsOf(Math.abs(value));
   const [whole, part] = value.toFixed(digits).split('.');
   const grouped = whole!.replace(/\B(?=(\d{3})+$)/g, ',');
   const rest = part?.replace(/0+$/, '');
@@ -43,7 +46,8 @@ const units: readonly TimeUnit[] = [
 export const timeUnit = (longestMs: number): TimeUnit => unitOf(longestMs / 3);
 
 /** The largest unit of which there is one. */
-const unitOf = (ms: number): TimeUnit => units.findLast((unit) => ms >= unit.ms) ?? units[0]!;
+export const unitOf = (ms: number): TimeUnit =>
+  units.findLast((unit) => ms >= unit.ms) ?? units[0]!;
 
 export function time(ms: number | null): string {
   if (ms === null) return '–';

@@ -1,5 +1,5 @@
 /** Two results side by side, and what keeps them from being compared. */
-import { shown, time } from '../../../report/shared/numbers.js';
+import { shown, unitOf } from '../../../report/shared/numbers.js';
 import type { LoadResult } from '../result.js';
 import { type Figure, figuresOf } from './figures.js';
 
@@ -11,7 +11,7 @@ export interface Comparison {
     b: number | null;
     change: number | null;
     moved: boolean;
-    /** Whether changes are of the figures' ratios to R. */
+    /** Whether `by_r` has the figures' ratios to R. */
     scaled: boolean;
   };
   /** What differs beside the figures, and what else should be known before they are believed. */
@@ -19,14 +19,26 @@ export interface Comparison {
   figures: Compared[];
 }
 
-export interface Compared {
-  figure: string;
-  unit: Figure['unit'];
+/** `change` is computed from `a` and `b` beside it, and from nothing else. */
+export interface Change {
   a: number | null;
   b: number | null;
   /** 0.1 is ten percent more; of shares the difference. Null where it cannot be said. */
   change: number | null;
 }
+
+export interface Compared extends Change {
+  figure: string;
+  unit: Figure['unit'];
+  /**
+   * The figure in units of R: rates as a share of it, times as verifications that one core does
+   * meanwhile. Null unless the machine set the pace of both runs and its speed moved.
+   */
+  by_r: (Change & { unit: 'of_r' | 'verifications' }) | null;
+}
+
+/** A unit of a figure, or of its ratio to R. */
+export type Unit = Figure['unit'] | NonNullable<Compared['by_r']>['unit'];
 
 /** A machine whose speed differs by more than this was not the same machine. */
 const MOST_MOVED = 0.1;
@@ -41,7 +53,7 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
       b: b.r,
       change: a.r && b.r ? b.r / a.r - 1 : null,
       moved,
-      scaled: moved && bothLimited(a, b),
+      scaled: isScaled(a, b),
     },
     warnings: [
       ...doubts('A', a),
@@ -49,13 +61,7 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
       ...machines(a, b, moved),
       ...differences(a, b),
     ],
-    figures: figuresOf([a, b]).map((figure) => ({
-      figure: figure.name,
-      unit: figure.unit,
-      a: figure.of(a),
-      b: figure.of(b),
-      change: changeOf(figure, a, b),
-    })),
+    figures: figuresOf([a, b]).map((figure) => comparedOf(figure, a, b)),
   };
 }
 
@@ -67,46 +73,90 @@ export const usable = ({ verdict }: LoadResult): boolean =>
 const bothLimited = (a: LoadResult, b: LoadResult): boolean =>
   [a, b].every(({ asked, saturation }) => asked.loop === 'closed' || saturation !== null);
 
-/** How much more was asked for in the open loop, where rates are what was asked, and not more. */
-const moreAsked = (a: LoadResult, b: LoadResult): number =>
-  [a, b].every(({ asked, saturation }) => asked.loop === 'open' && saturation === null)
-    ? b.asked.rate! / a.asked.rate!
-    : 1;
-
-/**
- * What became of a figure from `a` to `b`, of shares the difference. Where the machine set the pace
- * and its speed moved, of its ratio to R: rates by R, and times in verifications. In the open loop
- * rates are compared as shares of what was asked for.
- */
-export function changeOf(figure: Figure, a: LoadResult, b: LoadResult): number | null {
-  const before = figure.of(a);
-  const after = figure.of(b);
-  if (before === null || after === null) return null;
-  if (figure.unit === 'share') return after - before;
-  if (before === 0) return after === 0 ? 0 : null;
-  const speed = machineMoved(a, b) && bothLimited(a, b) ? b.r! / a.r! : 1;
-  const ratio = after / before;
-  return (figure.unit === 'ms' ? ratio * speed : ratio / speed / moreAsked(a, b)) - 1;
-}
-
 const machineMoved = ({ r: a }: LoadResult, { r: b }: LoadResult): boolean =>
   Boolean(a && b) && Math.abs(b! / a! - 1) > MOST_MOVED;
 
-export function valueText({ unit }: Pick<Figure, 'unit'>, value: number | null): string {
-  if (value === null) return '–';
-  if (unit === 'ms') return time(value);
-  if (unit === 'per_s')
-    return `${shown(value < 100 ? Math.round(value * 10) / 10 : Math.round(value))}/s`;
-  const percent = 100 * value;
-  const parts = percent < 1 ? 1_000 : 100;
-  return `${shown(Math.round(percent * parts) / parts)} %`;
+const isScaled = (a: LoadResult, b: LoadResult): boolean => machineMoved(a, b) && bothLimited(a, b);
+
+/** A figure of both results, its change, and the same in units of R where that is needed. */
+export function comparedOf(figure: Figure, a: LoadResult, b: LoadResult): Compared {
+  const [before, after] = [figure.of(a), figure.of(b)];
+  const of = (one: number | null, other: number | null, unit: Unit): Change => ({
+    a: one,
+    b: other,
+    change: changeOf(unit, one, other),
+  });
+  const plain = { figure: figure.name, unit: figure.unit, ...of(before, after, figure.unit) };
+  if (figure.unit === 'share' || !isScaled(a, b)) return { ...plain, by_r: null };
+  const unit = figure.unit === 'ms' ? 'verifications' : 'of_r';
+  const scaled = (value: number | null, r: number) =>
+    value === null ? null : unit === 'verifications' ? (value * r) / 1_000 : value / r;
+  return { ...plain, by_r: { unit, ...of(scaled(before, a.r!), scaled(after, b.r!), unit) } };
 }
 
-export function percentText({ unit }: Pick<Figure, 'unit'>, change: number | null): string {
-  if (change === null) return '–';
-  const text = (Math.round(change * 1_000) / 10).toFixed(1);
-  const signed = change > 0 && text !== '0.0' ? `+${text}` : text.replace(/^-(?=0\.0$)/, '');
-  return unit === 'share' ? `${signed} points` : `${signed} %`;
+/** From `before` to `after`: of shares the difference, of all else the ratio less one. */
+export function changeOf(unit: Unit, before: number | null, after: number | null): number | null {
+  if (before === null || after === null) return null;
+  if (unit === 'share') return after - before;
+  if (before === 0) return after === 0 ? 0 : null;
+  return after / before - 1;
+}
+
+/** A value as a text has it: the text, and the number that a reader takes from it. */
+export interface Rounded {
+  text: string;
+  value: number;
+}
+
+/**
+ * Rounds a value as it is shown.
+ * @param more decimals beyond the usual ones.
+ */
+export function roundedValue(unit: Unit, value: number, more = 0): Rounded {
+  const { name, size } = scaleOf(unit, value);
+  const amount = value / size;
+  const decimals = decimalsOf(unit, Math.abs(amount)) + more;
+  const rounded = Number(amount.toFixed(decimals));
+  return { text: `${shown(rounded, decimals)}${name}`, value: rounded * size };
+}
+
+function scaleOf(unit: Unit, value: number): { name: string; size: number } {
+  if (unit === 'ms') {
+    const { name, ms } = unitOf(value);
+    return { name: ` ${name}`, size: ms };
+  }
+  if (unit === 'share') return { name: ' %', size: 0.01 };
+  return { name: { per_s: '/s', of_r: ' R', verifications: ' verifications' }[unit], size: 1 };
+}
+
+/** So many that a change of a thousandth shows, and no fewer than the clock of a run has. */
+function decimalsOf(unit: Unit, amount: number): number {
+  if (unit === 'ms') return amount >= 1 ? 2 : 3;
+  if (unit === 'share') return amount >= 1 ? 2 : amount >= 0.1 ? 3 : 4;
+  return amount >= 100 ? 0 : amount >= 10 ? 1 : amount >= 1 ? 2 : 4;
+}
+
+export const valueText = ({ unit }: { unit: Unit }, value: number | null): string =>
+  value === null ? '–' : roundedValue(unit, value).text;
+
+/** The change between two values as they are shown, so that a reader who computes it gets it. */
+export function changeText(unit: Unit, a: number | null, b: number | null): string {
+  if (a === null || b === null) return '–';
+  const [before, after] = [roundedValue(unit, a).value, roundedValue(unit, b).value];
+  const change = changeOf(unit, before, after);
+  return change === null ? '–' : roundedChange(unit, change).text;
+}
+
+/** A change in percent, or in percentage points; `value` is the fraction that the text gives. */
+export function roundedChange(unit: Unit, change: number, more = 0): Rounded {
+  const percent = 100 * change;
+  const size = Math.abs(percent);
+  // Points of shares have the decimals of the shares; a small change does not read as none.
+  const usual = unit === 'share' ? 4 : size >= 0.05 || size === 0 ? 1 : 4;
+  const digits = percent.toFixed(usual + more).replace(/(\.\d+?)0+$/, '$1');
+  const value = Number(digits);
+  const signed = value > 0 ? `+${digits}` : value === 0 ? '0.0' : digits;
+  return { text: `${signed} ${unit === 'share' ? 'points' : '%'}`, value: value / 100 };
 }
 
 /** Of a run that did not end as planned: `was interrupted after 3.1 of 10 s`. */
@@ -132,8 +182,8 @@ function machines(a: LoadResult, b: LoadResult, moved: boolean): string[] {
   if (!moved) return [];
   const r = `R, ${shown(Math.round(a.r))}/s in A and ${shown(Math.round(b.r))}/s in B`;
   const how = bothLimited(a, b)
-    ? "changes are of the figures' ratios to R"
-    : 'changes are of the figures as they are, since the rate was asked for';
+    ? "the rows by R have the figures' ratios to R"
+    : 'the rate was asked for, so no figure is divided by R';
   return [`the machine's speed moved by more than 10 % (${r}): ${how}`];
 }
 

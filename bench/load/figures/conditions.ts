@@ -1,7 +1,9 @@
 /** Conditions on a result, as people write them: `p99>200ms`, `errors>1%`, `tps<-5%`. */
+import { arrivalsPerS, type LoadOptions, type WorkloadName } from '../options.js';
 import type { LoadResult } from '../result.js';
-import { changeOf, percentText, valueText } from './compare.js';
-import { type Figure, figureOf, vocabulary } from './figures.js';
+import type { OperationName } from '../workload.js';
+import { type Change, changeOf, comparedOf, roundedChange, roundedValue } from './compare.js';
+import { type Figure, figureOf, type Source, vocabulary } from './figures.js';
 
 export interface Condition {
   /** As it was written. */
@@ -17,6 +19,11 @@ export interface Condition {
 /** A condition that cannot be meant. */
 export class ConditionError extends Error {
   override name = 'ConditionError';
+}
+
+/** A condition on what the run does not measure. */
+export class UnmeasuredError extends Error {
+  override name = 'UnmeasuredError';
 }
 
 /**
@@ -60,7 +67,7 @@ export function parseConditions(
 export function slo(texts: readonly string[]): Condition[] {
   return split(texts).map((text) => {
     const { figure, operator, sign, number, unit } = partsOf(text);
-    const holds = figure.unit === 'per_s' ? '>=' : '<=';
+    const holds = figure.good === 'more' ? '>=' : '<=';
     if ((operator !== '=' && operator !== holds) || sign !== '') {
       throw wrong(text, `expected an objective such as ${figure.name}=${examples[figure.unit]}`);
     }
@@ -74,26 +81,126 @@ export function slo(texts: readonly string[]): Condition[] {
   });
 }
 
+/** What each workload sends by its schedule. */
+const sent: Record<WorkloadName, readonly OperationName[]> = {
+  votes: ['vote'],
+  transactions: ['propose'],
+  mixed: ['vote', 'read', 'status', 'meme'],
+  reads: ['read'],
+  subscribers: ['status'],
+};
+
 /**
- * A sentence when the condition is met, else null. Where nothing was measured it counts as met:
- * nothing seen is no success.
- * @param base what a relative condition compares with.
+ * Checks before a run that it measures what the conditions are about.
+ * @throws {UnmeasuredError}
  */
-export function met(condition: Condition, result: LoadResult, base?: LoadResult): string | null {
+export function assertMeasured(conditions: readonly Condition[], load: LoadOptions): void {
+  for (const { text, figure } of conditions) {
+    const why = lacking(figure.source, load) ?? tooFew(figure, load);
+    if (why) throw new UnmeasuredError(`the condition "${text}" cannot be measured: ${why}`);
+  }
+}
+
+/** Why a run measures nothing of this source, and what to do, or null. */
+function lacking(source: Source, { workload, batch, rate }: LoadOptions): string | null {
+  const run = `a run of the workload ${workload}`;
+  switch (source) {
+    case 'arrivals':
+      return null;
+    case 'rate':
+      return rate === null ? 'a closed loop asks for no rate; use --rate, or accepted_per_s' : null;
+    case 'transactions':
+      if (workload === 'votes' || workload === 'mixed' || workload === 'transactions') {
+        return batch > 0 ? null : `${run} proposes no transactions with --batch 0; use --batch 10`;
+      }
+      return `${run} proposes no transactions; use --workload transactions, or accepted_per_s`;
+    case 'delivery':
+      return workload === 'subscribers'
+        ? null
+        : `${run} has no subscribers; use --workload subscribers`;
+    default:
+      return sent[workload].includes(source)
+        ? null
+        : `${run} sends no ${source} by its schedule; use a figure of ${sent[workload].join(', ')}`;
+  }
+}
+
+/** Why a run cannot have as many samples as a figure needs, or null. */
+function tooFew({ name, source, samples }: Figure, load: LoadOptions): string | null {
+  const perS = mostPerS(source, load);
+  if (samples <= 1 || perS === null) return null;
+  const most = Math.ceil((perS * load.durationMs) / 1_000);
+  if (most >= samples) return null;
+  const longer = `--duration ${Math.ceil(samples / perS)}s`;
+  return `${name} needs ${samples} samples, and the run has ${most} at most; use ${longer}`;
+}
+
+/** Samples a second at most; null where that is not known before. */
+function mostPerS(source: Source, load: LoadOptions): number | null {
+  const perS = arrivalsPerS(load);
+  if (perS === null) return null;
+  if (source === 'delivery') return perS * load.agents;
+  if (source !== 'transactions') return perS;
+  return load.workload === 'transactions' ? load.rate : null;
+}
+
+/** What became of a condition: at most one of them is a sentence. */
+export interface Judged {
+  met: string | null;
+  /** Why it can be neither met nor kept. */
+  unmeasured: string | null;
+}
+
+/** @param base what a relative condition compares with. */
+export function judge(condition: Condition, result: LoadResult, base?: LoadResult): Judged {
   const { text, figure, relative } = condition;
   const value = figure.of(result);
+  const unmeasured = (why: string): Judged => ({ met: null, unmeasured: `${text}: ${why}` });
   if (value === null) {
-    const few = /p999$/.test(figure.name) ? ', or of fewer than 1,000 samples' : '';
-    return `${text}: nothing was measured for ${figure.name}${few}`;
+    const few = figure.samples > 1 ? ` of ${figure.samples} samples or more` : '';
+    return unmeasured(`nothing was measured for ${figure.name}${few}`);
   }
   if (!relative) {
-    return exceeds(value, condition) ? `${text}: it is ${valueText(figure, value)}` : null;
+    const met = exceeds(value, condition) ? `${text}: it is ${told(condition, value)}` : null;
+    return { met, unmeasured: null };
   }
-  const change = base ? changeOf(figure, base, result) : null;
-  if (change === null) return `${text}: there is nothing to compare ${figure.name} with`;
-  if (!exceeds(change, condition)) return null;
-  const [before, after] = [figure.of(base!), value].map((one) => valueText(figure, one));
-  return `${text}: it went from ${before} to ${after}, ${percentText(figure, change)}`;
+  if (!base || figure.of(base) === null) {
+    return unmeasured(`the base has nothing to compare ${figure.name} with`);
+  }
+  const compared = comparedOf(figure, base, result);
+  const { change } = compared.by_r ?? compared;
+  if (change === null) return unmeasured(`${figure.name} is 0 in the base, and has no change`);
+  if (!exceeds(change, condition)) return { met: null, unmeasured: null };
+  return { met: `${text}: ${toldChange(condition, compared)}`, unmeasured: null };
+}
+
+/** A sentence for each objective that a result misses; nothing measured is missed as well. */
+export function missed(condition: Condition, result: LoadResult): string | null {
+  const { met, unmeasured } = judge(condition, result);
+  return met ?? unmeasured;
+}
+
+/** Decimals beyond the usual ones until a text shows what was found. */
+const MORE = [0, 1, 2, 3, 4, 5, 6];
+
+/** A value that meets the condition as its text gives it too: not `200 ms` for `>200ms`. */
+function told(condition: Condition, value: number): string {
+  const texts = MORE.map((more) => roundedValue(condition.figure.unit, value, more));
+  return (texts.find((one) => exceeds(one.value, condition)) ?? texts.at(-1)!).text;
+}
+
+/** From what to what, and the change between these two as they are written. */
+function toldChange(condition: Condition, compared: ReturnType<typeof comparedOf>): string {
+  const { a, b, unit }: Change & { unit: Parameters<typeof roundedValue>[0] } =
+    compared.by_r ?? compared;
+  const all = MORE.map((more) => {
+    const [before, after] = [roundedValue(unit, a!, more), roundedValue(unit, b!, more)];
+    const change = changeOf(unit, before.value, after.value);
+    const { text, value } = roundedChange(unit, change ?? 0, more);
+    const sentence = `it went from ${before.text} to ${after.text}, ${text}`;
+    return { sentence, shows: change !== null && exceeds(value, condition) };
+  });
+  return (all.find(({ shows }) => shows) ?? all.at(-1)!).sentence;
 }
 
 function exceeds(value: number, { operator, bound }: Condition): boolean {

@@ -7,9 +7,21 @@ export interface Figure {
   name: string;
   /** Milliseconds, a share of one, or a number a second. */
   unit: 'ms' | 'share' | 'per_s';
+  /** What a run must have for the figure to be measured. */
+  source: Source;
+  /** Of the samples there must be so many. */
+  samples: number;
+  /** Whether more of it is better. */
+  good: 'more' | 'less';
   /** Null when nothing was measured. */
   of(result: LoadResult): number | null;
 }
+
+/** An operation of the schedule, all of them, or what only some workloads have. */
+export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery';
+
+/** A 99.9th percentile of fewer is the longest sample under another name. */
+const LEAST_P999 = 1_000;
 
 const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
 const operations: readonly OperationName[] = [
@@ -28,7 +40,7 @@ const wholes = ['finality', 'delivery'] as const;
 export const vocabulary =
   `${percentiles.join(', ')}, alone or after ${[...kinds, ...wholes].join(', ')} or an operation ` +
   `(${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or vote.errors; tps; ` +
-  'accepted_per_s; deliveries_per_s';
+  'accepted_per_s; of_target; deliveries_per_s';
 
 /** Null when there is no such figure. */
 export function figureOf(name: string): Figure | null {
@@ -38,13 +50,30 @@ export function figureOf(name: string): Figure | null {
   if (percentile) return latencyOf(name, scope, percentile);
   if (last === 'errors') return errorsOf(name, scope);
   const rate = scope.length === 0 && Object.hasOwn(rates, last) ? rates[last] : undefined;
-  return rate ? { name, unit: 'per_s', of: rate } : null;
+  return rate ? { name, samples: 1, good: 'more', ...rate } : null;
 }
 
-const rates: Record<string, Figure['of']> = {
-  tps: ({ transactions: { proposed, tps } }) => (proposed > 0 ? tps : null),
-  accepted_per_s: ({ arrivals }) => (arrivals.intended > 0 ? arrivals.accepted_per_s : null),
-  deliveries_per_s: ({ delivery }) => (delivery.expected > 0 ? delivery.deliveries_per_s : null),
+const rates: Record<string, Pick<Figure, 'unit' | 'source' | 'of'>> = {
+  tps: {
+    unit: 'per_s',
+    source: 'transactions',
+    of: ({ transactions: { proposed, tps } }) => (proposed > 0 ? tps : null),
+  },
+  accepted_per_s: {
+    unit: 'per_s',
+    source: 'arrivals',
+    of: ({ arrivals }) => (arrivals.intended > 0 ? arrivals.accepted_per_s : null),
+  },
+  of_target: {
+    unit: 'share',
+    source: 'rate',
+    of: ({ arrivals }) => (arrivals.intended > 0 ? arrivals.of_target : null),
+  },
+  deliveries_per_s: {
+    unit: 'per_s',
+    source: 'delivery',
+    of: ({ delivery }) => (delivery.expected > 0 ? delivery.deliveries_per_s : null),
+  },
 };
 
 function latencyOf(
@@ -57,6 +86,9 @@ function latencyOf(
   return {
     name,
     unit: 'ms',
+    source: sourceOf(scope),
+    samples: percentile === 'p999' ? LEAST_P999 : 1,
+    good: 'less',
     // Of several operations the slowest: a fast one must not hide it.
     of: (result) =>
       of(result).reduce<number | null>((most, one) => {
@@ -64,6 +96,12 @@ function latencyOf(
         return value === null ? most : Math.max(most ?? 0, value);
       }, null),
   };
+}
+
+function sourceOf([first]: readonly string[]): Source {
+  if (first === 'finality') return 'transactions';
+  if (first === 'delivery') return 'delivery';
+  return operations.find((one) => one === first) ?? 'arrivals';
 }
 
 function latencies(scope: readonly string[]): ((result: LoadResult) => Percentiles[]) | null {
@@ -86,6 +124,9 @@ function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure
   return {
     name,
     unit: 'share',
+    source: sourceOf(operation === undefined ? [] : [operation]),
+    samples: 1,
+    good: 'less',
     of: (result) =>
       errorShare(operation === undefined ? scheduled(result) : named(result, operation)),
   };

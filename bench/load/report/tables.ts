@@ -2,7 +2,7 @@
 import { type Html, html } from '../../../report/html.js';
 import { type Column, code, table } from '../../../report/page.js';
 import { shown, time } from '../../../report/shared/numbers.js';
-import { percentText, valueText } from '../figures/compare.js';
+import { changeText, valueText } from '../figures/compare.js';
 import { timesOf } from '../figures/histograms.js';
 import type { LoadResult, Operation } from '../result.js';
 
@@ -82,7 +82,8 @@ export function probesTable(saturation: NonNullable<LoadResult['saturation']>): 
     number('p99'),
     { name: 'holds' },
     { name: 'verdict' },
-    number('R'),
+    number('R before'),
+    number('R after'),
     number('R moved by'),
   ];
   const rows = brackets.flatMap(({ probes }, index) =>
@@ -93,11 +94,9 @@ export function probesTable(saturation: NonNullable<LoadResult['saturation']>): 
       whole(probe.p99),
       probe.holds ? 'yes' : 'no',
       probe.verdict,
-      probe.r_before === null ? '–' : shown(Math.round(probe.r_before)),
-      percentText(
-        { unit: 'per_s' },
-        probe.r_before && probe.r_after ? probe.r_after / probe.r_before - 1 : null,
-      ),
+      valueText({ unit: 'per_s' }, probe.r_before),
+      valueText({ unit: 'per_s' }, probe.r_after),
+      changeText('per_s', probe.r_before, probe.r_after),
     ]),
   );
   const found = brackets.map(({ holds, fails, unstable }, index) => {

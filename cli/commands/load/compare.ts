@@ -1,6 +1,7 @@
 /** `folkmoot load compare`: two results of load runs side by side. */
 import { Command } from 'commander';
-import type { Comparison } from '../../../bench/load/figures/compare.js';
+import type { Compared, Comparison, Unit } from '../../../bench/load/figures/compare.js';
+import type { Judged } from '../../../bench/load/figures/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { exitCodes } from '../../output/exit.js';
 import { print, printJson, say } from '../../output/output.js';
@@ -23,19 +24,19 @@ export function loadCompareCommand(): Command {
 A condition is a figure as the first column names it, a comparison and a bound: p99>200ms,
 finality.p99>2s, vote.service.p50>=500us, errors>1%, tps<1000. A bound with a sign is a change from
 A to B: p99>+10%, tps<-5%; of errors, percentage points. Several are parted by commas, or given one
-by one. A figure that was not measured meets every condition. A latency without an operation is of
-the slowest one.
+by one. A latency without an operation is of the slowest one.
 
-Where R, what one core of the machine verifies, differs by more than 10 %, the machine was not as
-fast: changes of closed loops and saturations are then of the figures' ratios to R. In an open loop
-rates are compared as shares of what was asked for.
+Every change is computed from the two numbers in its row. Where R, what one core of the machine
+verifies, differs by more than 10 %, the machine was not as fast: closed loops and saturations then
+have further rows, "by R", with the figures in units of R, and relative conditions judge these.
 
 Examples:
   $ folkmoot load compare before/ after/
-  $ folkmoot load compare base.json result.json --fail-on 'p99>+10%,tps<-5%' --fail-on 'errors>1%'
+  $ folkmoot load compare base.json now.json --fail-on 'p99>+10%' --fail-on 'errors>1%'
 
 Exit codes: 14 when one of them is INVALID or CLIENT_BOUND, so that its figures are not the
-server's, whatever else; 15 when a condition is met; 0 otherwise; 2 usage, or no result.`,
+server's, whatever else; then 15 when a condition is met; then 17 when a condition is about a figure
+that was not measured; else 0; 2 usage, or no result.`,
     )
     .action(run);
 }
@@ -43,7 +44,7 @@ server's, whatever else; 15 when a condition is met; 0 otherwise; 2 usage, or no
 const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
 async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<void> {
-  const { met, parseConditions } = await import('../../../bench/load/figures/conditions.js');
+  const { judge, parseConditions } = await import('../../../bench/load/figures/conditions.js');
   const conditions = parseConditions(failOn, { relative: true });
   const { compare } = await import('../../../bench/load/figures/compare.js');
   const { readLoad } = await import('../../../bench/load/files/read.js');
@@ -51,7 +52,7 @@ async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<
   const comparison = compare(base, result);
   const judged = conditions.map((condition) => ({
     condition: condition.text,
-    met: met(condition, result, base),
+    ...judge(condition, result, base),
   }));
   if (json) {
     const heads = { a: { path: a, ...headOf(base) }, b: { path: b, ...headOf(result) } };
@@ -59,10 +60,17 @@ async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<
   } else {
     print(...(await readable(comparison, base, result)));
   }
-  const failed = judged.flatMap((one) => (one.met === null ? [] : [one.met]));
-  for (const sentence of failed) say(`folkmoot: ${sentence}`);
-  if (!comparison.usable) process.exitCode = exitCodes.invalid;
-  else if (failed.length > 0) process.exitCode = exitCodes.failOn;
+  process.exitCode = conditionsCode(judged, comparison.usable);
+}
+
+/** Says what came of conditions; figures that cannot be trusted meet none, and break none. */
+export function conditionsCode(judged: readonly Judged[], usable: boolean): number {
+  const sentences = (of: (one: Judged) => string | null) => judged.flatMap((one) => of(one) ?? []);
+  const [met, unmeasured] = [sentences((one) => one.met), sentences((one) => one.unmeasured)];
+  for (const sentence of [...met, ...unmeasured]) say(`folkmoot: ${sentence}`);
+  if (!usable) return exitCodes.invalid;
+  if (met.length > 0) return exitCodes.failOn;
+  return unmeasured.length > 0 ? exitCodes.unmeasured : exitCodes.done;
 }
 
 const headOf = ({ started, commit, machine, verdict, ended, server, asked }: LoadResult) => ({
@@ -75,23 +83,27 @@ const headOf = ({ started, commit, machine, verdict, ended, server, asked }: Loa
   asked,
 });
 
+type Values = Pick<Compared, 'a' | 'b'> & { unit: Unit };
 type Row = [name: string, a: string, b: string, change: string];
 
 async function readable(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string[]> {
-  const { percentText, valueText } = await import('../../../bench/load/figures/compare.js');
+  const { changeText, valueText } = await import('../../../bench/load/figures/compare.js');
   const { r, figures, warnings } = comparison;
-  const rate = { unit: 'per_s' } as const;
+  const row = (name: string, { unit, a: one, b: other }: Values): Row => {
+    const values = [valueText({ unit }, one), valueText({ unit }, other)] as const;
+    return [name, ...values, changeText(unit, one, other)];
+  };
   const rows: Row[] = [
-    ['', 'A', 'B', r.scaled ? 'change, by R' : 'change'],
+    ['', 'A', 'B', 'change'],
     ['started', a.started, b.started, ''],
     ['server', serverText(a), serverText(b), ''],
     ['load', loadText(a), loadText(b), ''],
     ['verdict', verdictText(a), verdictText(b), ''],
-    ['R', valueText(rate, r.a), valueText(rate, r.b), percentText(rate, r.change)],
-    ...figures.map((one): Row => {
-      const values = [valueText(one, one.a), valueText(one, one.b)] as const;
-      return [one.figure, ...values, percentText(one, one.change)];
-    }),
+    row('R', { unit: 'per_s', a: r.a, b: r.b }),
+    ...figures.flatMap((one): Row[] => [
+      row(one.figure, one),
+      ...(one.by_r ? [row(`${one.figure}, by R`, one.by_r)] : []),
+    ]),
   ];
   return [...aligned(rows), ...warnings.map((warning) => `note: ${warning}`)];
 }

@@ -7,11 +7,10 @@ import type {
   WorkloadName,
 } from '../../../bench/load/index.js';
 import { workloadDefaults } from '../../../bench/load/options.js';
-import { exitCodes } from '../../output/exit.js';
-import { print, printJson, say } from '../../output/output.js';
+import { print, printJson } from '../../output/output.js';
 import { interruption } from '../../output/signals.js';
 import { commitHash } from '../../output/version.js';
-import { loadCompareCommand } from './compare.js';
+import { conditionsCode, loadCompareCommand } from './compare.js';
 import { addLoadOptions, type LoadFlags, loadOptions } from './options.js';
 import { showLoad, showProbe, tellAll } from './progress.js';
 import type { LoadWatch } from './watch/watch.js';
@@ -40,7 +39,8 @@ end the run, and lets one begin that waits for it (--watch=paused). Watching cha
 the command ends with the run, whoever looks on. Of what --out kept, folkmoot explore DIR shows it.
 
 Exit codes: 0 done; 1 the server is not there, or its limits forbid the run; 2 usage; 14 INVALID or
-CLIENT_BOUND; 15 a condition of --fail-on is met.
+CLIENT_BOUND; 15 a condition of --fail-on is met; 17 a condition of --fail-on or --slo is about a
+figure that the run does not measure, which ends the command before the run where that is known.
 
 Examples:
   $ folkmoot serve --limits off                            the server, in another terminal
@@ -76,8 +76,10 @@ const REPEAT = 3;
 
 async function run(flags: LoadFlags): Promise<void> {
   const options = await loadOptions(flags);
-  const { met, parseConditions } = await import('../../../bench/load/figures/conditions.js');
-  const conditions = parseConditions(flags.failOn ?? [], { relative: false });
+  const conditionsOf = await import('../../../bench/load/figures/conditions.js');
+  const conditions = conditionsOf.parseConditions(flags.failOn ?? [], { relative: false });
+  const objectives = conditionsOf.slo(flags.slo ?? []);
+  conditionsOf.assertMeasured([...conditions, ...objectives], options);
   const files = await import('../../../bench/load/files/index.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const { signal } = interruption();
@@ -100,9 +102,9 @@ async function run(flags: LoadFlags): Promise<void> {
   } finally {
     await seen;
   }
-  const failed = conditions.flatMap((condition) => met(condition, result) ?? []);
-  for (const sentence of failed) say(`folkmoot: ${sentence}`);
-  process.exitCode = exitCodeOf(result, failed);
+  const { usable } = await import('../../../bench/load/figures/compare.js');
+  const judged = conditions.map((condition) => conditionsOf.judge(condition, result));
+  process.exitCode = conditionsCode(judged, usable(result));
 }
 
 async function watching(
@@ -132,17 +134,11 @@ async function resultOf(
     watch?.measured(r);
     return runLoad(options, { ...hooks, r });
   }
-  const { met, slo } = await import('../../../bench/load/figures/conditions.js');
+  const { missed, slo } = await import('../../../bench/load/figures/conditions.js');
   const objectives = slo(texts).map((condition) => ({
     text: condition.text,
-    missed: (result: LoadResult) => met(condition, result),
+    missed: (result: LoadResult) => missed(condition, result),
   }));
   const load = { ...options, rate: options.rate ?? 1 };
   return saturate({ load, objectives, repeat }, hooks);
-}
-
-/** Figures that cannot be trusted meet no condition, and break none. */
-function exitCodeOf({ verdict }: LoadResult, failed: readonly string[]): number {
-  if (verdict === 'INVALID' || verdict === 'CLIENT_BOUND') return exitCodes.invalid;
-  return failed.length > 0 ? exitCodes.failOn : exitCodes.done;
 }

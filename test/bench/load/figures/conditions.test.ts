@@ -1,16 +1,28 @@
 /** Conditions and objectives: what they say, what meets them, and what cannot be meant. */
 import { expect, test } from 'vitest';
 import {
+  assertMeasured,
+  type Condition,
   ConditionError,
-  met,
+  judge,
+  missed,
   parseConditions,
   slo,
+  UnmeasuredError,
 } from '../../../../dist/bench/load/figures/conditions.js';
+import {
+  type LoadOptions,
+  loadDefaults,
+  workloadDefaults,
+} from '../../../../dist/bench/load/options.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { loadResult, nothing } from '../fixture.js';
 
 const ordinary = loadResult();
 const vote = ordinary.operations[0]!;
+
+const met = (condition: Condition, of: LoadResult, base?: LoadResult) =>
+  judge(condition, of, base).met;
 
 /** A result with just these figures of a vote. */
 function withTimes(p99: number | null, more: Partial<LoadResult> = {}): LoadResult {
@@ -47,26 +59,76 @@ test.each([
   ['vote.errors>0.5%', 'vote.errors>0.5%: it is 1 %'],
   ['tps<1000', 'tps<1000: it is 800/s'],
   ['accepted_per_s<950', null],
-  ['propose.p99>1s', 'propose.p99>1s: nothing was measured for propose.p99'],
-  ['delivery.p99>1s', 'delivery.p99>1s: nothing was measured for delivery.p99'],
-  ['deliveries_per_s<1', 'deliveries_per_s<1: nothing was measured for deliveries_per_s'],
+  ['p99>199.9999ms', 'p99>199.9999ms: it is 200 ms'],
 ])('condition: %s', (text, sentence) => {
   const [condition, ...more] = parseConditions([text], { relative: false });
   expect(more).toEqual([]);
   expect(met(condition!, result)).toBe(sentence);
 });
 
-test('conditions: without a sample or an arrival every one is met', () => {
+test('conditions: without a sample or an arrival none is met, and each is unmeasured', () => {
   const empty = withTimes(null, {
     arrivals: { intended: 0, accepted: 0, accepted_per_s: 0, of_target: null, halves: [] },
     operations: [],
   });
   const texts = ['p99>9s', 'errors>99%', 'tps<0', 'accepted_per_s<0', 'finality.max>9s'];
-  for (const condition of parseConditions(texts, { relative: false })) {
-    expect(met(condition, empty)).toBe(
-      `${condition.text}: nothing was measured for ${condition.figure.name}`,
-    );
+  const parsed = parseConditions([...texts, 'of_target<0%', 'p999>9s'], { relative: false });
+  for (const condition of parsed) {
+    const { met: sentence, unmeasured } = judge(condition, empty);
+    expect(sentence).toBe(null);
+    expect(unmeasured).toContain(`${condition.text}: nothing was measured for`);
+    // An objective that nothing was measured for is not kept.
+    expect(missed(condition, empty)).toBe(unmeasured);
   }
+});
+
+test('conditions: a sentence shows a value that meets the condition', () => {
+  const met = (text: string, of: LoadResult) =>
+    judge(parseConditions([text], { relative: false })[0]!, of).met;
+  expect(met('p99>200ms', withTimes(200.004))).toBe('p99>200ms: it is 200.004 ms');
+  expect(met('p99>2s', withTimes(2_000.9))).toBe('p99>2s: it is 2.001 s');
+  const [{ operation }] = ordinary.operations as [LoadResult['operations'][number]];
+  const rare = { ...vote, operation, sent: 10_000_000, accepted: 9_999_999 };
+  expect(met('errors>0%', { ...ordinary, operations: [rare] })).toBe('errors>0%: it is 0.00001 %');
+});
+
+const asked = (change: Partial<LoadOptions>): LoadOptions => {
+  const workload = change.workload ?? 'votes';
+  return {
+    ...loadDefaults,
+    ...workloadDefaults[workload],
+    ...{ url: 'http://127.0.0.1:1', workload, concurrency: null, seed: 'x', keepAgents: false },
+    ...change,
+  };
+};
+
+test.each<[string, Partial<LoadOptions>, boolean]>([
+  ['tps<1', {}, false],
+  ['tps<1', { batch: 10 }, true],
+  ['tps<1', { workload: 'reads' }, false],
+  ['tps<1', { workload: 'transactions' }, true],
+  ['finality.p99>1s', { workload: 'mixed' }, true],
+  ['finality.p99>1s', { workload: 'mixed', batch: 0 }, false],
+  ['propose.p99>1s', {}, false],
+  ['propose.errors>1%', { workload: 'transactions' }, true],
+  ['vote.p99>1s', { workload: 'transactions' }, false],
+  ['meme.p99>1s', { workload: 'mixed' }, true],
+  ['register.p99>1s', {}, false],
+  ['delivery.p99>1s', { workload: 'mixed' }, false],
+  ['deliveries_per_s<1', { workload: 'subscribers' }, true],
+  ['of_target<99%', {}, true],
+  ['of_target<99%', { rate: null, concurrency: 4 }, false],
+  ['accepted_per_s<1', { rate: null, concurrency: 4 }, true],
+  ['errors>1%', { workload: 'reads' }, true],
+  ['p999>1s', { rate: 99, durationMs: 10_000 }, false],
+  ['p999>1s', { rate: 100, durationMs: 10_000 }, true],
+  ['p999>1s', { rate: null, concurrency: 1, durationMs: 100 }, true],
+  ['finality.p999>1s', { workload: 'transactions', rate: 500, durationMs: 1_000 }, false],
+  ['delivery.p999>1s', { workload: 'subscribers', rate: 1, durationMs: 10_000 }, true],
+])('measured: %s of %o: %s, known before the run', (text, change, measured) => {
+  const check = () => assertMeasured(parseConditions([text], { relative: false }), asked(change));
+  if (measured) expect(check).not.toThrow();
+  else expect(check).toThrow(UnmeasuredError);
 });
 
 test('conditions: a latency of no operation is of the slowest one, and errors are of all', () => {
@@ -85,11 +147,23 @@ test.each([
   ['p99>+10%', 181, 'p99>+10%: it went from 181 ms to 200 ms, +10.5 %'],
   ['p99>+10%', 182, null],
   ['p99<-10%', 250, 'p99<-10%: it went from 250 ms to 200 ms, -20.0 %'],
-  ['p99>+10%', null, 'p99>+10%: there is nothing to compare p99 with'],
+  ['p99>+10%', 181.81, 'p99>+10%: it went from 181.81 ms to 200 ms, +10.005 %'],
   ['p99>=+0%', 200, 'p99>=+0%: it went from 200 ms to 200 ms, 0.0 %'],
 ])('relative condition: %s against %s ms', (text, before, sentence) => {
   const [condition] = parseConditions([text], { relative: true });
   expect(met(condition!, result, withTimes(before))).toBe(sentence);
+});
+
+test('relative condition: without a figure in the base it is unmeasured', () => {
+  const [condition] = parseConditions(['p99>+10%'], { relative: true });
+  for (const base of [withTimes(null), undefined]) {
+    const { met: sentence, unmeasured } = judge(condition!, result, base);
+    expect([sentence, unmeasured]).toEqual([null, expect.stringContaining('p99')]);
+  }
+  const [tps] = parseConditions(['tps<-1%'], { relative: true });
+  const none = { ...result, transactions: { ...result.transactions, tps: 0 } };
+  expect(judge(tps!, result, none).unmeasured).not.toBe(null);
+  expect(judge(tps!, none, none)).toEqual({ met: null, unmeasured: null });
 });
 
 test('relative conditions: of errors in points, and by R where the machine was another', () => {

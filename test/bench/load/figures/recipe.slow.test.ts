@@ -1,0 +1,76 @@
+/** The commands that docs/load-testing.md gives for continuous integration, run as written. */
+import { cpSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { LoadResult } from '../../../../dist/bench/load/result.js';
+import { expectOneLine, folkmoot } from '../../../support/cli.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { loadResult } from '../fixture.js';
+import { knownServer } from '../known/known-server.js';
+
+const document = new URL('../../../../docs/load-testing.md', import.meta.url);
+
+/** The arguments of each command of the section, without quotes. */
+function recipe(): string[][] {
+  const text = readFileSync(document, 'utf8');
+  const section = text.slice(text.indexOf('## 5. In continuous integration'));
+  const [, commands] = /```sh\n([\s\S]*?)```/.exec(section)!;
+  return commands!
+    .trim()
+    .split('\n')
+    .map((line) =>
+      [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!),
+    )
+    .map((words) => words.slice(words.indexOf('folkmoot') + 1));
+}
+
+const conditionsOf = (args: readonly string[]) => args[args.indexOf('--fail-on') + 1]!.split(',');
+
+test('recipe: a run that is compared with itself meets no condition', async () => {
+  const [load, compare, ...more] = recipe();
+  expect(more).toEqual([]);
+  const folder = temporaryFolder();
+  const { url } = await knownServer();
+  // So little that a busy machine manages it, too.
+  const little = ['--rate', '50', '--agents', '30', '--duration', '3s', '--warmup', '0s'];
+  const { code, stderr } = await folkmoot([...load!, ...little, '--url', url], { cwd: folder });
+  // On a machine that does not manage it, 14 or 15: whatever it measured has all of the figures.
+  expect([0, 14, 15], stderr).toContain(code);
+  cpSync(join(folder, 'runs/now'), join(folder, 'runs/base'), { recursive: true });
+  const compared = await folkmoot(compare!, { cwd: folder });
+  expect(compared.stderr).toBe('');
+  expect(compared.code, compared.stdout).toBe(code === 14 ? 14 : 0);
+});
+
+test('recipe: its conditions on changes find a run that is worse', async () => {
+  const [, compare] = recipe();
+  const conditions = conditionsOf(compare!);
+  const base = loadResult();
+  const vote = base.operations[0]!;
+  const response = { ...vote.response, p99: 2 * vote.response.p99! };
+  const worse: LoadResult = {
+    ...base,
+    operations: [{ ...vote, response }],
+    arrivals: { ...base.arrivals, of_target: base.arrivals.of_target! / 2 },
+  };
+  const { judge, parseConditions } = await import(
+    '../../../../dist/bench/load/figures/conditions.js'
+  );
+  const judged = parseConditions(conditions, { relative: true }).map((one) => [
+    judge(one, worse, base).met !== null,
+    judge(one, base, base),
+  ]);
+  expect(judged).toEqual(conditions.map(() => [true, { met: null, unmeasured: null }]));
+});
+
+test.each([
+  ['--fail-on', 'tps<1'],
+  ['--fail-on', 'p99>1s,finality.p99>1s'],
+  ['--fail-on', 'p999>1s', '--rate', '10'],
+  ['--saturate', '--slo', 'tps=800'],
+])('load: %s %s is unmeasured: exit code 17, and no server is asked', async (...flags) => {
+  // Nobody listens there: a run that begins ends with exit code 1.
+  const ended = await folkmoot(['load', '--url', 'http://127.0.0.1:1', ...flags]);
+  expectOneLine(ended);
+  expect(ended.code).toBe(17);
+});
