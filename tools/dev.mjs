@@ -3,6 +3,7 @@
  * concerns run again: all fast ones, or those whose paths are given.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -28,7 +29,7 @@ function watchTests() {
   });
 }
 
-run('tools/clean.mjs');
+rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true });
 const compiler = spawn(node, [tsc, '-p', 'tsconfig.json', '--watch', '--preserveWatchOutput'], {
   cwd,
   stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,0 +1,37 @@
+/**
+ * Makes dist/ out of .build/, where the compiler writes incrementally. The compiler never removes
+ * the output of a source that is gone, and the bundler changes files in place: so dist/ is made
+ * anew each time, from the outputs that have a source.
+ */
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const [cache, dist] = [join(root, '.build'), join(root, 'dist')];
+const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'));
+
+/** Paths below `folder`, with `/` on every platform. */
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) =>
+    path.replaceAll('\\', '/'),
+  );
+
+const sources = new Set(
+  include.flatMap((folder) =>
+    filesIn(join(root, folder))
+      .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
+      .map((path) => `${folder}/${path.slice(0, -'.ts'.length)}`),
+  ),
+);
+const missing = [...sources].find((source) => !existsSync(join(cache, `${source}.js`)));
+if (missing) {
+  rmSync(cache, { recursive: true, force: true });
+  process.stderr.write(`no output for ${missing}.ts: .build was removed; repeat npm run build\n`);
+  process.exit(1);
+}
+rmSync(dist, { recursive: true, force: true });
+for (const path of filesIn(cache)) {
+  const [, source] = /^(.*?)(?:\.d\.ts|\.js(?:\.map)?)$/.exec(path) ?? [];
+  if (sources.has(source)) cpSync(join(cache, path), join(dist, path));
+}
