@@ -1,8 +1,12 @@
-/** Makes the certificate of a block by replaying its log: nothing is taken from what was stored. */
+/**
+ * Makes the certificate of a block by replaying its log: nothing is taken from what was stored, and
+ * what is made is checked before it is handed out.
+ */
 import { isHash } from '../protocol/hex.js';
 import { lowerAscii } from '../protocol/unicode/unicode.js';
 import { type LogLine, replay } from '../replay/index.js';
 import { StoreError } from '../store/index.js';
+import { checkCertificate } from './check.js';
 import { Collector } from './collect.js';
 import { CERTIFICATE_BYTES, certificateText } from './format.js';
 
@@ -31,7 +35,8 @@ const BRIDGE_BYTES = 1024 * 1024;
  * The certificate of a block that was finalized or rejected, as text for `checkCertificate`.
  *
  * @throws {StoreError} `MISSING` when the log has no such block, or it was not decided, or the
- * certificate would be too large; `CORRUPT` when the log does not replay.
+ * agents of the network sign nothing, or the certificate would be too large; `CORRUPT` when the log
+ * does not replay, or a signature in it does not hold.
  * @throws the signal's reason, when it is aborted.
  *
  * @example
@@ -68,7 +73,8 @@ export async function certify(options: CertifyOptions): Promise<string> {
     const text = `entry ${seq} (${kind}): ${what}: expected ${expected}, found ${found}`;
     throw new StoreError('CORRUPT', `the log does not replay: ${text}`);
   }
-  assertDecided(collector, block);
+  const { problem } = collector;
+  if (problem !== null) throw new StoreError('MISSING', problem);
   if (!collector.done) {
     const end = `the log ends at entry ${entries - 1}`;
     throw new StoreError('MISSING', `${end}: it cannot be certified through entry ${through}`);
@@ -81,18 +87,14 @@ export async function certify(options: CertifyOptions): Promise<string> {
   }
   const text = certificateText(certificate);
   const bytes = Buffer.byteLength(text);
-  if (bytes <= mostBytes) return text;
-  throw new StoreError(
-    'MISSING',
-    `the certificate has ${bytes} bytes; at most ${mostBytes} are made`,
-  );
-}
-
-function assertDecided({ status }: Collector, block: string): void {
-  if (status === 'finalized' || status === 'rejected') return;
-  if (status === null) throw new StoreError('MISSING', `the log has no block ${block}`);
-  const why = 'only a block that was finalized or rejected can be certified';
-  throw new StoreError('MISSING', `block ${block} is ${status}: ${why}`);
+  if (bytes > mostBytes) {
+    const most = `at most ${mostBytes} are made`;
+    throw new StoreError('MISSING', `the certificate has ${bytes} bytes; ${most}`);
+  }
+  const checked = checkCertificate(text, { mostBytes });
+  if (checked.holds) return text;
+  const { where, problem: found } = checked;
+  throw new StoreError('CORRUPT', `the log gives no certificate that holds: ${where}: ${found}`);
 }
 
 /** What lies beyond the last entry that matters is not read. */

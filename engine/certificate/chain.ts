@@ -1,10 +1,10 @@
 /**
- * The log's two digest chains, recomputed over the spans of a certificate, and the records that its
- * links hold. Written apart from `protocol/log.ts`, which needs Node.
+ * The log's two digest chains, recomputed over the spans of a certificate. Written apart from
+ * `protocol/log.ts`, which needs Node.
  */
 import { sha256 } from '#sha256';
-import { canonical } from '../protocol/canonical.js';
 import { type CertificateSpan, type CertifiedEntry, type ChainDigests, Refused } from './format.js';
+import { type Results, resultsOf } from './results.js';
 
 /** A link with its place in the log, its digests recomputed. */
 export interface Entry extends ChainDigests {
@@ -13,7 +13,7 @@ export interface Entry extends ChainDigests {
   span: number;
   where: string;
   request: CertifiedEntry | undefined;
-  results: readonly string[];
+  results: Results;
 }
 
 const encoder = new TextEncoder();
@@ -52,7 +52,8 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
     // It alone says which number the entries have.
     throw new Refused(`${inside}/links/0`, 'does not begin with an entry and its request');
   }
-  const entries = span.links.map(({ entry: request, log_digest: claimed, results }, place) => {
+  const entries = span.links.map((link, place) => {
+    const { entry: request, log_digest: claimed, results: texts } = link;
     const seq = span.first + place;
     const where = `${inside}/links/${place}`;
     if (request)
@@ -61,7 +62,8 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
     if (log_digest !== claimed) {
       throw new Refused(`${where}/log_digest`, `entry ${seq} gives ${log_digest}, not ${claimed}`);
     }
-    digest = hexOf(sha256(joined([bytesOf(digest), bytesOf(log_digest), framed(results)])));
+    digest = hexOf(sha256(joined([bytesOf(digest), bytesOf(log_digest), framed(texts)])));
+    const results = resultsOf(texts, where);
     return { seq, span: index, where, request, results, digest, log_digest };
   });
   for (const [name, found] of Object.entries({ digest, log_digest })) {
@@ -110,67 +112,3 @@ const bytesOf = (hex: string): Uint8Array =>
 
 const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-
-/** Members of what should be an object. */
-export type Members = Readonly<Record<string, unknown>>;
-
-/**
- * A changed record: its key and value, by the beginning of its text; undefined without one.
- * @throws {Refused} where its value is no object.
- */
-export function recordIn(
-  { results, where }: Entry,
-  beginning: string,
-): { key: unknown; value: Members } | undefined {
-  const text = results.find((result) => result.startsWith(beginning));
-  if (text === undefined) return undefined;
-  const [, key, value] = parsed(text, where) as unknown[];
-  return { key, value: membersOf(value, where) };
-}
-
-/** The beginning of a record's text: `["table",key,`, or less of it. */
-export const recordText = (table: string, key: unknown): string =>
-  `[${canonical(table)},${canonical(key)},`;
-
-/** An event of an entry, by its type: canonical JSON ends with it. */
-export function eventIn({ results, where }: Entry, type: string): Members | undefined {
-  const text = results.find(
-    (result) => result.startsWith('{') && result.endsWith(`"type":"${type}"}`),
-  );
-  if (text === undefined) return undefined;
-  return membersOf((parsed(text, where) as { data: unknown }).data, where);
-}
-
-/** @throws {Refused} */
-export function membersOf(value: unknown, where: string): Members {
-  if (typeof value === 'object' && value !== null) return value as Members;
-  throw new Refused(where, `holds ${said(value)} where an object is expected`);
-}
-
-const LONGEST = 100;
-
-/** A value as it is told: whatever it is, in a line. */
-export function said(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value).slice(0, LONGEST);
-  return JSON.stringify(value).slice(0, LONGEST);
-}
-
-/** More than any event or record of a log has: whoever goes through a value comes to its end. */
-const DEEPEST = 64;
-
-/** @throws {Refused} */
-function parsed(text: string, where: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Refused(where, 'holds a text that is not JSON');
-  }
-  if (isShallow(value, DEEPEST)) return value;
-  throw new Refused(where, `holds a text that is nested deeper than ${DEEPEST}`);
-}
-
-function isShallow(value: unknown, left: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return left > 0 && Object.values(value).every((member) => isShallow(member, left - 1));
-}

@@ -4,25 +4,29 @@
  */
 import { canonical } from '../protocol/canonical.js';
 import { agentId } from '../protocol/signing.js';
-import {
-  type Entry,
-  entriesOf,
-  type Members,
-  membersOf,
-  recordIn,
-  recordText,
-  said,
-} from './chain.js';
+import { type Entry, entriesOf } from './chain.js';
 import { CERTIFICATE_BYTES, type Certificate, type CertificateClaim, Refused } from './format.js';
 import { readCertificate } from './read.js';
 import {
+  assertBounded,
   assertProposalSigned,
+  assertRegistrationSigned,
   assertVoteSigned,
   type CertifiedGenesis,
   type CertifiedProposal,
   genesisOf,
   proposalOf,
+  transactionHashes,
 } from './requests.js';
+import {
+  assertConsistent,
+  eventsAbout,
+  instant,
+  type Members,
+  membersOf,
+  recordIn,
+  said,
+} from './results.js';
 import {
   type Grounds,
   type SpanDigests,
@@ -30,7 +34,14 @@ import {
   type TrustedDigest,
   trustedSpans,
 } from './statement.js';
-import { type CountedVote, electorateOf, tallyOf, votesOf } from './tally.js';
+import {
+  type CertifiedElectorate,
+  type CertifiedTally,
+  type CountedVote,
+  electorateOf,
+  tallyOf,
+  votesOf,
+} from './tally.js';
 
 /** What a check is told beside the certificate. */
 export interface CheckCertificateOptions {
@@ -101,115 +112,208 @@ export function checkCertificate(
 }
 
 function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[]) {
+  assertBounded(spans);
   const entries = entriesOf(spans);
+  assertInTime(entries);
+  const agents = assertConsistent(entries);
   const genesis = genesisOf(entries[0]!);
   if (genesis.network_id !== claim.network_id) {
     throw new Refused('/claim/network_id', `entry 0 begins the network ${genesis.network_id}`);
   }
   const hash = claim.block_hash;
-  const { opened, closed, context } = blockIn(entries, hash);
+  const block = blockIn(entries, hash);
+  const { opened, closed, ordinal } = block;
   const proposal = proposalOf(opened, claim.network_id, hash);
-  const number = context.electorate as number;
-  const { written, electorate } = electorateOf(entries, number, genesis);
-  const votes = votesOf(entries, { hash, ordinal: context.ordinal as number }, electorate);
+  const from = electorateOf(entries, opened, block.electorate, genesis);
+  const { electorate, written, registered } = from;
+  const votes = votesOf(entries, { hash, ordinal }, electorate, agents);
   const deadline = opened.request!.at + genesis.voting_period_ms;
-  for (const { entry } of votes) {
-    const seq = entry.seq;
-    if (seq > opened.seq && seq <= closed.seq && entry.request!.at <= deadline) continue;
-    throw new Refused(
-      entry.where,
-      `the vote of entry ${seq} came before the block, or after its end`,
-    );
-  }
   const byVote = votes.at(-1)?.entry === closed;
+  assertVotedInTime(votes, block, deadline, byVote);
   const tally = tallyOf(genesis, electorate, votes, !byVote);
-  const status = tally.status ?? 'undecided';
-  const { approve, reject, voted, vetoed } = tally;
-  // All that the log says of the block, made anew: a vote that is left out would show here.
-  const expected = {
-    state: status,
-    context: {
-      ...{ block_hash: hash, parent_hash: proposal.parent_hash, height: claim.height },
-      ...{ ordinal: context.ordinal, entry: opened.seq, producer: agentId(proposal.producer) },
-      ...{ producer_key: proposal.producer, transactions: proposal.transactions },
-      ...{ electorate: context.electorate, proposed_at: opened.request!.at, deadline },
-      ...{
-        closed_at: byVote ? closed.request!.at : context.closed_at,
-        approve,
-        reject,
-        voted,
-        vetoed,
-      },
-      ...{ total: electorate.total, electors: electorate.weights.size },
-    },
-  };
-  assertSame(closed, recordIn(closed, recordText('blocks', hash))!.value, expected);
-  if (!byVote && !(Number(context.closed_at) > deadline)) {
-    throw new Refused(closed.where, `entry ${closed.seq} decides before the deadline, by no vote`);
-  }
-  const found = { approve, reject, total: electorate.total, status };
+  assertBlock(block, { claim, proposal, electorate, deadline, tally });
+  assertHeight(entries, claim, tally.status === 'finalized' ? closed : null);
+  const { approve, reject } = tally;
+  const found = { approve, reject, total: electorate.total, status: tally.status ?? 'undecided' };
   for (const [name, value] of Object.entries(found)) {
     const claimed = claim[name as keyof typeof found];
     if (claimed !== value) throw new Refused(`/claim/${name}`, `is ${claimed}; it is ${value}`);
   }
-  const entriesFor = { genesis: entries[0]!, electorate: written, opened, votes, closed };
+  const electors = [written, ...registered.map(({ entry }) => entry)];
+  const entriesFor = { genesis: entries[0]!, electorate: electors, opened, votes, closed };
   const grounds = { claim, parameters: genesis, proposal, ...entriesFor };
   assertUsed(entries, grounds);
   const known = trustedSpans(entries, trusted);
   // Last, since they cost the most.
   assertProposalSigned(opened, proposal, claim.network_id);
+  for (const one of registered) assertRegistrationSigned(one.entry, one);
   for (const vote of votes) assertVoteSigned(vote.entry, vote);
   const sentences = statement(grounds, known);
-  return {
-    holds: true as const,
-    claim,
-    genesis,
-    proposal,
-    votes: votes.map(shown),
-    spans: known,
-    ...sentences,
-  };
+  const holds = { holds: true as const, claim, genesis, proposal };
+  return { ...holds, votes: votes.map(shown), spans: known, ...sentences };
+}
+
+/** Engine time never goes back, and only entry 0 is genesis. */
+function assertInTime(entries: readonly Entry[]): void {
+  let before = 0;
+  for (const { request, seq, where } of entries) {
+    if (!request) continue;
+    if ((request.kind === 'genesis') !== (seq === 0) || request.at < before) {
+      throw new Refused(where, `entry ${seq} (${request.kind}, at ${request.at}) is out of order`);
+    }
+    before = request.at;
+  }
+}
+
+/** After the proposal, up to the deadline; without a deciding vote, a tick ends the block. */
+function assertVotedInTime(
+  votes: readonly CountedVote[],
+  { opened, closed }: CertifiedBlock,
+  deadline: number,
+  byVote: boolean,
+): void {
+  for (const { entry } of votes) {
+    const { seq, request, where } = entry;
+    if (seq > opened.seq && seq <= closed.seq && request!.at <= deadline) continue;
+    throw new Refused(where, `the vote of entry ${seq} came before the block, or after its end`);
+  }
+  const { kind, at } = closed.request ?? {};
+  if (byVote || (kind === 'tick' && at === deadline + 1)) return;
+  throw new Refused(closed.where, `entry ${closed.seq} ends the block by no vote and no deadline`);
 }
 
 const shown = ({ agent_id, public_key, decision, weight, entry }: CountedVote): CertifiedVote => ({
   ...{ agent_id, public_key, decision, weight, entry: entry.seq },
 });
 
-/** The entries that opened and closed the block, and what the log says of it at the end. */
-function blockIn(entries: readonly Entry[], hash: string) {
-  const beginning = recordText('blocks', hash);
-  const states = entries.flatMap((entry) => {
-    const record = recordIn(entry, beginning);
-    return record ? [{ entry, state: record.value.state, context: record.value.context }] : [];
+interface CertifiedBlock {
+  opened: Entry;
+  closed: Entry;
+  /** Records of the block at its proposal and at its end. */
+  first: Members;
+  last: Members;
+  /** Numbers that the certificate gives, and that what it holds must agree with. */
+  ordinal: number;
+  electorate: number;
+}
+
+/** The entries that opened and closed the block, and what the log says of it then. */
+function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
+  const found = entries.flatMap((entry) => {
+    const record = recordIn(entry, 'blocks', hash);
+    return record ? [{ entry, value: membersOf(record.value, entry.where) }] : [];
   });
-  const [first, last] = states;
-  if (states.length !== 2 || first!.state !== 'voting' || last!.state === 'voting') {
+  const [first, last] = found;
+  // Each record is of another state: `voting` is the first of two.
+  if (found.length !== 2 || first!.value.state !== 'voting') {
     throw new Refused(
       '/spans',
       `it does not hold how block ${hash} was proposed, and how it ended`,
     );
   }
-  const context = membersOf(last!.context, last!.entry.where);
-  for (const name of ['ordinal', 'electorate', 'closed_at']) {
-    if (Number.isSafeInteger(context[name])) continue;
-    throw new Refused(last!.entry.where, `the record of the block has no usable ${name}`);
+  const { entry: closed, value } = last!;
+  const { ordinal, electorate } = membersOf(value.context, closed.where);
+  if (typeof ordinal !== 'number' || typeof electorate !== 'number') {
+    throw new Refused(closed.where, 'the record of the block has no usable ordinal or electorate');
   }
-  return { opened: first!.entry, closed: last!.entry, context };
+  const opened = first!.entry;
+  const number = recordIn(opened, 'block_numbers', ordinal)?.value;
+  if (canonical(number ?? null) !== canonical({ block_hash: hash })) {
+    throw new Refused(opened.where, `entry ${opened.seq} does not number the block ${ordinal}`);
+  }
+  assertAlone(entries, 'block_proposal', hash, opened);
+  assertAlone(entries, 'block_status', hash, closed);
+  return { opened, closed, first: first!.value, last: value, ordinal, electorate };
 }
 
-function assertSame(
+/** The block has one event of this type, in this entry. */
+function assertAlone(entries: readonly Entry[], type: string, hash: string, entry: Entry): void {
+  const found = eventsAbout(entries, type, hash);
+  if (found.length === 1 && found[0]!.entry === entry) return;
+  throw new Refused(entry.where, `expected the one ${type} of the block in entry ${entry.seq}`);
+}
+
+interface Recomputed {
+  claim: CertificateClaim;
+  proposal: CertifiedProposal;
+  electorate: CertifiedElectorate;
+  deadline: number;
+  tally: CertifiedTally;
+}
+
+/** All that the log says of the block, made anew: a vote that is left out shows here. */
+function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
+  const { opened, closed, first, last, ordinal } = block;
+  const { claim, proposal, electorate, deadline, tally } = recomputed;
+  const { block_hash, height } = claim;
+  const { parent_hash, producer: producer_key } = proposal;
+  const state = tally.status ?? 'undecided';
+  const producer = agentId(producer_key);
+  const transactions = transactionHashes(proposal);
+  const fixed = {
+    ...{ block_hash, parent_hash, height, ordinal, entry: opened.seq, producer, producer_key },
+    ...{ transactions: transactions.length, electorate: block.electorate },
+    ...{ proposed_at: opened.request!.at, deadline, total: electorate.total },
+    electors: electorate.weights.size,
+  };
+  const { approve, reject, voted, vetoed } = tally;
+  const begin = { closed_at: 0, approve: 0, reject: 0, voted: 0, vetoed: false };
+  const end = { closed_at: closed.request!.at, approve, reject, voted, vetoed };
+  assertRecord(closed, last, state, { ...fixed, ...end });
+  assertRecord(opened, first, 'voting', { ...fixed, ...begin });
+  const about = { block_hash, parent_hash, height };
+  const [{ data: status }] = eventsAbout([closed], 'block_status', block_hash) as [EventFound];
+  const told = { ...about, status: state, approve, reject, electorate: electorate.total };
+  const counts = { transactions: transactions.length, timestamp: instant(closed.request!.at) };
+  assertTold(closed, status, { ...told, ...counts });
+  const [{ data }] = eventsAbout([opened], 'block_proposal', block_hash) as [EventFound];
+  const by = { id: producer, public_key: producer_key };
+  const { meme_content: _, transactions: listed, ...rest } = data;
+  const hashes = Array.isArray(listed) ? listed.map((one) => membersOf(one, opened.where).hash) : 0;
+  const timestamp = instant(opened.request!.at);
+  const expected = { ...about, producer: by, timestamp, transactions };
+  assertTold(opened, { ...rest, transactions: hashes }, expected);
+}
+
+/** A finalized block has its height in the log, since the entry that closed it. */
+function assertHeight(
+  entries: readonly Entry[],
+  { block_hash, height }: CertificateClaim,
+  final: Entry | null,
+): void {
+  const found = entries.filter((entry) => {
+    const value = recordIn(entry, 'heights')?.value;
+    return value !== undefined && membersOf(value, entry.where).block_hash === block_hash;
+  });
+  const record = final ? recordIn(final, 'heights', height) : undefined;
+  const isSame = final
+    ? found.length === 1 && found[0] === final && record !== undefined
+    : found.length === 0;
+  if (isSame) return;
+  const where = (final ?? found[0])!.where;
+  throw new Refused(where, `the log does not give height ${height} to a block that was finalized`);
+}
+
+type EventFound = ReturnType<typeof eventsAbout<Entry>>[number];
+
+function assertTold({ where, seq }: Entry, found: Members, expected: Members): void {
+  if (canonical(found) === canonical(expected)) return;
+  throw new Refused(where, `entry ${seq} tells of the block what is not so: ${said(found)}`);
+}
+
+function assertRecord(
   { where, seq }: Entry,
   found: Members,
-  expected: { state: string; context: Record<string, unknown> },
+  state: string,
+  expected: Readonly<Record<string, unknown>>,
 ): void {
-  if (canonical(found) === canonical(expected)) return;
-  const { state } = found;
+  if (canonical(found) === canonical({ state, context: expected })) return;
   const context = membersOf(found.context, where);
-  const name = Object.keys(expected.context).find((one) => context[one] !== expected.context[one]);
+  const name = Object.keys(expected).find((one) => context[one] !== expected[one]);
   const [what, was, is] =
-    state === expected.state && name !== undefined
-      ? [name, context[name], expected.context[name]]
-      : ['state', state, expected.state];
+    state === found.state && name !== undefined
+      ? [name, context[name], expected[name]]
+      : ['state', found.state, state];
   const recomputed = `recomputed it is ${is}`;
   throw new Refused(where, `by entry ${seq} the block's ${what} is ${said(was)}; ${recomputed}`);
 }

@@ -38,6 +38,7 @@ export class Collector {
   /** By ordinal; only where personalities decide. */
   readonly #registered = new Map<number, Kept>();
   #asksPersonality = false;
+  #unsigned = false;
   #networkId = '';
   #before: ChainDigests = { digest: ZEROS, log_digest: ZEROS };
   #electorate: { kept: Kept; agents: readonly number[] } | null = null;
@@ -54,12 +55,20 @@ export class Collector {
 
   /** Whether nothing that comes later matters. */
   get done(): boolean {
-    return this.#closed !== null && this.#last >= this.#through;
+    return this.#unsigned || (this.#closed !== null && this.#last >= this.#through);
   }
 
-  /** What became of the block so far; null where it was not proposed. */
-  get status(): string | null {
-    return this.#closed?.record.state ?? (this.#opened ? 'voting' : null);
+  /** Why no certificate can be made of the entries so far; null where one can. */
+  get problem(): string | null {
+    if (this.#unsigned) {
+      const why = 'its agents sign nothing, so a certificate would prove nothing';
+      return `network ${this.#networkId} cannot be certified: ${why}; recompute its log instead`;
+    }
+    if (this.#opened === null) return `the log has no block ${this.#block}`;
+    const status = this.#closed?.record.state ?? 'voting';
+    if (status === 'finalized' || status === 'rejected') return null;
+    const why = 'only a block that was finalized or rejected can be certified';
+    return `block ${this.#block} is ${status}: ${why}`;
   }
 
   take(step: ReplayedStep): void {
@@ -76,6 +85,7 @@ export class Collector {
       const genesis = JSON.parse(Buffer.from(entry.body).toString()) as Record<string, unknown>;
       this.#asksPersonality = genesis.policy === 'veto';
       this.#networkId = String(genesis.network_id);
+      this.#unsigned = 'signatures' in genesis;
       this.#keep(kept);
     }
     for (const change of step.changes) this.#look(change, kept);

@@ -1,17 +1,22 @@
-/** The requests of a certificate: genesis, the proposal, a vote. Signatures are checked last. */
+/** The requests of a certificate: genesis, registrations, proposals, votes. */
 import { verifyText } from '../crypto/browser-keys.js';
+import { canonical } from '../protocol/canonical.js';
+import { isHash, isPublicKey, isSignature } from '../protocol/hex.js';
 import { parseJson } from '../protocol/json.js';
+import { limits } from '../protocol/limits.js';
 import {
   agentId,
   blockHash,
+  httpInput,
   proposalInput,
   sha256Hex,
   transactionInput,
   voteInput,
 } from '../protocol/signing.js';
 import { lowerAscii } from '../protocol/unicode/unicode.js';
-import { type Entry, said } from './chain.js';
-import { Refused } from './format.js';
+import type { Entry } from './chain.js';
+import { type CertificateSpan, type CertifiedEntry, Refused } from './format.js';
+import { said } from './results.js';
 
 /** The parameters of a network that decide its blocks. */
 export interface CertifiedGenesis {
@@ -23,18 +28,92 @@ export interface CertifiedGenesis {
   participation_bps: number;
 }
 
-type Body = Record<string, unknown>;
+type Body = Readonly<Record<string, unknown>>;
 
 const encoder = new TextEncoder();
+const bytesIn = (text: string) => encoder.encode(text).length;
 
-/** Entry 0. Of its parameters those are looked at that decide blocks. */
+/** Bounds of a proposal: docs/protocol.md, section 2. */
+const TRANSACTIONS = 1_000;
+const DATA_BYTES = 4_096;
+const REFERENCES = 16;
+
+/**
+ * Enforces the bounds of the protocol on every request, before the first digest or signature.
+ * @throws {Refused}
+ */
+export function assertBounded(spans: readonly CertificateSpan[]): void {
+  for (const [index, { links }] of spans.entries()) {
+    for (const [place, { entry }] of links.entries()) {
+      if (entry) assertRequest(entry, `/spans/${index}/links/${place}/entry`);
+    }
+  }
+}
+
+function assertRequest(entry: CertifiedEntry, where: string): void {
+  const { kind, body, public_key, target, timestamp, signature } = entry;
+  const most = kind === 'propose' ? limits.proposalBytes : limits.bodyBytes;
+  const size = body.length > most ? body.length : bytesIn(body);
+  if (size > most) {
+    throw new Refused(`${where}/body`, `a ${kind} has ${size} bytes or more; at most ${most}`);
+  }
+  if (kind === 'genesis' || kind === 'tick') {
+    const isEmpty = public_key + target + timestamp + signature === '';
+    if (!isEmpty) throw new Refused(where, `a ${kind} has a key, target, timestamp or signature`);
+  }
+  if (kind === 'tick') {
+    if (body !== '') throw new Refused(`${where}/body`, 'a tick has a body');
+    return;
+  }
+  const parsed = parsedBody(body, where);
+  if (kind === 'propose') assertTransactions(parsed, where);
+}
+
+function assertTransactions({ transactions }: Body, where: string): void {
+  const inside = `${where}/body/transactions`;
+  if (!Array.isArray(transactions)) throw new Refused(inside, 'expected an array');
+  const count = transactions.length;
+  if (count > TRANSACTIONS) {
+    throw new Refused(inside, `has ${count} transactions; at most ${TRANSACTIONS}`);
+  }
+  for (const [index, transaction] of transactions.entries()) {
+    const { data, hash, sender, signature } = (transaction ?? {}) as Body;
+    const isFormed =
+      typeof data === 'string' &&
+      typeof hash === 'string' &&
+      isHash(hash) &&
+      (sender === undefined || (typeof sender === 'string' && isPublicKey(sender))) &&
+      typeof signature === 'string' &&
+      isSignature(signature);
+    const bytes = isFormed ? bytesIn(data) : 0;
+    if (bytes >= 1 && bytes <= DATA_BYTES) continue;
+    throw new Refused(`${inside}/${index}`, 'is not a transaction of the protocol (section 2)');
+  }
+}
+
+function parsedBody(body: string, where: string): Body {
+  const parsed = parseJson(body);
+  if ('message' in parsed) {
+    throw new Refused(`${where}/body`, `${parsed.pointer || 'it'} ${parsed.message}`);
+  }
+  const { value } = parsed;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
+  throw new Refused(`${where}/body`, 'expected a JSON object');
+}
+
+/** Entry 0. Of its parameters those that decide blocks are checked. */
 export function genesisOf(entry: Entry): CertifiedGenesis {
   const { where } = entry;
   const body = bodyOf(entry, 'genesis');
+  if (canonical(body) !== entry.request!.body) {
+    throw new Refused(where, 'the parameters of genesis are not canonical JSON (RFC 8785)');
+  }
   const { policy, weights } = body;
-  const whole = ['voting_period_ms', 'min_validators', 'participation_bps'];
   const wrong =
-    whole.find((name) => !Number.isSafeInteger(body[name]) || Number(body[name]) < 0) ??
+    Object.entries(wholes).find(([name, [least, most]]) => {
+      const value = body[name];
+      return !Number.isSafeInteger(value) || Number(value) < least || Number(value) > most;
+    })?.[0] ??
     (['bft', 'majority', 'veto'].includes(policy as string) ? undefined : 'policy') ??
     (['equal', 'reputation', 'alliance_bonus'].includes(weights as string) ? undefined : 'weights');
   if (wrong !== undefined) throw new Refused(where, `genesis has no usable ${wrong}`);
@@ -43,6 +122,13 @@ export function genesisOf(entry: Entry): CertifiedGenesis {
   }
   return body as unknown as CertifiedGenesis;
 }
+
+/** Parameters that are integers, with their bounds: docs/protocol.md, section 11. */
+const wholes: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  voting_period_ms: [1, 86_400_000],
+  min_validators: [1, 1_000_000],
+  participation_bps: [0, 10_000],
+};
 
 /** A producer's proposal, as signed. */
 export interface CertifiedProposal {
@@ -58,19 +144,35 @@ export interface CertifiedProposal {
 export function proposalOf(entry: Entry, networkId: string, hash: string): CertifiedProposal {
   const { where } = entry;
   const body = bodyOf(entry, 'propose');
-  const producer = lowerAscii(entry.request!.public_key);
+  const producer = keyOf(entry);
+  for (const name of ['producer', 'network_id']) {
+    // They would be overwritten where the hash is made: two proposals would have one hash.
+    if (name in body) throw new Refused(where, `the proposal has a member ${name}`);
+  }
   const found = blockHash(body, producer, networkId);
   if (found !== hash) {
     const key = `key ${producer} on network ${networkId}`;
     throw new Refused(where, `this proposal by ${key} makes block ${found}, not ${hash}`);
   }
-  const { parent_hash: parent, transactions } = body;
-  if (typeof parent !== 'string' || !Array.isArray(transactions)) {
-    throw new Refused(where, 'the proposal has no parent_hash and transactions');
+  const { parent_hash: parent } = body;
+  const transactions = body.transactions as readonly Body[];
+  if (typeof parent !== 'string' || !isHash(parent)) {
+    throw new Refused(where, `the proposal has the parent_hash ${said(parent)}`);
   }
-  const parent_hash = lowerAscii(parent);
-  return { producer, body, parent_hash, transactions: transactions.length };
+  const signed = new Set(transactions.map((one) => `${hashOf(one)} ${signerOf(one, producer)}`));
+  if (signed.size < transactions.length) {
+    throw new Refused(where, 'the proposal has a transaction twice');
+  }
+  return { producer, body, parent_hash: lowerAscii(parent), transactions: transactions.length };
 }
+
+const hashOf = ({ hash }: Body): string => lowerAscii(hash as string);
+const signerOf = ({ sender }: Body, producer: string): string =>
+  sender === undefined ? producer : lowerAscii(sender as string);
+
+/** The hashes of the transactions, in lower case. */
+export const transactionHashes = ({ body }: CertifiedProposal): string[] =>
+  (body.transactions as readonly Body[]).map(hashOf);
 
 /** The producer's signature, and each transaction's content and signature. */
 export function assertProposalSigned(
@@ -81,17 +183,14 @@ export function assertProposalSigned(
   if (!isSigned(proposalInput(body), producer, body.signature)) {
     throw new Refused(where, `the signature of the proposal is not one of key ${producer}`);
   }
-  for (const [index, transaction] of (body.transactions as Body[]).entries()) {
-    const { data, hash, sender, signature } = transaction ?? {};
+  for (const [index, transaction] of (body.transactions as readonly Body[]).entries()) {
+    const hash = hashOf(transaction);
     const place = `transaction ${index} of the proposal`;
-    if (typeof data !== 'string' || typeof hash !== 'string') {
-      throw new Refused(where, `${place} has no data and hash`);
-    }
-    if (sha256Hex(data) !== lowerAscii(hash)) {
+    if (sha256Hex(transaction.data as string) !== hash) {
       throw new Refused(where, `${place}: its hash is not that of its data`);
     }
-    const signer = typeof sender === 'string' ? sender : producer;
-    if (!isSigned(transactionInput(networkId, hash), signer, signature)) {
+    const signer = signerOf(transaction, producer);
+    if (!isSigned(transactionInput(networkId, hash), signer, transaction.signature)) {
       throw new Refused(where, `${place}: its signature is not one of key ${signer}`);
     }
   }
@@ -103,22 +202,33 @@ export interface SignedVote {
   public_key: string;
   agent_id: string;
   decision: 'approve' | 'reject';
+  reason: string;
+  /** Each once. */
+  meme_references: readonly string[];
   body: Readonly<Record<string, unknown>>;
 }
 
-/** @throws {Refused} when it is of another block, or none. */
+/** @throws {Refused} unless it is a vote on this block. */
 export function voteOf(entry: Entry, hash: string): SignedVote {
   const { where, seq } = entry;
   const body = bodyOf(entry, 'vote');
-  const public_key = lowerAscii(entry.request!.public_key);
-  const { block_hash, decision } = body;
+  const public_key = keyOf(entry);
+  const { block_hash, decision, reason = '', meme_references: references = [] } = body;
   if (typeof block_hash !== 'string' || lowerAscii(block_hash) !== hash) {
     throw new Refused(where, `the vote of entry ${seq} is on block ${said(block_hash)}`);
   }
   if (decision !== 'approve' && decision !== 'reject') {
-    throw new Refused(where, `the vote of entry ${seq} decides nothing`);
+    throw new Refused(where, `the vote of entry ${seq} has the decision ${said(decision)}`);
   }
-  return { public_key, agent_id: agentId(public_key), decision, body };
+  const isList =
+    Array.isArray(references) &&
+    references.length <= REFERENCES &&
+    references.every((one) => typeof one === 'string');
+  if (typeof reason !== 'string' || !isList) {
+    throw new Refused(where, `the vote of entry ${seq} has no usable reason or meme_references`);
+  }
+  const meme_references = [...new Set<string>(references)];
+  return { public_key, agent_id: agentId(public_key), decision, reason, meme_references, body };
 }
 
 /** @throws {Refused} */
@@ -127,18 +237,72 @@ export function assertVoteSigned({ where, seq }: Entry, { public_key, body }: Si
   throw new Refused(where, `the signature of the vote of entry ${seq} is not one of ${public_key}`);
 }
 
+/** A registration: the record that follows from it. */
+export interface SignedRegistration {
+  public_key: string;
+  agent_id: string;
+  personality: string;
+  name: string;
+  description: string;
+  capabilities: readonly unknown[];
+  registered_at: number;
+}
+
+/** @throws {Refused} unless it registers a validator. */
+export function registrationOf(entry: Entry): SignedRegistration {
+  const { where } = entry;
+  const body = bodyOf(entry, 'register');
+  const { public_key: key, personality, name, description = '', capabilities } = body;
+  const isPersonality =
+    typeof personality === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(personality);
+  const isValidator = Array.isArray(capabilities) && capabilities.includes('validator');
+  const isKey = typeof key === 'string' && isPublicKey(key);
+  const isNamed = typeof name === 'string' && typeof description === 'string';
+  if (!isKey || !isNamed || !isPersonality || !isValidator) {
+    throw new Refused(where, `entry ${entry.seq} does not register a validator`);
+  }
+  const header = entry.request!.public_key;
+  const public_key = lowerAscii(key);
+  if (header !== '' && lowerAscii(header) !== public_key) {
+    throw new Refused(where, `entry ${entry.seq} registers another key than its header has`);
+  }
+  return {
+    public_key,
+    agent_id: agentId(public_key),
+    personality: lowerAscii(personality),
+    name,
+    description,
+    capabilities,
+    registered_at: entry.request!.at,
+  };
+}
+
+const REGISTER = '/api/v1/agents/register';
+
+/** @throws {Refused} */
+export function assertRegistrationSigned(
+  { where, seq, request }: Entry,
+  { public_key }: SignedRegistration,
+): void {
+  const { target, timestamp, signature, body } = request!;
+  const input = httpInput({ method: 'POST', target, timestamp, bodySha256: sha256Hex(body) });
+  const isRoute = target.split('?')[0] === REGISTER;
+  if (isRoute && isSigned(input, public_key, signature)) return;
+  const text = `the signature of the registration of entry ${seq} is not one of ${public_key}`;
+  throw new Refused(where, text);
+}
+
 const isSigned = (input: string, key: string, signature: unknown): boolean =>
   typeof signature === 'string' && verifyText(input, key, signature);
 
+/** The signer's key in lower case. */
+function keyOf({ request, where }: Entry): string {
+  const { public_key } = request!;
+  if (isPublicKey(public_key)) return lowerAscii(public_key);
+  throw new Refused(`${where}/entry/public_key`, `is not a key: ${said(public_key)}`);
+}
+
 function bodyOf({ request, where, seq }: Entry, kind: string): Body {
-  if (request?.kind !== kind) {
-    throw new Refused(where, `the ${kind} of entry ${seq} is not in the certificate`);
-  }
-  const result = parseJson(encoder.encode(request.body));
-  if ('message' in result) {
-    throw new Refused(`${where}/entry/body`, `${result.pointer || 'it'} ${result.message}`);
-  }
-  const { value } = result;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
-  throw new Refused(`${where}/entry/body`, 'is no JSON object');
+  if (request?.kind === kind) return parsedBody(request.body, `${where}/entry`);
+  throw new Refused(where, `the ${kind} of entry ${seq} is not in the certificate`);
 }

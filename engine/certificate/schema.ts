@@ -41,19 +41,22 @@ const hash = (description: string): Shape => ({
   pattern: '^[0-9a-f]{64}$',
   description,
 });
-const count = (description: string): Shape => ({
+const count = (description: string): Shape & { type: 'integer' } => ({
   type: 'integer',
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
   description,
 });
 
+/** The last millisecond of the year 9999: timestamps have four digits for a year. */
+const LATEST = 253_402_300_799_999;
+
 const digests = (description: string): Shape =>
   object({ digest: hash('of entries and results'), log_digest: hash('of entries') }, description);
 
 const entry = object(
   {
-    at: count('engine time, milliseconds since 1970'),
+    at: { ...count('engine time, milliseconds since 1970'), maximum: LATEST },
     kind: { type: 'string', enum: ['genesis', 'register', 'propose', 'vote', 'tick'] },
     public_key: text('of the signer, hex; of genesis and ticks empty'),
     target: text('as it stands in the log'),

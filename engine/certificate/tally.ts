@@ -2,9 +2,24 @@
  * Electorate, votes and quorum, recomputed by the rules of docs/protocol.md, section 6. Written
  * apart from the engine's own: whoever checks does not run what is checked.
  */
-import { type Entry, eventIn, membersOf, recordIn, recordText, said } from './chain.js';
+import { canonical } from '../protocol/canonical.js';
+import type { Entry } from './chain.js';
 import { Refused } from './format.js';
-import { type CertifiedGenesis, type SignedVote, voteOf } from './requests.js';
+import {
+  type CertifiedGenesis,
+  registrationOf,
+  type SignedRegistration,
+  type SignedVote,
+  voteOf,
+} from './requests.js';
+import {
+  type CertifiedAgents,
+  eventsAbout,
+  instant,
+  membersOf,
+  recordIn,
+  said,
+} from './results.js';
 
 /** Who may vote on the block: agent ordinals, ascending, and what each weighs. */
 export interface CertifiedElectorate {
@@ -14,17 +29,38 @@ export interface CertifiedElectorate {
   personalities: ReadonlyMap<number, string>;
 }
 
-/** The electorate with this number, out of the entry that wrote it. */
+/** Where an elector registered. */
+export interface CertifiedRegistration extends SignedRegistration {
+  entry: Entry;
+  ordinal: number;
+}
+
+/** The electorate of the block that was proposed in the entry `opened`, and where it is from. */
 export function electorateOf(
   entries: readonly Entry[],
+  opened: Entry,
   number: number,
   genesis: CertifiedGenesis,
-): { written: Entry[]; electorate: CertifiedElectorate } {
-  const beginning = recordText('electorates', number);
-  const entry = entries.find(({ results }) => results.some((text) => text.startsWith(beginning)));
-  if (!entry) throw new Refused('/spans', `no entry in it writes electorate ${number}`);
-  const { agents, weights: list } = recordIn(entry, beginning)!.value;
-  const where = entry.where;
+) {
+  const before = entries.filter(({ seq }) => seq <= opened.seq);
+  const entry = before.findLast((one) => recordIn(one, 'electorates'));
+  const record = entry && recordIn(entry, 'electorates')!;
+  // The newest one decides: proposals write one where it is another than the one before.
+  if (record?.key !== number || entry!.request?.kind !== 'propose') {
+    throw new Refused('/spans', `no proposal in it writes electorate ${number}`);
+  }
+  const { where } = entry!;
+  const { weights, total } = weighed(membersOf(record.value, where), genesis, where);
+  const registered = genesis.policy === 'veto' ? registrationsIn(before, weights) : [];
+  const personalities = new Map(registered.map((one) => [one.ordinal, one.personality]));
+  return { written: entry!, registered, electorate: { weights, total, personalities } };
+}
+
+function weighed(
+  { agents, weights: list }: Readonly<Record<string, unknown>>,
+  genesis: CertifiedGenesis,
+  where: string,
+) {
   if (!Array.isArray(agents) || !Array.isArray(list) || agents.length !== list.length) {
     throw new Refused(where, 'the electorate has not as many weights as agents');
   }
@@ -43,10 +79,7 @@ export function electorateOf(
   if (weights.size < genesis.min_validators) {
     throw new Refused(where, `has ${weights.size} electors, fewer than min_validators`);
   }
-  const registered = genesis.policy === 'veto' ? registrationsIn(entries, weights) : [];
-  const personalities = new Map(registered.map((one) => [one.ordinal, one.personality]));
-  const written = [entry, ...registered.map((one) => one.entry)];
-  return { written, electorate: { weights, total, personalities } };
+  return { weights, total };
 }
 
 /** What a vote can weigh: 1; 1 to 100 by reputation; 100 and 2 for each ally, up to 10. */
@@ -59,12 +92,22 @@ function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
 }
 
 /** Where electors registered, as far as those requests are in the certificate. */
-function registrationsIn(entries: readonly Entry[], electors: ReadonlyMap<number, number>) {
+function registrationsIn(
+  entries: readonly Entry[],
+  electors: ReadonlyMap<number, number>,
+): CertifiedRegistration[] {
   return entries.flatMap((entry) => {
-    const record = entry.request && recordIn(entry, '["agents",');
-    const { ordinal, personality } = record?.value ?? {};
-    if (typeof ordinal !== 'number' || !electors.has(ordinal)) return [];
-    return [{ entry, ordinal, personality: said(personality) }];
+    if (entry.request?.kind !== 'register') return [];
+    const { where } = entry;
+    const found = membersOf(recordIn(entry, 'agents')?.value, where);
+    const ordinal = found.ordinal as number;
+    if (!electors.has(ordinal)) return [];
+    const registration = registrationOf(entry);
+    if (canonical(found) !== canonical({ ...registration, ordinal })) {
+      const text = `entry ${entry.seq} registers another agent than its record says`;
+      throw new Refused(where, text);
+    }
+    return [{ ...registration, entry, ordinal }];
   });
 }
 
@@ -81,36 +124,61 @@ export function votesOf(
   entries: readonly Entry[],
   block: { hash: string; ordinal: number },
   { weights }: CertifiedElectorate,
+  agents: CertifiedAgents,
 ): CountedVote[] {
-  const beginning = `["votes",[${block.ordinal},`;
-  const voters = new Set<number>();
   const keys = new Set<string>();
-  return entries.flatMap((entry) => {
-    const record = recordIn(entry, beginning);
-    if (!record) return [];
-    const { seq, where, request } = entry;
+  const votes = entries.flatMap((entry) => {
+    const record = recordIn(entry, 'votes');
+    if (!Array.isArray(record?.key) || record.key[0] !== block.ordinal) return [];
+    const { where } = entry;
     const vote = voteOf(entry, block.hash);
+    assertRecorded(entry, vote, record.value);
     const [, ordinal] = record.key as [number, number];
-    const { at, decision, entry: number } = record.value;
-    if (decision !== vote.decision || number !== seq || at !== request!.at) {
-      throw new Refused(where, `entry ${seq} counts another vote than the one that it holds`);
+    // The record of a vote is written once for each agent; here, an agent is also one key.
+    if (keys.has(vote.public_key)) {
+      throw new Refused(where, `agent ${vote.agent_id} votes twice: again in entry ${entry.seq}`);
     }
-    if (voters.has(ordinal) || keys.has(vote.public_key)) {
-      throw new Refused(where, `agent ${vote.agent_id} votes twice: again in entry ${seq}`);
-    }
-    voters.add(ordinal);
     keys.add(vote.public_key);
+    const known = [agents.ids.get(ordinal), agents.ordinals.get(vote.agent_id)];
+    if (![undefined, vote.agent_id].includes(known[0] as string | undefined)) {
+      throw new Refused(where, `agent ${ordinal} is ${known[0]}, and votes as ${vote.agent_id}`);
+    }
     const weight = weights.get(ordinal);
-    if (weight === undefined) {
-      throw new Refused(where, `agent ${vote.agent_id} is not in the electorate`);
+    if (weight === undefined || ![undefined, ordinal].includes(known[1] as number | undefined)) {
+      throw new Refused(where, `agent ${vote.agent_id} is not elector ${said(ordinal)}`);
     }
-    const told = eventIn(entry, 'block_validation');
-    const validator = membersOf(told?.validator ?? {}, where);
-    if (validator.id !== vote.agent_id || told?.decision !== vote.decision) {
-      throw new Refused(where, `entry ${seq} tells of another vote than the one that it holds`);
-    }
-    return [{ ...vote, entry, ordinal, personality: said(validator.personality), weight }];
+    const personality = agents.personalities.get(vote.agent_id) as string;
+    return [{ ...vote, entry, ordinal, personality, weight }];
   });
+  assertAnnounced(eventsAbout(entries, 'block_validation', block.hash), votes, block.hash);
+  return votes;
+}
+
+/** The record of a vote says what the vote says. */
+function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found: unknown): void {
+  const { decision, meme_references } = vote;
+  const expected = { at: request!.at, decision, entry: seq, meme_references };
+  if (canonical(found) === canonical(expected)) return;
+  throw new Refused(where, `entry ${seq} counts another vote than the one that it holds`);
+}
+
+/** Each vote has the one event that follows from it. */
+function assertAnnounced(
+  events: ReturnType<typeof eventsAbout<Entry>>,
+  votes: readonly CountedVote[],
+  block_hash: string,
+): void {
+  for (const [index, { entry, data }] of events.entries()) {
+    const vote = votes[index];
+    const { decision, reason, agent_id, personality } = vote ?? {};
+    const timestamp = instant(entry.request?.at ?? 0);
+    const validator = { id: agent_id, personality };
+    const expected = { block_hash, decision, reason, timestamp, validator };
+    if (vote?.entry === entry && canonical(data) === canonical(expected)) continue;
+    throw new Refused(entry.where, `entry ${entry.seq} tells of another vote than it holds`);
+  }
+  const missing = votes[events.length];
+  if (missing) throw new Refused(missing.entry.where, 'tells of no vote, and holds one');
 }
 
 /** The tally when the block was decided. */

@@ -8,11 +8,11 @@ const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 /** A value, or where (JSON Pointer) and why the bytes were refused. */
 export type JsonResult = { value: unknown } | { pointer: string; message: string };
 
-/** Parses bytes, or says where and why they are refused. */
-export function parseJson(bytes: Uint8Array): JsonResult {
+/** Parses bytes or a text, or says where and why they are refused. */
+export function parseJson(given: Uint8Array | string): JsonResult {
   let value: unknown;
   try {
-    value = JSON.parse(decoder.decode(bytes));
+    value = JSON.parse(typeof given === 'string' ? given : decoder.decode(given));
   } catch (error) {
     const why = error instanceof SyntaxError ? error.message : 'the bytes are not UTF-8';
     return { pointer: '', message: `not JSON: ${why}` };

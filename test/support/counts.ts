@@ -19,7 +19,7 @@ export const counts = {
   /** Lives whose hex is in random case, over the wire and in process. */
   casedLives: pick({ quick: 4, full: 200 }),
   /** Certificates in which a bit, or a member, was changed. */
-  forgedBytes: pick({ quick: 1_500, full: 100_000 }),
+  forgedBytes: pick({ quick: 2_000, full: 100_000 }),
   forgedMembers: pick({ quick: 400, full: 20_000 }),
   /** Cassettes in which a byte was changed, or that were cut off. */
   damagedCassettes: pick({ quick: 60, full: 2_000 }),

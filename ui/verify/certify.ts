@@ -1,4 +1,5 @@
 /** The certificate of a block, made here out of the server's log. */
+import { checkCertificate } from '../../dist/engine/certificate/check.js';
 import { Collector } from '../../dist/engine/certificate/collect.js';
 import { certificateText } from '../../dist/engine/certificate/format.js';
 import type { Progress } from './messages.js';
@@ -23,8 +24,9 @@ export async function certify(
     const { entry, field, expected, found } = parting;
     throw new Error(`entry ${entry} does not follow: ${field} is ${found}, recomputed ${expected}`);
   }
-  const { status } = collector;
-  if (status === 'finalized' || status === 'rejected')
-    return certificateText(collector.certificate());
-  throw new Error(`only a finalized or rejected block can be certified; this one is ${status}`);
+  if (collector.problem !== null) throw new Error(collector.problem);
+  const text = certificateText(collector.certificate());
+  const checked = checkCertificate(text);
+  if (checked.holds) return text;
+  throw new Error(`the log gives no certificate that holds: ${checked.problem}`);
 }

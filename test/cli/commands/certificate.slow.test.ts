@@ -71,6 +71,17 @@ test('check-certificate: exit code 12 and one line for what is refused', async (
   ]);
 });
 
+test('certify: ends with exit code 2 for a network that signs nothing', async () => {
+  const unsigned = join(folder, 'unsigned');
+  await simJson('--agents', '20', '--blocks', '2', '--unsigned', '--out', unsigned);
+  const lines = await logLines(unsigned);
+  const vote = lines.find(({ kind }) => kind === 'vote')!;
+  const { block_hash } = bodyOf<{ block_hash: string }>(vote.body);
+  const ended = await folkmoot(['certify', unsigned, block_hash]);
+  expect([ended.code, ended.stdout]).toEqual([2, '']);
+  expectOneLine(ended);
+});
+
 test('certificates: exit code 2 and one line for what cannot be meant', async () => {
   const mistakes = [
     ['check-certificate', join(folder, 'none.json')],

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
-import { type Forged, forged, type Link, linksOf } from './chain.js';
+import { forged, linksOf } from './chain.js';
+import { changedByte, changedText, textsOf } from './hostile.js';
 import { three } from './town.js';
 
 const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
@@ -18,15 +19,6 @@ const values = (text: string) =>
   Array.from(
     text.matchAll(/(?<=[:,[])(?:"[^"\\]{0,80}"|-?\d+|true|false|null|\{\}|\[\])(?=[,\]}])/g),
   );
-
-/** Each text inside, as the member of what it is in. */
-function textsOf(certificate: Forged): [of: Record<string, unknown>, name: string][] {
-  return linksOf(certificate).flatMap(({ results, entry }: Link) => {
-    const of = results as unknown as Record<string, unknown>;
-    const told = results.map((_, at): [Record<string, unknown>, string] => [of, `${at}`]);
-    return entry ? [...told, [entry, 'body']] : told;
-  });
-}
 
 test('hostile: any value in any text of it is told, and never thrown', async () => {
   const { text, vetoed } = await three();
@@ -93,4 +85,36 @@ test('hostile: very many entries, and very many results of one, are gone through
   }
   const checked = checkCertificate(many, { mostBytes: 64 * 1_048_576 });
   expect(checked).toMatchObject({ holds: true });
+});
+
+test('hostile: any other byte in any place is refused', async () => {
+  const texts = Object.values(await three());
+  const seed = Date.now() % 1e9;
+  for (let index = 0; index < counts.forgedBytes; index += 1) {
+    const checked = checkCertificate(changedByte(texts[index % texts.length]!, seed + index));
+    if (checked.holds) throw new Error(`seed ${seed + index}: a changed byte is not noticed`);
+  }
+});
+
+test('hostile: any other character, with digests that fit, changes no statement', async () => {
+  const texts = Object.values(await three());
+  const wholes = texts.map((text) => checkCertificate(text));
+  const seed = Date.now() % 1e9;
+  let harmless = 0;
+  for (let index = 0; index < counts.forgedBytes; index += 1) {
+    const text = texts[index % texts.length]!;
+    const checked = checkCertificate(changedText(text, seed + index));
+    if (!checked.holds) continue;
+    harmless += 1;
+    const whole = wholes[index % texts.length]!;
+    if (!whole.holds) throw new Error(whole.problem);
+    const { votes, claim, proves, genesis, proposal } = whole;
+    expect(checked, `seed ${seed + index}`).toMatchObject({ claim, proves, proposal });
+    // A weight, and what no decision of this kind rests on, is bound by a trusted digest alone.
+    expect(checked.votes.map(({ public_key }) => public_key)).toEqual(
+      votes.map(({ public_key }) => public_key),
+    );
+    expect(checked.genesis).toMatchObject({ policy: genesis.policy, weights: genesis.weights });
+  }
+  expect(harmless).toBeLessThan(counts.forgedBytes);
 });

@@ -1,0 +1,429 @@
+import datetime, hashlib, json, math, re, sys
+import nacl.exceptions, nacl.signing
+
+def refuse(why):
+    sys.exit(f"refused: {why}")
+
+def ensure(holds, why):
+    if not holds:
+        refuse(why)
+
+def number(value):  # as RFC 8785 has it
+    if isinstance(value, int):
+        return str(value)
+    if value == math.trunc(value) and abs(value) < 2**53:
+        return str(int(value))
+    mantissa, _, exponent = repr(value).partition("e")
+    sign, digits = ("-", mantissa[1:]) if mantissa[0] == "-" else ("", mantissa)
+    whole, _, fraction = digits.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    point = len(whole) + int(exponent or 0)
+    digits = whole + fraction
+    point -= len(digits) - len(digits.lstrip("0"))
+    digits = digits.strip("0")
+    if 0 < point <= 21:
+        return sign + digits[:point] + "." + digits[point:]
+    if -6 < point <= 0:
+        return sign + "0." + "0" * -point + digits
+    head = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
+    return f"{sign}{head}e{'+' if point > 0 else ''}{point - 1}"
+
+def jcs(value):
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        return "{" + ",".join(f"{jcs(name)}:{jcs(value[name])}" for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(jcs, value)) + "]"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return number(value)
+    return json.dumps(value, ensure_ascii=False)
+
+def bounded(value, depth=1):  # the bounds of JSON in section 2 of the protocol
+    if isinstance(value, str):
+        return not re.search("[\ud800-\udfff]", value)
+    if isinstance(value, (int, float)):
+        return abs(value) < 2**53
+    if isinstance(value, dict):
+        forbidden = {"__proto__", "constructor", "prototype"} & value.keys()
+        return depth <= 16 and not forbidden and all(
+            bounded(name) and bounded(member, depth + 1) for name, member in value.items())
+    return value is None or depth <= 16 and all(bounded(one, depth + 1) for one in value)
+
+def parse(text):
+    value = json.loads(text, parse_constant=lambda name: refuse(f"{name} is not JSON"))
+    ensure(bounded(value), "JSON beyond the bounds of section 2")
+    return value
+
+def fits(value, shape):  # a pattern, a largest integer, [of items, least number], members
+    if isinstance(shape, str):
+        return isinstance(value, str) and bool(re.fullmatch(shape, value, re.DOTALL))
+    if isinstance(shape, int):
+        return type(value) is int and 0 <= value <= shape
+    if isinstance(shape, list):
+        return isinstance(value, list) and shape[1] <= len(value) <= 1_000_000 and all(
+            fits(one, shape[0]) for one in value)
+    return isinstance(value, dict) and {*shape} - {"entry"} <= value.keys() <= shape.keys() and all(
+        fits(value[name], shape[name]) for name in value)
+
+def same(found, expected):  # 1 is not true
+    return jcs(found) == jcs(expected)
+
+def sha(data):
+    return hashlib.sha256(data if isinstance(data, bytes) else data.encode()).hexdigest()
+
+def frame(parts):
+    return b"".join(len(part).to_bytes(8, "big") + part for part in map(str.encode, parts))
+
+def is_hex(text, length):
+    return fits(text, f"[0-9a-fA-F]{{{length}}}")
+
+def signed(text, key, signature, what):
+    ensure(is_hex(key, 64) and is_hex(signature, 128), f"no key and signature: {what}")
+    try:
+        nacl.signing.VerifyKey(bytes.fromhex(key)).verify(text.encode(), bytes.fromhex(signature))
+    except (nacl.exceptions.BadSignatureError, ValueError):
+        refuse(f"the signature of {what} is bad")
+
+def unsigned(body):
+    return {name: body[name] for name in body if name != "signature"}
+
+def agent_id(key):
+    return "agent_" + sha("agentnet-v1-agent\n" + key)[:32]
+
+def instant(at):
+    time = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=at)
+    return time.isoformat(timespec="milliseconds") + "Z"
+
+HASH, TEXT, COUNT, LATEST = "[0-9a-f]{64}", ".*", 2**53 - 1, 253402300799999
+NETWORK = "[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}"
+ENTRY = {"at": LATEST, "kind": "genesis|register|propose|vote|tick"}
+ENTRY |= dict.fromkeys("public_key target timestamp signature body".split(), TEXT)
+CHAINS = {"digest": HASH, "log_digest": HASH}
+LINK = {"entry": ENTRY, "log_digest": HASH, "results": [TEXT, 0]}
+SPAN = {"first": COUNT, "before": CHAINS, "links": [LINK, 1], "after": CHAINS}
+CLAIM = {"network_id": NETWORK, "block_hash": HASH, "status": "finalized|rejected"}
+CLAIM |= dict.fromkeys("height approve reject total".split(), COUNT)
+SHAPE = {"format": "folkmoot certificate 1", "claim": CLAIM, "spans": [SPAN, 1]}
+ZERO = {"digest": "0" * 64, "log_digest": "0" * 64}
+NAMES = "at kind public_key target timestamp signature body".split()
+EVENTS = """agent_status alliance_update block_proposal block_status block_validation
+    consensus_discussion meme_posted network_metrics reputation_update""".split()
+ONCE = "agents equivocations memes transactions votes".split()
+COUNTED = {"agent_numbers": 0, "block_numbers": 0, "electorates": 0, "heights": 1, "events": 1}
+TABLES = """agent_states alliances blocks network open requests standings state
+    agent_numbers block_numbers electorates heights""".split() + ONCE
+SINGLE = "agents agent_numbers block_numbers electorates equivocations heights memes votes".split()
+NAMED = {"block_validation": "validator", "consensus_discussion": "agent", "meme_posted": "creator"}
+
+def read_body(entry):  # conditions 4 and 5
+    kind, text = entry["kind"], entry["body"]
+    size = len(text.encode())
+    ensure(size <= (2 << 20 if kind == "propose" else 64 << 10), f"{size} bytes of {kind}")
+    if kind in ("genesis", "tick"):
+        names = ("public_key", "target", "timestamp", "signature")
+        ensure(all(entry[name] == "" for name in names), f"a signed {kind}")
+    if kind == "tick":
+        return ensure(text == "", "a tick with a body")
+    body = parse(text)
+    ensure(isinstance(body, dict), "a body that is not an object")
+    if kind == "propose":
+        ensure(isinstance(body["transactions"], list), "no transactions")
+        ensure(len(body["transactions"]) <= 1000, "more than 1,000 transactions")
+        for tx in body["transactions"]:
+            ensure(isinstance(tx["data"], str) and 1 <= len(tx["data"].encode()) <= 4096, "data")
+            ensure(is_hex(tx["hash"], 64) and is_hex(tx["signature"], 128), "hash or signature")
+            ensure("sender" not in tx or is_hex(tx["sender"], 64), "sender")
+    return body
+
+def read_results(texts):  # condition 9
+    events, records, known = [], {}, set()
+    for text in texts:
+        value = parse(text)
+        ensure(jcs(value) == text, "results that are not canonical")
+        if isinstance(value, list):
+            table, key, new = value
+            ensure(table in TABLES and (new is None or isinstance(new, (dict, list))), "a record")
+            what = table if table in SINGLE else (table, jcs(key))
+            ensure(what not in known, f"{what} twice in an entry")
+            known.add(what)
+            records[table, jcs(key)] = (key, new)
+        else:
+            ensure(not records and value.keys() == {"data", "seq", "type"}, "an event")
+            ensure(value["type"] in EVENTS and isinstance(value["data"], dict), "an event")
+            events.append(value)
+    return events, records
+
+def read_spans(spans, trusted):  # conditions 4 to 9, and 24
+    bodies = [[read_body(one["entry"]) if "entry" in one else None for one in span["links"]]
+              for span in spans]
+    links, end, time = {}, -1, 0
+    for place, span in enumerate(spans):
+        ensure(span["first"] > end + 1 or span["first"] == 0 and end == -1, "spans out of order")
+        ensure(end > -1 or span["first"] == 0 and span["before"] == ZERO, "no beginning")
+        ensure("entry" in span["links"][0], "a span that begins without a request")
+        log, digest = span["before"]["log_digest"], span["before"]["digest"]
+        for at, link in enumerate(span["links"]):
+            seq, entry = span["first"] + at, link.get("entry")
+            if entry:
+                parts = [str(seq), *(str(entry[name]) for name in NAMES)]
+                log = sha(bytes.fromhex(log) + frame(parts))
+                ensure(log == link["log_digest"], f"log_digest of entry {seq}")
+                ensure((entry["kind"] == "genesis") == (seq == 0), "genesis is entry 0")
+                ensure(entry["at"] >= time, f"the time of entry {seq}")
+                time = entry["at"]
+            log = link["log_digest"]
+            digest = sha(bytes.fromhex(digest) + bytes.fromhex(log) + frame(link["results"]))
+            events, records = read_results(link["results"])
+            links[seq] = {"span": place, "digest": digest, "entry": entry, "events": events,
+                          "records": records, "body": bodies[place][at]}
+            end = seq
+        ensure(span["after"] == {"digest": digest, "log_digest": log}, f"digests after {end}")
+    for seq, given in (one.split(":") for one in trusted):
+        ensure(links.get(int(seq), {}).get("digest") == given.lower(), f"digest of entry {seq}")
+    return links
+
+def agents_of(links):  # conditions 10 to 12: results that do not contradict each other
+    once, last, blocks, ids, kinds = set(), {}, {}, {}, {}
+
+    def count(what, found, span):
+        ensure(type(found) is int, f"number of {what}")
+        before, since = last.get(what, (COUNTED[what] - 1, 0))
+        ensure(found > before if span > since else found == before + 1, f"number of {what}")
+        last[what] = (found, span)
+
+    def kind(agent):
+        ensure(isinstance(agent["id"], str) and isinstance(agent["personality"], str), "an agent")
+        ensure(kinds.setdefault(agent["id"], agent["personality"]) == agent["personality"],
+               f"two personalities of {agent['id']}")
+
+    for link in links.values():
+        for event in link["events"]:
+            count("events", event["seq"], link["span"])
+            if event["type"] in NAMED:
+                kind(event["data"][NAMED[event["type"]]])
+        for (table, name), (key, value) in link["records"].items():
+            if table in COUNTED:
+                count(table, key, link["span"])
+            ensure(table not in ONCE or (table, name) not in once, f"{table} {name} again")
+            once.add((table, name))
+            if table == "blocks":
+                state, before = value["state"], blocks.get(name)
+                ensure(before is None or before == "voting" != state, f"block {name} again")
+                blocks[name] = state
+        profiles = [one for (table, _), one in link["records"].items() if table == "agents"]
+        numbers = [one for (table, _), one in link["records"].items() if table == "agent_numbers"]
+        ensure(len(profiles) == len(numbers) <= 1, "records of agents")
+        for (key, profile), (ordinal, value) in zip(profiles, numbers):
+            known = {"agent_id": agent_id(profile["public_key"]), "ordinal": ordinal}
+            ensure(key == known["agent_id"] == profile["agent_id"], "the id of an agent")
+            ensure(same([profile["ordinal"], value], [ordinal, {"agent_id": key}]), "an ordinal")
+            ids[ordinal] = known["agent_id"]
+            kind({"id": key, "personality": profile["personality"]})
+    return ids, kinds
+
+def genesis_of(link, claim):  # condition 13
+    genesis = link["body"]
+    ensure(jcs(genesis) == link["entry"]["body"], "genesis is not canonical")
+    ensure(fits(genesis["policy"], "bft|majority|veto"), "the policy")
+    ensure(fits(genesis["weights"], "equal|reputation|alliance_bonus"), "the weights")
+    bounds = {"voting_period_ms": 86_400_000, "min_validators": 10**6, "participation_bps": 10**4}
+    ensure(all(fits(genesis[name], bounds[name]) for name in bounds), "a parameter")
+    ensure(genesis["voting_period_ms"] > 0 < genesis["min_validators"], "a parameter")
+    ensure("signatures" not in genesis, "a network without signatures")
+    ensure(genesis["network_id"] == claim["network_id"], "another network")
+    return genesis
+
+def about(links, kind, block):  # events of a type about the block
+    return [[seq, event["data"]] for seq, link in links.items() for event in link["events"]
+            if event["type"] == kind and event["data"].get("block_hash") == block]
+
+def check(data, trusted):
+    ensure(len(data) <= 16 << 20, "more than 16 MiB")
+    text = data.decode()
+    c = parse(text)
+    ensure(fits(c, SHAPE) and text == jcs(c) + "\n", "no certificate, or not canonical")
+    claim, block = c["claim"], c["claim"]["block_hash"]
+    links = read_spans(c["spans"], trusted)
+    ids, kinds = agents_of(links)
+    genesis = genesis_of(links[0], claim)
+    changes = [(seq, link["records"]["blocks", jcs(block)][1]) for seq, link in links.items()
+               if ("blocks", jcs(block)) in link["records"]]
+    (opened, first), (closed, last) = changes
+    ensure(first["state"] == "voting", "the beginning of the block")
+    opening, closing, record = links[opened], links[closed], last["context"]
+
+    # 14: the proposal
+    proposal = opening["body"]
+    ensure(opening["entry"]["kind"] == "propose", "no proposal")
+    ensure(is_hex(opening["entry"]["public_key"], 64), "no producer")
+    producer = opening["entry"]["public_key"].lower()
+    ensure(not {"producer", "network_id"} & proposal.keys(), "a member of the block's hash")
+    made = {**unsigned(proposal), "producer": producer, "network_id": claim["network_id"]}
+    ensure(sha("agentnet-v1-blockhash\n" + jcs(made)) == block, "another block hash")
+    ensure(is_hex(proposal["parent_hash"], 64), "no parent")
+    hashes = [tx["hash"].lower() for tx in proposal["transactions"]]
+    signers = [tx.get("sender", producer).lower() for tx in proposal["transactions"]]
+    ensure(len({*zip(hashes, signers)}) == len(hashes), "a transaction twice")
+    numbered = opening["records"]["block_numbers", jcs(record["ordinal"])][1]
+    ensure(same(numbered, {"block_hash": block}), "another number of the block")
+
+    # 15: the electorate
+    before = [seq for seq in links if seq <= opened]
+    written, key, electorate = [(seq, *one) for seq in before for (table, _), one
+                                in links[seq]["records"].items() if table == "electorates"][-1]
+    ensure(same(key, record["electorate"]), "another electorate")
+    ensure((links[written]["entry"] or {}).get("kind") == "propose", "electorate of no proposal")
+    ensure(all(type(one) is int and one >= 0 for one in electorate["agents"]), "an elector")
+    weights = dict(zip(electorate["agents"], electorate["weights"], strict=True))
+    ensure([*weights] == sorted(electorate["agents"]), "electors out of order")
+    ensure(len(weights) == len(electorate["agents"]), "an elector twice")
+    can = {"equal": [1], "reputation": range(1, 101), "alliance_bonus": range(100, 111, 2)}
+    ensure(all(type(one) is int and one in can[genesis["weights"]] for one in weights.values()),
+           "a weight that no elector has")
+    ensure(len(weights) >= genesis["min_validators"], "too few electors")
+    total, deadline = sum(weights.values()), opening["entry"]["at"] + genesis["voting_period_ms"]
+
+    # 16: electors that registered in an entry of the certificate
+    personality, registered = {}, []
+    for seq in before if genesis["policy"] == "veto" else []:
+        entry, body = links[seq]["entry"], links[seq]["body"]
+        if not entry or entry["kind"] != "register":
+            continue
+        [(_, profile)] = [one for (table, _), one in links[seq]["records"].items()
+                          if table == "agents"]
+        if profile["ordinal"] not in weights:
+            continue
+        key = body["public_key"]
+        ensure(is_hex(key, 64) and entry["public_key"].lower() in ("", key.lower()), "a key")
+        ensure(fits(body["personality"], "[A-Za-z][A-Za-z0-9_-]{0,31}"), "a personality")
+        ensure(fits(body["capabilities"], [TEXT, 1]), "capabilities")
+        ensure("validator" in body["capabilities"], "no validator")
+        ensure(fits([body["name"], body.get("description", "")], [TEXT, 2]), "a name")
+        expected = {"agent_id": agent_id(key.lower()), "ordinal": profile["ordinal"],
+                    "public_key": key.lower(), "personality": body["personality"].lower(),
+                    "name": body["name"], "description": body.get("description", ""),
+                    "capabilities": body["capabilities"], "registered_at": entry["at"]}
+        ensure(same(profile, expected), f"the registration of entry {seq}")
+        personality[profile["ordinal"]] = profile["personality"]
+        registered.append(seq)
+
+    # 17: the votes
+    votes, keys, told = [], set(), about(links, "block_validation", block)
+    for seq, link in links.items():
+        found = [one for (table, _), one in link["records"].items() if table == "votes"
+                 and isinstance(one[0], list) and one[0][:1] == [record["ordinal"]]]
+        if not found:
+            continue
+        ((_, agent), vote), entry, body = found[0], link["entry"], link["body"]
+        ensure(entry and entry["kind"] == "vote" and is_hex(entry["public_key"], 64), "no vote")
+        ensure(opened < seq <= closed and entry["at"] <= deadline, f"the time of vote {seq}")
+        key, decision = entry["public_key"].lower(), body["decision"]
+        reason, memes = body.get("reason", ""), body.get("meme_references", [])
+        ensure(body["block_hash"].lower() == block and decision in ("approve", "reject"), "a vote")
+        ensure(isinstance(reason, str) and len(memes) <= 16, "a reason or references")
+        ensure(isinstance(memes, list) and all(isinstance(one, str) for one in memes), "memes")
+        counted = {"at": entry["at"], "decision": decision, "entry": seq,
+                   "meme_references": list(dict.fromkeys(memes))}
+        ensure(same(vote, counted), f"the record of vote {seq}")
+        ensure(key not in keys, f"{key} votes twice")
+        ensure(type(agent) is int and agent in weights, f"{key} is not an elector")
+        numbers = {one: number for number, one in ids.items()}
+        ensure(ids.get(agent, agent_id(key)) == agent_id(key), f"agent {agent} is another")
+        ensure(numbers.get(agent_id(key), agent) == agent, f"agent {agent} is another")
+        validator = {"id": agent_id(key), "personality": kinds.get(agent_id(key))}
+        event = {"block_hash": block, "decision": decision, "reason": reason,
+                 "timestamp": instant(entry["at"]), "validator": validator}
+        ensure(same(told[len(votes):][:1], [[seq, event]]), f"the event of vote {seq}")
+        personality[agent] = validator["personality"]
+        keys.add(key)
+        votes.append((seq, agent, decision))
+    ensure(len(told) == len(votes), "events of votes that are not here")
+
+    # 18 and 19: the count, and the end
+    veto = genesis["policy"] == "veto"
+    ensure(not veto or weights.keys() <= personality.keys(), "unknown personalities")
+    groups = {}
+    for elector in weights if veto else []:
+        groups.setdefault(personality[elector], set()).add(elector)
+    tally, rejecting, status = {"approve": 0, "reject": 0, "voted": 0, "vetoed": False}, set(), None
+
+    def decided(late):
+        a, r = tally["approve"], tally["reject"]
+        if genesis["policy"] == "majority":
+            if not late and tally["voted"] < len(weights):
+                return None
+            few = (a + r) * 10_000 < genesis["participation_bps"] * total
+            return "expired" if few else "finalized" if a > r else "rejected"
+        if 3 * a > 2 * total:
+            return "finalized"
+        return "rejected" if 3 * r >= total or tally["vetoed"] else None
+
+    for seq, agent, decision in votes:
+        ensure(status is None, "a vote after the decision")
+        tally[decision] += weights[agent]
+        tally["voted"] += 1
+        rejecting |= {agent} if decision == "reject" else set()
+        group = groups.get(personality.get(agent), ())
+        tally["vetoed"] |= len(group) > 2 and rejecting.issuperset(group)
+        status = decided(False)
+    by_vote = bool(votes) and votes[-1][0] == closed
+    if not by_vote:
+        entry = closing["entry"] or {}
+        ensure(entry.get("kind") == "tick" and entry["at"] == deadline + 1, "an end by nothing")
+        status = status or decided(True)
+
+    # 20: all that the log says of the block
+    end = closing["entry"]["at"]
+    fixed = {"block_hash": block, "parent_hash": proposal["parent_hash"].lower(),
+             "height": claim["height"], "ordinal": record["ordinal"], "entry": opened,
+             "producer": agent_id(producer), "producer_key": producer, "total": total,
+             "transactions": len(hashes), "electorate": record["electorate"],
+             "proposed_at": opening["entry"]["at"], "deadline": deadline, "electors": len(weights)}
+    none = {"approve": 0, "reject": 0, "voted": 0, "vetoed": False, "closed_at": 0}
+    ensure(same(last, {"state": status, "context": {**fixed, **tally, "closed_at": end}}), "record")
+    ensure(same(first, {"state": "voting", "context": {**fixed, **none}}), "first record")
+    named = {name: fixed[name] for name in ("block_hash", "parent_hash", "height")}
+    event = {**named, "status": status, "approve": tally["approve"], "reject": tally["reject"],
+             "electorate": total, "transactions": len(hashes), "timestamp": instant(end)}
+    ensure(same(about(links, "block_status", block), [[closed, event]]), "the event of the end")
+    [(seq, event)] = about(links, "block_proposal", block)
+    event = {**event, "transactions": [tx["hash"] for tx in event["transactions"]]}
+    event.pop("meme_content", None)
+    expected = {**named, "producer": {"id": agent_id(producer), "public_key": producer},
+                "transactions": hashes, "timestamp": instant(opening["entry"]["at"])}
+    ensure(seq == opened and same(event, expected), "the event of the proposal")
+    heights = [[seq, key] for seq, link in links.items() for (table, _), (key, value)
+               in link["records"].items() if table == "heights" and value["block_hash"] == block]
+    final = [[closed, claim["height"]]] if status == "finalized" else []
+    ensure(same(heights, final), "the height")
+
+    # 21 and 22: the claim, and nothing beside
+    counted = {"status": status, "approve": tally["approve"], "reject": tally["reject"]}
+    ensure(same({**claim, **counted, "total": total}, claim), f"the claim: it is {counted}")
+    used = {0, written, *registered, opened, *(seq for seq, _, _ in votes), closed}
+    ensure(all((links[seq]["entry"] is not None) == (seq in used) for seq in links), "a request")
+    ensure({links[seq]["span"] for seq in used} == {*range(len(c["spans"]))}, "an idle span")
+
+    # 23: signatures, last since they cost the most
+    signed("agentnet-v1-block\n" + jcs(unsigned(proposal)), producer, proposal["signature"], "it")
+    for tx, of, signer in zip(proposal["transactions"], hashes, signers):
+        ensure(sha(tx["data"]) == of, "the hash of a transaction")
+        signed(f"agentnet-v1-tx\n{claim['network_id']}\n{of}", signer, tx["signature"], of)
+    for seq in registered:
+        entry = links[seq]["entry"]
+        ensure(entry["target"].split("?")[0] == "/api/v1/agents/register", "another route")
+        parts = ["agentnet-v1-http", "POST", entry["target"], entry["timestamp"]]
+        signed("\n".join([*parts, sha(entry["body"])]), links[seq]["body"]["public_key"],
+               entry["signature"], f"entry {seq}")
+    for seq, _, _ in votes:
+        body = links[seq]["body"]
+        signed("agentnet-v1-vote\n" + jcs(unsigned(body)), links[seq]["entry"]["public_key"],
+               body["signature"], f"entry {seq}")
+    seq = max(links)
+    print(f"holds: {block} of {claim['network_id']} {status} by {len(votes)} votes")
+    print(f"trust the digest after entry {seq}: {links[seq]['digest']}; spans: {len(c['spans'])}")
+
+try:
+    check(open(sys.argv[1], "rb").read(), sys.argv[2:])
+except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as bad:
+    refuse(f"not as a certificate must be: {bad!r}")

@@ -1,0 +1,260 @@
+/**
+ * The results of entries, parsed: events and changed records, as sections 10 and 17 of
+ * docs/protocol.md have them. Digests can be made to fit any results, so results that contradict
+ * each other are refused here.
+ */
+import { canonical } from '../protocol/canonical.js';
+import { parseJson } from '../protocol/json.js';
+import { agentId } from '../protocol/signing.js';
+import { Refused } from './format.js';
+
+/** Members of an object. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export interface CertifiedEvent {
+  seq: number;
+  type: string;
+  data: Members;
+}
+
+export interface CertifiedRecord {
+  table: string;
+  key: unknown;
+  /** Canonical JSON of table and key. */
+  id: string;
+  /** Null for a deleted record. */
+  value: unknown;
+}
+
+/** All that one entry did. */
+export interface Results {
+  events: readonly CertifiedEvent[];
+  records: readonly CertifiedRecord[];
+}
+
+/** An entry, as far as the conditions on results need it. */
+interface Done {
+  span: number;
+  where: string;
+  results: Results;
+}
+
+const eventTypes = new Set([
+  ...['agent_status', 'alliance_update', 'block_proposal', 'block_status', 'block_validation'],
+  ...['consensus_discussion', 'meme_posted', 'network_metrics', 'reputation_update'],
+]);
+
+/** A key of these is written once. */
+const writtenOnce = ['agents', 'equivocations', 'memes', 'transactions', 'votes'];
+
+/** The keys of these are numbers without gaps, in the order of the log. */
+const countedFrom: Readonly<Record<string, number>> = {
+  agent_numbers: 0,
+  block_numbers: 0,
+  electorates: 0,
+  heights: 1,
+};
+
+/** An entry changes one record of these at most. */
+const single = new Set([
+  ...['agents', 'agent_numbers', 'block_numbers', 'electorates', 'equivocations', 'heights'],
+  ...['memes', 'votes'],
+]);
+
+const tables = new Set([
+  ...['agent_states', 'alliances', 'blocks', 'network', 'open', 'requests', 'standings', 'state'],
+  ...writtenOnce,
+  ...Object.keys(countedFrom),
+]);
+
+/** A value as an error message shows it: one line of bounded length. */
+export function said(value: unknown): string {
+  const longest = 100;
+  if (typeof value !== 'object' || value === null) return String(value).slice(0, longest);
+  return JSON.stringify(value).slice(0, longest);
+}
+
+/** Engine time as events have it. */
+export const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** @throws {Refused} */
+export function membersOf(value: unknown, where: string): Members {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members;
+  throw new Refused(where, `holds ${said(value)} where an object is expected`);
+}
+
+/**
+ * Parses the results of one entry.
+ * @throws {Refused} unless they are events, then records, each in canonical JSON and once.
+ */
+export function resultsOf(texts: readonly string[], where: string): Results {
+  const events: CertifiedEvent[] = [];
+  const records: CertifiedRecord[] = [];
+  const known = new Set<string>();
+  for (const [index, text] of texts.entries()) {
+    const place = `${where}/results/${index}`;
+    const parsed = parseJson(text);
+    if ('message' in parsed) throw new Refused(place, `is refused: ${parsed.message}`);
+    const { value } = parsed;
+    if (canonical(value) !== text) throw new Refused(place, 'is not canonical JSON (RFC 8785)');
+    if (Array.isArray(value)) {
+      const record = recordOf(value, place);
+      const what = single.has(record.table) ? record.table : record.id;
+      if (known.has(what)) throw new Refused(place, `changes ${what} a second time`);
+      known.add(what);
+      records.push(record);
+    } else if (records.length > 0) throw new Refused(place, 'expected no event after a record');
+    else events.push(eventOf(value, place));
+  }
+  return { events, records };
+}
+
+function recordOf(found: readonly unknown[], where: string): CertifiedRecord {
+  const [table, key, value] = found;
+  const isRecord = found.length === 3 && typeof table === 'string' && tables.has(table);
+  if (!isRecord || typeof value !== 'object') {
+    throw new Refused(where, 'is not a record of the protocol (section 17)');
+  }
+  return { table, key, id: `${table} ${canonical(key)}`, value };
+}
+
+function eventOf(value: unknown, where: string): CertifiedEvent {
+  const { data, seq, type, ...more } = membersOf(value, where);
+  const isEvent = typeof type === 'string' && eventTypes.has(type) && Number.isSafeInteger(seq);
+  if (!isEvent || Object.keys(more).length > 0) {
+    throw new Refused(where, 'is not an event of the protocol (section 10)');
+  }
+  return { seq: seq as number, type, data: membersOf(data, where) };
+}
+
+/** The one record of a table that an entry changed, or the one with this key. */
+export function recordIn(
+  { results }: Pick<Done, 'results'>,
+  table: string,
+  key?: unknown,
+): CertifiedRecord | undefined {
+  const id = key === undefined ? undefined : `${table} ${canonical(key)}`;
+  return results.records.find((one) => one.table === table && (id === undefined || one.id === id));
+}
+
+/** All events of a type about a block, with the entry of each. */
+export function eventsAbout<E extends Done>(
+  entries: readonly E[],
+  type: string,
+  block: string,
+): { entry: E; data: Members }[] {
+  return entries.flatMap((entry) =>
+    entry.results.events.flatMap(({ type: found, data }) =>
+      found === type && data.block_hash === block ? [{ entry, data }] : [],
+    ),
+  );
+}
+
+/** What the results say of agents, wherever they name one. */
+export interface CertifiedAgents {
+  ids: ReadonlyMap<number, string>;
+  ordinals: ReadonlyMap<string, number>;
+  /** By agent id. */
+  personalities: ReadonlyMap<string, unknown>;
+}
+
+/**
+ * Holds the results of all entries against each other.
+ * @throws {Refused} where two of them cannot be of one log.
+ */
+export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
+  const once = new Set<string>();
+  const count = new Counter();
+  const blocks = new Map<string, unknown>();
+  const ids = new Map<number, string>();
+  const ordinals = new Map<string, number>();
+  const personalities = new Map<string, unknown>();
+  for (const { span, where, results } of entries) {
+    for (const { seq, type, data } of results.events) {
+      count.next('events', seq, span, where);
+      const member = named[type];
+      if (member !== undefined) assertPersonality(personalities, data[member], where);
+    }
+    for (const { table, key, id, value } of results.records) {
+      if (Object.hasOwn(countedFrom, table)) count.next(table, key, span, where);
+      if (writtenOnce.includes(table)) {
+        if (once.has(id)) throw new Refused(where, `writes ${id} again, which is written once`);
+        once.add(id);
+      }
+      if (table === 'blocks') assertNextState(blocks, id, membersOf(value, where).state, where);
+    }
+    const agent = agentIn(results, where);
+    if (!agent) continue;
+    ids.set(agent.ordinal, agent.id);
+    ordinals.set(agent.id, agent.ordinal);
+    assertPersonality(personalities, agent, where);
+  }
+  return { ids, ordinals, personalities };
+}
+
+/** The member that names an agent with its personality, by the type of the event. */
+const named: Readonly<Record<string, string>> = {
+  block_validation: 'validator',
+  consensus_discussion: 'agent',
+  meme_posted: 'creator',
+};
+
+/** Numbers without gaps inside a span, and growing from span to span. */
+class Counter {
+  readonly #last = new Map<string, { number: number; span: number }>();
+
+  next(what: string, number: unknown, span: number, where: string): void {
+    const first = what === 'events' ? 1 : countedFrom[what]!;
+    const last = this.#last.get(what);
+    const next = last === undefined ? first : last.number + 1;
+    // A gap of the log lies before a later span.
+    const isGap = span > (last?.span ?? 0);
+    const isNext = isGap ? Number(number) >= next : number === next;
+    if (!Number.isSafeInteger(number) || !isNext) {
+      const expected = `${isGap ? 'at least ' : ''}${next}`;
+      throw new Refused(where, `numbers of ${what}: found ${said(number)}, expected ${expected}`);
+    }
+    this.#last.set(what, { number: number as number, span });
+  }
+}
+
+/** A block is proposed once, and ends once. */
+function assertNextState(
+  blocks: Map<string, unknown>,
+  id: string,
+  state: unknown,
+  where: string,
+): void {
+  const before = blocks.get(id);
+  const isNext = state === 'voting' ? !blocks.has(id) : before === undefined || before === 'voting';
+  if (!isNext) throw new Refused(where, `${id} is ${said(state)} after ${said(before)}`);
+  blocks.set(id, state);
+}
+
+function assertPersonality(known: Map<string, unknown>, agent: unknown, where: string): void {
+  const { id, personality } = membersOf(agent, where);
+  if (typeof id !== 'string' || typeof personality !== 'string') {
+    throw new Refused(where, `holds ${said(agent)} where an agent is expected`);
+  }
+  const before = known.get(id);
+  if (before !== undefined && before !== personality) {
+    throw new Refused(where, `agent ${said(id)} is ${said(personality)}; before, ${said(before)}`);
+  }
+  known.set(id, personality);
+}
+
+/** The agent that an entry registers: it has two records, which must agree. */
+function agentIn(results: Results, where: string) {
+  const profile = recordIn({ results }, 'agents');
+  const number = recordIn({ results }, 'agent_numbers');
+  if (!profile && !number) return null;
+  const { agent_id, ordinal, public_key, personality } = membersOf(profile?.value, where);
+  const isSame =
+    typeof public_key === 'string' &&
+    agent_id === agentId(public_key) &&
+    agent_id === profile?.key &&
+    ordinal === number?.key &&
+    canonical(number?.value) === canonical({ agent_id });
+  if (!isSame) throw new Refused(where, 'the records of the agent contradict each other');
+  return { id: agent_id as string, ordinal: ordinal as number, personality };
+}

@@ -1,0 +1,45 @@
+/** Random changes of certificates: a byte of the file, or a byte of a text whose digests fit. */
+import { type Forged, forged, type Link, linksOf } from './chain.js';
+
+/** Numbers from a seed: mulberry32. */
+function random(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/** The certificate with another byte in one place. */
+export function changedByte(text: string, seed: number): Uint8Array {
+  const draw = random(seed);
+  const bytes = Buffer.from(text);
+  const at = draw(bytes.length);
+  bytes[at] = (bytes[at]! + 1 + draw(255)) % 256;
+  return bytes;
+}
+
+/** Each text inside, as the member of what it is in. */
+export function textsOf(certificate: Forged): [of: Record<string, unknown>, name: string][] {
+  return linksOf(certificate).flatMap(({ results, entry }: Link) => {
+    const of = results as unknown as Record<string, unknown>;
+    const told = results.map((_, at): [Record<string, unknown>, string] => [of, `${at}`]);
+    return entry ? [...told, [entry, 'body']] : told;
+  });
+}
+
+/** The certificate with another character in one of its texts, its digests made to fit. */
+export function changedText(text: string, seed: number): string {
+  const draw = random(seed);
+  return forged(text, (certificate) => {
+    const texts = textsOf(certificate);
+    let [of, name] = texts[draw(texts.length)]!;
+    while (of[name] === '') [of, name] = texts[draw(texts.length)]!;
+    const before = String(of[name]);
+    const at = draw(before.length);
+    const other = '0123456789abcdef"{}[],:-. '[draw(26)]!;
+    of[name] = before.slice(0, at) + other + before.slice(at + 1);
+  });
+}
