@@ -3,9 +3,21 @@ import { InvalidArgumentError } from 'commander';
 
 /** How many times as fast as wall time the agents' time passes. */
 export function speed(text: string): number {
-  const value = Number(text);
-  if (/^\d{1,4}(\.\d{1,3})?$/.test(text) && value >= 0.01 && value <= 1_000) return value;
+  const value = parseSpeed(text);
+  if (value !== null) return value;
   throw new InvalidArgumentError('expected a number from 0.01 to 1000, such as 1 or 10');
+}
+
+/** The same of a watched run, which may also go as fast as it can. */
+export function watchedSpeed(text: string): number | 'max' {
+  const value = text === 'max' ? text : parseSpeed(text);
+  if (value !== null) return value;
+  throw new InvalidArgumentError('expected a number from 0.01 to 1000, such as 1 or 10, or max');
+}
+
+function parseSpeed(text: string): number | null {
+  const value = Number(text);
+  return /^\d{1,4}(\.\d{1,3})?$/.test(text) && value >= 0.01 && value <= 1_000 ? value : null;
 }
 
 export function integer(bounds: { least: number; most: number }): (text: string) => number {

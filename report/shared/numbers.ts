@@ -14,6 +14,10 @@ export function shown(value: number | null, decimals?: number): string {
   return rest ? `${grouped}.${rest}` : grouped;
 }
 
+/** A count and its noun: `1 vote`, `1,204 votes`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${shown(count)} ${count === 1 ? one : many}`;
+
 /** For the tick of an axis: large numbers as 20k and 1.5M. */
 export function tick(value: number): string {
   const size = Math.abs(value);

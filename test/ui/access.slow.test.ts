@@ -40,7 +40,7 @@ test.skipIf(!hasBrowser).each(Object.keys(modes))(
 
 test.skipIf(!hasBrowser)(`access: a network without anybody says what to do ${needs}`, async () => {
   const { tab } = await open(browser, `${empty.url}/ui/`);
-  await tab.getByText('Nobody is here yet').waitFor();
+  await tab.getByText('No agents yet').waitFor();
   expect(await accessFaults(tab)).toEqual([]);
 });
 

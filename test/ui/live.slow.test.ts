@@ -16,7 +16,7 @@ test.skipIf(!hasBrowser).each(['uws', 'node'] as const)(
     const { url, network } = await live({ transport });
     const { tab, complaints } = await open(browser, `${url}/`, modes.light);
     expect(new URL(tab.url()).pathname).toBe('/ui/');
-    await tab.getByText('Nobody is here yet').waitFor();
+    await tab.getByText('No agents yet').waitFor();
 
     const [ada, bob, eve] = [await agentOf(url, 1), await agentOf(url, 2), await agentOf(url, 3)];
     await tab.getByText('No block has been proposed yet').waitFor();

@@ -9,7 +9,7 @@ import { simJson } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { suiteFolder } from '../support/runs.js';
 import { World } from '../support/service/world.js';
-import { executablePath, hasBrowser, launch, open } from './browser.js';
+import { accessFaults, executablePath, hasBrowser, launch, open } from './browser.js';
 
 const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
@@ -89,10 +89,9 @@ test.skipIf(!hasBrowser)(
 /** The page of a run that waits before its first window. */
 async function watched(...more: string[]): Promise<{ begun: Begun; tab: Page }> {
   const size = ['--agents', '30', '--blocks', '3', '--seed', '7', '--json'];
-  const begun = begin(['sim', '--watch=paused', ...size, ...more]);
+  const begun = begin(['sim', '--watch=paused', '--speed', 'max', ...size, ...more]);
   const { url, token } = await pageOf(begun);
   const { tab } = await open(browser, `${url}/ui/#token=${token}`);
-  await tab.getByText('Network paused').click();
   return { begun, tab };
 }
 
@@ -100,12 +99,12 @@ test.skipIf(!hasBrowser)(
   `over: a run that ends is said to be over, up to its last entry ${needs}`,
   async () => {
     const { begun, tab } = await watched();
-    await tab.getByRole('button', { name: 'Go on' }).click();
+    await tab.getByRole('button', { name: 'Start the run' }).click();
     const [text] = await begun.printed(/^\{[\s\S]*\}\n/);
     const { entries } = JSON.parse(text!) as { entries: number };
     expect(await begun.ended).toMatchObject({ code: 0 });
     await tab.getByText('finished run', { exact: true }).waitFor();
-    await tab.getByText('Run over', { exact: true }).waitFor();
+    await tab.getByText('Run over', { exact: true }).click();
     await tab.getByText('its command ends. What is shown here stays.').waitFor();
     await tab.getByText(`entry ${shown(entries - 1)}`, { exact: true }).waitFor();
     // Its server is gone: that is no news to be waited for.
@@ -117,9 +116,32 @@ test.skipIf(!hasBrowser)(
 );
 
 test.skipIf(!hasBrowser)(
+  `over: a run that waits for its start has one button to start it ${needs}`,
+  async () => {
+    const { begun, tab } = await watched();
+    await tab.getByText('not started', { exact: true }).waitFor();
+    expect(await tab.locator('.pill').innerText()).toBe('not started');
+    expect(await tab.getByText('folkmoot agent register').count()).toBe(0);
+    const starts = tab.getByRole('button', { name: /^(start|begin|go on|resume)/i });
+    expect(await starts.count()).toBe(1);
+    expect(await accessFaults(tab)).toEqual([]);
+    await tab.getByText('Network paused').click();
+    expect(await starts.count()).toBe(1);
+    // Without the token, the page says where the way to start is.
+    const stranger = await open(browser, tab.url().replace(/#.*/, ''));
+    await stranger.tab.getByLabel('Start').getByText('open the address').waitFor();
+    expect(await starts.count()).toBe(1);
+    await starts.click();
+    expect(await begun.ended).toMatchObject({ code: 0 });
+    await tab.getByLabel('Start', { exact: true }).waitFor({ state: 'detached' });
+  },
+);
+
+test.skipIf(!hasBrowser)(
   `over: a run that was stopped by hand waits at its end, and is let go ${needs}`,
   async () => {
     const { begun, tab } = await watched();
+    await tab.getByText('Network paused').click();
     await tab.getByLabel('Go on until').selectOption('60 s have passed');
     await tab.getByText('Run over', { exact: true }).waitFor();
     await tab.getByText('its command waits').waitFor();

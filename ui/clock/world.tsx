@@ -2,8 +2,9 @@
 import { useEffect } from 'preact/hooks';
 import { shown } from '../../report/shared/numbers.js';
 import type { World, WorldCommand } from '../data/messages.js';
-import { link, world } from '../data/store.js';
+import { clock, link, world } from '../data/store.js';
 import { askWorld, controlWorld, hearWorld, worldClock } from './control.js';
+import { commandProof } from './proof.js';
 import { tokenKept } from './token.js';
 
 const untils: readonly { name: string; command: WorldCommand }[] = [
@@ -28,6 +29,58 @@ const things: Record<World['clock']['holds'], string> = {
 
 const replays = 'No more of the log is recomputed while it is paused. What it finds is the same.';
 
+/** Whether the command was told to wait, and nothing was begun yet. */
+export function waitsToStart(): boolean {
+  const now = worldClock.value;
+  if (!now?.clock.paused || now.clock.over) return false;
+  if (now.kind === 'sim') return clock.value.head.entry <= 0;
+  return now.kind === 'replay' && commandProof.value?.entry === null;
+}
+
+/** The way to begin what waits, above every view. */
+export function StartBand() {
+  const now = worldClock.value;
+  if (!now || !waitsToStart()) return null;
+  const what = now.kind === 'replay' ? 'replay' : 'run';
+  return (
+    <section class="band start" aria-label="Start">
+      <p>
+        <b>The {what} has not started.</b> {tokenKept() === null && <Locked />}
+      </p>
+      {tokenKept() !== null && (
+        <>
+          {now.can.includes('speed') && <SpeedChoice speed={now.clock.speed} />}
+          <button type="button" class="button main" onClick={() => controlWorld({ do: 'resume' })}>
+            Start the {what}
+          </button>
+        </>
+      )}
+    </section>
+  );
+}
+
+function SpeedChoice({ speed: now }: { speed: number | null }) {
+  return (
+    <label>
+      Speed{' '}
+      <select
+        value={String(now ?? '')}
+        onChange={({ currentTarget }) => {
+          const speed = currentTarget.value === '' ? null : Number(currentTarget.value);
+          void controlWorld({ do: 'speed', speed });
+        }}
+      >
+        <option value="">as fast as possible</option>
+        {speeds.map((speed) => (
+          <option key={speed} value={String(speed)}>
+            {shown(speed)}×
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 export function WorldClock() {
   const said = world.value;
   const { is } = link.value;
@@ -50,7 +103,13 @@ export function WorldClock() {
       <div class="panel">
         <h2>{now.kind === 'replay' ? 'The replay’s own clock' : 'The network’s own clock'}</h2>
         <p>{over ? endOf(now) : now.kind === 'replay' ? replays : things[holds]}</p>
-        {tokenKept() === null ? <Locked /> : <Buttons now={now} />}
+        {tokenKept() === null ? (
+          <p>
+            <Locked />
+          </p>
+        ) : (
+          <Buttons now={now} />
+        )}
       </div>
     </details>
   );
@@ -72,13 +131,14 @@ function endOf({ kind, clock: { paused } }: World): string {
 
 function Locked() {
   return (
-    <p class="faint">
+    <span class="faint">
       To control it, open the address that the command printed: it ends in <code>#token=…</code>
-    </p>
+    </span>
   );
 }
 
 function Buttons({ now: { can, clock } }: { now: World }) {
+  const waits = waitsToStart();
   const may = (command: WorldCommand['do']) => can.includes(command);
   if (clock.over) {
     if (!clock.paused) return null;
@@ -90,7 +150,7 @@ function Buttons({ now: { can, clock } }: { now: World }) {
   }
   return (
     <div class="controls">
-      {may('pause') && may('resume') && (
+      {may('pause') && may('resume') && !waits && (
         <button
           type="button"
           onClick={() => controlWorld({ do: clock.paused ? 'resume' : 'pause' })}
@@ -121,25 +181,7 @@ function Buttons({ now: { can, clock } }: { now: World }) {
           </select>
         </label>
       )}
-      {may('speed') && (
-        <label>
-          Speed{' '}
-          <select
-            value={String(clock.speed ?? '')}
-            onChange={({ currentTarget }) => {
-              const speed = currentTarget.value === '' ? null : Number(currentTarget.value);
-              void controlWorld({ do: 'speed', speed });
-            }}
-          >
-            <option value="">as it can</option>
-            {speeds.map((speed) => (
-              <option key={speed} value={String(speed)}>
-                {shown(speed)}×
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      {may('speed') && !waits && <SpeedChoice speed={clock.speed} />}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { shown, time } from '../../report/shared/numbers.js';
 import { worldClock } from '../clock/control.js';
 import { commandProof, doneOf, useCommandProof } from '../clock/proof.js';
+import { StartBand } from '../clock/world.js';
 import { link, notice, position } from '../data/store.js';
 import { useNow } from '../parts/now.js';
 import { cluster, useCluster } from '../parts/server/cluster.js';
@@ -12,6 +13,7 @@ export function Bands() {
   return (
     <div class="bands">
       <LinkBand />
+      <StartBand />
       <ClusterBand />
       <ProofBand />
       {worldClock.value?.lost && (

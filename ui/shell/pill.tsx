@@ -1,6 +1,7 @@
-/** In a word: live, paused, or out of touch. */
-import { shown } from '../../report/shared/numbers.js';
+/** State of the page in a word: live, paused, or out of touch. */
+import { counted } from '../../report/shared/numbers.js';
 import { worldClock } from '../clock/control.js';
+import { waitsToStart } from '../clock/world.js';
 import { clock, link, position } from '../data/store.js';
 
 export function Pill() {
@@ -14,6 +15,7 @@ function standing(): { text: string; tone: string } {
   if (is === 'making') return { text: 'reading the log', tone: 'calm' };
   if (is === 'lost') return { text: 'out of touch', tone: 'bad' };
   if (is === 'damaged') return { text: 'damaged', tone: 'bad' };
+  if (waitsToStart()) return { text: 'not started', tone: 'calm' };
   const { mode, head, follows } = clock.value;
   // Who stands at an entry wants to know which: the band says what became of the folder.
   if (mode === 'live' && worldClock.value?.lost) return { text: 'folder lost', tone: 'bad' };
@@ -23,7 +25,7 @@ function standing(): { text: string; tone: string } {
   if (behind <= 0) return follows ? { text: how, tone: 'calm' } : finished;
   const where = follows ? 'behind live' : 'before the end';
   return {
-    text: `${how}, ${shown(behind)} ${behind === 1 ? 'entry' : 'entries'} ${where}`,
+    text: `${how}, ${counted(behind, 'entry', 'entries')} ${where}`,
     tone: 'calm',
   };
 }

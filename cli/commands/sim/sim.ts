@@ -5,7 +5,7 @@ import { policies, weightings } from '../../../engine/protocol/schema/genesis.js
 import type { SimResult } from '../../../sim/index.js';
 import { httpUrl } from '../../options/client.js';
 import { type DeciderFlags, deciderOptions, decidersFrom } from '../../options/deciders.js';
-import { integer, speed } from '../../options/options.js';
+import { integer, watchedSpeed } from '../../options/options.js';
 import {
   type ScenarioFlags,
   scenarioOptions,
@@ -65,8 +65,8 @@ export function simCommand(): Command {
     .addOption(
       new Option(
         '--speed <x>',
-        'with --url or --watch: how fast time passes; 1 = wall time',
-      ).argParser(speed),
+        'with --url or --watch: seconds of the run in one second, or max; default: 1',
+      ).argParser(watchedSpeed),
     )
     .addOption(watchOption('the run').conflicts(['url', 'checkDeterminism']))
     .addOption(scriptSeconds());
@@ -93,8 +93,9 @@ log is the server's. At the end, and when interrupted, the agents become inactiv
 
 With --watch a page shows the run while it is made, at the address that is printed; who has that
 address, with its token, may pause it, let it step, go on until a block or an outcome, and set its
-speed. None of that changes the log: the digest is that of the run that nobody looked at. The
-command ends with the run, whoever looks on, unless the run was stopped by hand.
+speed. None of that changes the log: the digest is that of the run without --watch. A watched run
+goes at the speed of the wall clock. --speed 10 makes it ten times as fast, --speed max as fast as
+it can. The command ends with the run, unless the run was stopped by hand.
   $ folkmoot sim healthy-town --watch=paused --out runs/town
   $ folkmoot sim meme-storm --watch --speed 10
 
@@ -129,6 +130,10 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   if (flags.speed !== undefined && flags.url === undefined && !flags.watch) {
     throw new UsageError('--speed is for --url and --watch: else time is virtual');
   }
+  const remoteSpeed = flags.speed === 'max' ? null : (flags.speed ?? 1);
+  if (flags.url !== undefined && remoteSpeed === null) {
+    throw new UsageError('--speed max is not for --url: a server has a clock; give a number');
+  }
   assertDoor(flags);
   const { showProgress } = await import('../../output/progress.js');
   const { Interrupted, simulate } = await import('../../../sim/run/simulate.js');
@@ -154,7 +159,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   try {
     const live = url === undefined ? null : await import('../../../sim/run/live/index.js');
     const result = live
-      ? await live.simulateRemote(scenario, { ...kept, url: url!, speed: flags.speed ?? 1 }, hooks)
+      ? await live.simulateRemote(scenario, { ...kept, url: url!, speed: remoteSpeed! }, hooks)
       : await simulate(scenario, options, hooks);
     progress.stop();
     await printResult(result, flags);

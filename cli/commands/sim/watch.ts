@@ -5,8 +5,12 @@ import { say } from '../../output/output.js';
 import { openDoor, type WatchFlags } from '../page/door.js';
 
 export interface PacedFlags extends WatchFlags {
-  speed?: number;
+  /** Seconds of the run in one second. */
+  speed?: number | 'max';
 }
+
+/** A reader can follow it: the agents of the shipped scenarios take seconds for a block. */
+const WATCHED_SPEED = 1;
 
 /** How long the end waits for who was made something to fetch it. */
 const FETCH_MS = 2_000;
@@ -20,7 +24,8 @@ export async function watching(
   const { madeRun, scenarioShown } = await import('../../../sim/shown/index.js');
   const { Pace } = await import('../../../sim/run/pace.js');
   const paused = flags.watch === 'paused';
-  const control = new Pace({ paused, speed: flags.speed ?? null, signal });
+  const { speed = WATCHED_SPEED } = flags;
+  const control = new Pace({ paused, speed: speed === 'max' ? null : speed, signal });
   const run = madeRun(scenario);
   // A page waits for what is made beside the run, a bit each turn: so the run waits meanwhile.
   let making: () => Promise<void> | undefined = () => undefined;
@@ -32,8 +37,9 @@ export async function watching(
       const more = shown ? { control, run, scenario: shown } : { control, run };
       const server = await openDoor(network, flags, more);
       making = () => server.making();
-      const how = paused ? 'it waits until it is told to go on' : 'the run does not wait for it';
-      say(`folkmoot: ${server.page} shows the run; ${how}`);
+      const how = paused ? 'it waits for its start there' : 'the run does not wait for it';
+      const pace = speed === 'max' ? 'as fast as it can' : `at ${speed}x wall time`;
+      say(`folkmoot: ${server.page} shows the run, ${pace}; ${how}`);
       return async () => {
         control.end();
         await server.close();

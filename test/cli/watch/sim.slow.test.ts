@@ -10,6 +10,7 @@ import { pageOf } from './page.js';
 
 const folder = suiteFolder();
 const size = ['--agents', '40', '--blocks', '6', '--seed', '7'];
+const fast = [...size, '--speed', 'max'];
 let alone = '';
 beforeAll(async () => {
   alone = (await simJson(...size)).json.digest;
@@ -18,15 +19,25 @@ beforeAll(async () => {
 const result = (stdout: string) => JSON.parse(stdout) as { digest: string; entries: number };
 
 test('sim --watch: the run ends as it does alone, and so does the command', async () => {
-  const { ended, stdout, stderr } = begin(['sim', ...size, '--watch', '--json']);
+  const { ended, stdout, stderr } = begin(['sim', ...fast, '--watch', '--json']);
   expect(await ended).toEqual({ code: 0, signal: null });
   expect(result(stdout()).digest).toBe(alone);
-  expect(stderr()).toMatch(/folkmoot: http:\S+\/ui\/#token=\S{32} shows the run; .*not wait/);
+  expect(stderr()).toMatch(/folkmoot: http:\S+\/ui\/#token=\S{32} shows the run, .*not wait/);
+});
+
+test('sim --watch: the default speed is that of the wall clock', async () => {
+  const begun = begin(['sim', ...size, '--watch=paused', '--json']);
+  const page = await pageOf(begun);
+  expect((await page.control()).clock).toMatchObject({ paused: true, speed: 1 });
+  expect(await page.ask({ do: 'speed', speed: null })).toBe(200);
+  expect(await page.ask({ do: 'resume' })).toBe(200);
+  expect((await begun.ended).code).toBe(0);
+  expect(result(begun.stdout()).digest).toBe(alone);
 });
 
 test('sim --watch=paused: waits, steps, goes on, and leaves no trace', async () => {
   const out = join(folder, 'paused');
-  const begun = begin(['sim', ...size, '--watch=paused', '--json', '--out', out]);
+  const begun = begin(['sim', ...fast, '--watch=paused', '--json', '--out', out]);
   const page = await pageOf(begun);
   expect(await page.control()).toMatchObject({
     kind: 'sim',
@@ -57,7 +68,7 @@ test('sim --watch=paused: waits, steps, goes on, and leaves no trace', async () 
 
 test('sim --watch: the run waits while what a late page is shown is made', async () => {
   const size = ['--agents', '5000', '--blocks', '6', '--seed', '7', '--unsigned'];
-  const begun = begin(['sim', ...size, '--watch', '--json']);
+  const begun = begin(['sim', ...size, '--speed', 'max', '--watch', '--json']);
   const page = await pageOf(begun);
   const seq = async () => (await page.read<{ seq: number }>('/api/v1/meta')).seq;
   await expect.poll(seq, { interval: 20 }).toBeGreaterThan(10_000);
@@ -77,7 +88,7 @@ test('sim --watch: the run waits while what a late page is shown is made', async
 });
 
 test('sim --watch: thirty who look on leave no trace', async () => {
-  const begun = begin(['sim', ...size, '--watch=paused', '--json']);
+  const begun = begin(['sim', ...fast, '--watch=paused', '--json']);
   const page = await pageOf(begun);
   const socket = `${page.url.replace('http', 'ws')}/ws/v1`;
   const all = await Promise.all(Array.from({ length: 30 }, () => Watching.begin(socket)));
@@ -94,7 +105,7 @@ test('sim --watch: thirty who look on leave no trace', async () => {
 
 test('sim --watch: neighbours are those that the run has, and its past is read', async () => {
   const out = join(folder, 'neighbours');
-  const begun = begin(['sim', ...size, '--watch=paused', '--json', '--out', out]);
+  const begun = begin(['sim', ...fast, '--watch=paused', '--json', '--out', out]);
   const page = await pageOf(begun);
   await page.ask({ do: 'until', until: { what: 'outcome', status: 'orphaned' } });
   await begun.printed(/the run is over, and waits/);
@@ -122,7 +133,7 @@ test('sim --watch: neighbours are those that the run has, and its past is read',
 });
 
 test('sim --watch: a run that was stopped by hand waits at its end', async () => {
-  const begun = begin(['sim', ...size, '--watch=paused', '--json']);
+  const begun = begin(['sim', ...fast, '--watch=paused', '--json']);
   const page = await pageOf(begun);
   await page.ask({ do: 'until', until: { what: 'outcome', status: 'orphaned' } });
   await begun.printed(/the run is over, and waits: resume lets it end/);
@@ -134,7 +145,7 @@ test('sim --watch: a run that was stopped by hand waits at its end', async () =>
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a run that waits', async (by) => {
-  const begun = begin(['sim', ...size, '--watch=paused']);
+  const begun = begin(['sim', ...fast, '--watch=paused']);
   await pageOf(begun);
   expect(await begun.stop(by)).toEqual({ code: null, signal: by });
   expect(begun.stderr()).toMatch(/interrupted: entries 0 to 0 are durable/);
@@ -143,6 +154,11 @@ test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a run that waits
 test.each([
   ['an address without a page', ['--port', '0'], /--port is for the page of --watch/],
   ['a speed without a page', ['--speed', '2'], /--speed is for --url and --watch/],
+  [
+    'a server as fast as it can',
+    ['--speed', 'max', '--url', 'http://127.0.0.1:1'],
+    /not for --url/,
+  ],
   ['a way to watch that is none', ['--watch=loudly'], /expected --watch, behind all else/],
   ['a page of a server', ['--watch', '--url', 'http://127.0.0.1:1'], /cannot be used with/],
   ['a page of two runs', ['--check-determinism', '--watch'], /cannot be used with/],
@@ -153,7 +169,7 @@ test.each([
 });
 
 test('sim --watch: a port that is taken is told, and nothing is left behind', async () => {
-  const first = begin(['sim', ...size, '--watch=paused']);
+  const first = begin(['sim', ...fast, '--watch=paused']);
   const { url } = await pageOf(first);
   const { port } = new URL(url);
   const second = await folkmoot(['sim', ...size, '--watch', '--port', port]);

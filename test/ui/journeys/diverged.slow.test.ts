@@ -72,8 +72,7 @@ test.skipIf(!hasBrowser)(`diverged: an event is found while one looks on ${needs
   await tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
   await tab.getByRole('link', { name: 'Explore', exact: true }).click();
   await tab.getByText(/^The command recomputed 0 of [\d,]+ entries: all match/).waitFor();
-  await tab.getByText('Replay paused').click();
-  await tab.getByRole('button', { name: 'Go on' }).click();
+  await tab.getByRole('button', { name: 'Start the replay' }).click();
   // The first divergence: entry, actor, field, expected and found.
   await tab.locator('.difference').waitFor();
   await tab.getByText('Replay over').waitFor();
@@ -122,8 +121,7 @@ test.skipIf(!hasBrowser)(`diverged: an entry is found, and its vote fails ${need
     })),
   );
   const { begun, url, tab, complaints } = await watched(copy);
-  await tab.getByText('Replay paused').click();
-  await tab.getByRole('button', { name: 'Go on' }).click();
+  await tab.getByRole('button', { name: 'Start the replay' }).click();
   const band = tab.getByRole('alert').filter({ hasText: 'does not follow from its log' });
   await tab.getByText('Replay over').click();
   await band.getByRole('link').click();

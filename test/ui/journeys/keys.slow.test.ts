@@ -260,7 +260,7 @@ test.skipIf(!hasBrowser)(
 
 test.skipIf(!hasBrowser)(`keys: a run is stepped, and let go ${needs}`, async () => {
   const size = ['--agents', '20', '--blocks', '2', '--seed', '7', '--json'];
-  const begun = begin(['sim', '--watch=paused', ...size]);
+  const begun = begin(['sim', '--watch=paused', '--speed', 'max', ...size]);
   const page = await pageOf(begun);
   const { tab } = await open(browser, `${page.url}/ui/#token=${page.token}`, modes.light);
   await settled(tab);

@@ -1,6 +1,6 @@
 /** All agents, a cell each or a row each: who they are, and what they say to the block. */
 import { useEffect, useMemo } from 'preact/hooks';
-import { shown } from '../../../report/shared/numbers.js';
+import { counted } from '../../../report/shared/numbers.js';
 import { agents, focused } from '../../data/store.js';
 import { type Banding, bandings } from '../../parts/grid/bands.js';
 import { Grid } from '../../parts/grid/grid.js';
@@ -8,7 +8,7 @@ import { useGroups } from '../../parts/grid/groups.js';
 import { Legend } from '../../parts/grid/legend.js';
 import { type Coloring, colorings } from '../../parts/grid/paint.js';
 import { useNarrow } from '../../parts/narrow.js';
-import { Reference } from '../../parts/reference.js';
+import { NoAgents } from '../../parts/no-agents.js';
 import { go, href, place, setQuery } from '../../route/router.js';
 import { Card } from './card.js';
 import { Find } from './find.js';
@@ -39,7 +39,7 @@ export function View() {
     <section class="agents" aria-labelledby="agents">
       <header class="view-head">
         <h1 id="agents">
-          {shown(count)} {count === 1 ? 'agent' : 'agents'}
+          {counted(count, 'agent')}
           <span class="faint">
             {block && coloring === 'decision' ? `, and what they say to block ${block.height}` : ''}
           </span>
@@ -66,7 +66,7 @@ export function View() {
           Table
         </button>
       </header>
-      {count === 0 && <Nobody />}
+      {count === 0 && <Empty />}
       {chosen !== null && <Card number={chosen} onClose={close} />}
       {count > 0 && asTable && <AgentTable onChoose={choose} chosen={chosen} />}
       {count > 0 && !asTable && (
@@ -132,14 +132,11 @@ function Choice<T extends string>({ name, all, here, onChoose }: ChoiceProps<T>)
   );
 }
 
-function Nobody() {
+function Empty() {
   return (
     <div class="empty">
-      <h2>Nobody has registered yet</h2>
-      <p>
-        <code>npx folkmoot agent register</code> makes a key and takes part; <Reference /> says what
-        an agent signs. Each appears here as soon as it is registered.
-      </p>
+      <h2>No agents yet</h2>
+      <NoAgents />
     </div>
   );
 }

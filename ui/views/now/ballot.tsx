@@ -1,13 +1,13 @@
 /** The block that is looked at, in words and as its tally: what it needs, and how long it has. */
 
-import { brief, shown, time } from '../../../report/shared/numbers.js';
+import { brief, counted, shown, time } from '../../../report/shared/numbers.js';
 import { networkNow } from '../../clock/control.js';
 import type { BlockShown } from '../../data/messages.js';
 import { agents, blocks, clock, focused, network, position } from '../../data/store.js';
 import { lookAt } from '../../parts/focus.js';
 import { Glyph, outcomes } from '../../parts/glyph.js';
+import { NoAgents } from '../../parts/no-agents.js';
 import { useNow } from '../../parts/now.js';
-import { Reference } from '../../parts/reference.js';
 import { TallyBar, thresholdsOf } from '../../parts/tally.js';
 import { Name } from '../../parts/text.js';
 import { Vetoes } from './vetoes.js';
@@ -51,7 +51,7 @@ function Counts({ block }: { block: BlockShown }) {
       {weighted && ` By weight: ${brief(approve)} and ${brief(reject)} of ${brief(total)}.`}{' '}
       {need(block)}{' '}
       <span class="faint">
-        {shown(transactions)} {transactions === 1 ? 'transaction' : 'transactions'}
+        {counted(transactions, 'transaction')}
         {by && (
           <>
             , proposed by <Name text={by.name} />
@@ -67,10 +67,11 @@ function Counts({ block }: { block: BlockShown }) {
 function need(block: BlockShown): string {
   if (block.status !== 'voting') return '';
   const { finalize, turnout } = thresholdsOf(block);
-  const weight = network.value?.weights === 'equal' ? 'votes' : 'weight';
   if (finalize !== null) {
     const lacking = Math.max(0, finalize - block.approve);
-    return `It lacks ${shown(lacking)} ${weight} to be final.`;
+    const equal = network.value?.weights === 'equal';
+    const votes = equal ? counted(lacking, 'more vote') : `${shown(lacking)} more weight`;
+    return `Needs ${votes} to finalize.`;
   }
   const lead = block.approve - block.reject;
   const short = Math.max(0, turnout! - block.approve - block.reject);
@@ -105,16 +106,13 @@ function NoBlock() {
   const count = agents.count.value;
   return (
     <div class="empty">
-      <h1>{count === 0 ? 'Nobody is here yet' : 'No block has been proposed yet'}</h1>
+      <h1>{count === 0 ? 'No agents yet' : 'No block has been proposed yet'}</h1>
       {count === 0 ? (
-        <p>
-          Agents register with a key of their own: <code>npx folkmoot agent register</code> does,
-          and <Reference /> says how. They appear here at once.
-        </p>
+        <NoAgents />
       ) : (
         <p>
-          {shown(count)} {count === 1 ? 'agent is' : 'agents are'} here. The first block that a
-          producer proposes appears here at once.
+          {counted(count, 'agent is', 'agents are')} here. The first block that a producer proposes
+          appears here at once.
         </p>
       )}
     </div>
