@@ -27,18 +27,28 @@ export function thresholdsOf({ total, needed }: Pick<BlockShown, 'total' | 'need
 const percent = (part: number, total: number) =>
   `${Math.min(100, (100 * part) / Math.max(1, total))}%`;
 
-/** With its lines and their labels. */
+/** The bar with its thresholds: each is drawn as the length that a side has to fill. */
 export function TallyBar({ block }: { block: BlockShown }) {
   const { approve, reject, total } = block;
   const { finalize, reject: rejects, turnout } = thresholdsOf(block);
-  const label = `${shown(approve)} of ${shown(total)} approve, ${shown(reject)} reject`;
+  const sides = `${shown(approve)} of ${shown(total)} approve, ${shown(reject)} reject`;
+  const goals = [
+    ...(finalize === null ? [] : [`${shown(finalize)} to finalize`]),
+    ...(rejects === null ? [] : [`${shown(rejects)} to reject`]),
+    ...(turnout === null ? [] : [`turnout ${shown(turnout)}`]),
+  ];
+  const label = `${sides}; ${goals.join(', ')}`;
   return (
     <div class="tally-box">
       {finalize !== null && (
-        <Mark at={percent(finalize, total)} place="above" text={`${shown(finalize)} to finalize`} />
+        <Goal
+          length={percent(finalize, total)}
+          of="approve"
+          text={`${shown(finalize)} to finalize`}
+        />
       )}
       {turnout !== null && (
-        <Mark at={percent(turnout, total)} place="above" text={`turnout ${shown(turnout)}`} />
+        <Goal length={percent(turnout, total)} of="approve" text={`turnout ${shown(turnout)}`} />
       )}
       <div class="tally" role="img" aria-label={label} key={block.number}>
         <span class="part approve" style={{ width: percent(approve, total) }} />
@@ -48,19 +58,22 @@ export function TallyBar({ block }: { block: BlockShown }) {
         )}
       </div>
       {rejects !== null && (
-        <Mark
-          at={percent(total - rejects, total)}
-          place="below"
-          text={`${shown(rejects)} to reject`}
-        />
+        <Goal length={percent(rejects, total)} of="reject" text={`${shown(rejects)} to reject`} />
       )}
     </div>
   );
 }
 
-function Mark({ at, place, text }: { at: string; place: 'above' | 'below'; text: string }) {
+interface GoalProps {
+  length: string;
+  /** The side that fills it, from its own end of the bar. */
+  of: 'approve' | 'reject';
+  text: string;
+}
+
+function Goal({ length, of, text }: GoalProps) {
   return (
-    <span class={`mark ${place}`} style={{ left: at }}>
+    <span class={`goal ${of}`} style={{ width: length }}>
       <span>{text}</span>
     </span>
   );

@@ -1,7 +1,8 @@
 /** What the page may ask of its worker, by name: answered from the picture that is shown. */
-import type { Picture } from '../../api/view/model.js';
+import type { Picture, SaidKind } from '../../api/view/model.js';
 import { happenings } from './answers/happenings.js';
 import { type Before, opinionOf } from './answers/opinion.js';
+import { saidBefore } from './answers/said.js';
 import { agreements, votesOf } from './answers/votes.js';
 import type { Source } from './source.js';
 
@@ -24,4 +25,9 @@ const alike: Answer = ({ picture }) => (picture ? agreements(picture) : []);
 const around: Answer = ({ source }, { from, to }: { from: number; to: number }) =>
   happenings(source, from, to);
 
-export const answers: Readonly<Record<string, Answer>> = { ballots, opinion, votes, alike, around };
+const said: Answer = ({ source }, of: { before: number; kind: SaidKind | null }) =>
+  saidBefore(source, of);
+
+export const answers: Readonly<Record<string, Answer>> = {
+  ...{ ballots, opinion, votes, alike, around, said },
+};

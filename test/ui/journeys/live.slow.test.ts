@@ -41,9 +41,9 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     await says(tab, '5 agents are here');
     const first = await propose('one', 'two');
     await heading(tab, 'Block 1 in voting');
-    await says(tab, /It lacks 4 votes to be final.\s*2 transactions, proposed by ada/);
+    await says(tab, /Needs 4 more votes to finalize.\s*2 transactions, proposed by ada/);
     await vote(first, { cy: 'reject', ada: 'approve' });
-    await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 to come. It lacks 3 votes/);
+    await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 to come. Needs 3 more votes/);
     await says(tab, 'cy says reject');
     // It stands still for the reader alone.
     await tab.keyboard.press(' ');
@@ -52,7 +52,7 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     await pill(tab, /^paused, 2 entries behind live$/);
     await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 to come/);
     await tab.keyboard.press('l');
-    await says(tab, /3\s*approve\s*1\s*reject, 1 of 5 to come. It lacks 1 votes?/);
+    await says(tab, /3\s*approve\s*1\s*reject, 1 of 5 to come. Needs 1 more vote to/);
     await vote(first, { eve: 'approve' });
     await heading(tab, 'Block 1 finalized');
     await propose();
@@ -183,10 +183,10 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     const first = await propose('one');
     await heading(tab, 'Block 1 in voting');
     await says(tab, 'The signature of the proposal holds.');
-    await says(tab, 'All 1 transactions hold.');
+    await says(tab, 'The one transaction holds.');
     // Each vote is checked as it comes.
     await vote(first, { cy: 'reject' });
-    await says(tab, 'All 1 signatures of votes hold.');
+    await says(tab, 'The one signature of a vote holds.');
     await vote(first, { bob: 'approve', dan: 'approve', eve: 'approve' });
     await says(tab, 'All 4 signatures of votes hold.');
     await says(tab, 'Counted again: 3 approve and 1 reject, as the server says.');

@@ -3,6 +3,7 @@
  * cell to cell, and whoever does not see it hears what a cell says.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { counted } from '../../../report/shared/numbers.js';
 import { agents } from '../../data/store.js';
 import { type Banding, bandsOf, kindsOf } from './bands.js';
 import { groups } from './groups.js';
@@ -65,7 +66,7 @@ export function Grid(props: GridProps) {
         class="cells"
         role="application"
         aria-roledescription="grid of agents"
-        aria-label={`${count} agents, a cell each. ${KEYS}`}
+        aria-label={`${counted(count, 'agent')}, a cell each. ${KEYS}`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it takes the arrow keys itself
         tabIndex={0}
         onKeyDown={press}

@@ -1,4 +1,8 @@
-/** What happened around an entry, row by row, for a list that somebody reads. */
+/**
+ * Rows of the entries around one, for a list that a reader goes through. A block that is decided
+ * moves the score of every agent: rows that follow by the hundred are counted, so that the vote that
+ * decided and the outcome are among those that are shown.
+ */
 import {
   allianceStatuses,
   blockStatuses,
@@ -9,6 +13,7 @@ import {
   statuses,
 } from '../../../api/view/model.js';
 import type { Source } from '../source.js';
+import { spansOf } from './said.js';
 
 export interface Happening {
   entry: number;
@@ -19,6 +24,8 @@ export interface Happening {
   what: number;
   /** In words where it is one: a decision, a status, a sentiment. */
   value: string;
+  /** Rows of this kind and entry that follow it and are not shown. */
+  others: number;
 }
 
 export interface Happenings {
@@ -27,20 +34,48 @@ export interface Happenings {
   rows: Happening[];
   /** What it takes to call blocks by their names. */
   blocks: { number: number; height: number; hash: string }[];
-  /** Rows that are not in it. */
+  /** Earlier rows that are not in it. */
   omitted: number;
 }
 
 const MOST = 500;
+/** Of each entry and kind of consequence. */
+const MOST_ALIKE = 2;
+const consequences: readonly RowKind[] = ['reputation_update', 'dormancy'];
 
 export async function happenings(source: Source, from: number, to: number): Promise<Happenings> {
-  const span = await source.columns(from, to);
-  const { rows, introduced } = span;
-  const count = rows.entry.length;
+  const all: Happening[] = [];
+  const blocks: Happenings['blocks'] = [];
+  // An outcome has a row for each agent: one span may end before the entry that is shown.
+  const spans = await spansOf(source, from, to);
+  for (const span of spans) {
+    all.push(...happeningsOf(span));
+    for (const { number, height, hash } of span.introduced.blocks) {
+      blocks.push({ number, height, hash });
+    }
+  }
+  const rows = all.slice(-MOST);
+  return { from, to: spans.at(-1)?.to ?? to, rows, blocks, omitted: all.length - rows.length };
+}
+
+function happeningsOf(span: Span): Happening[] {
+  const { rows } = span;
   const shown: Happening[] = [];
-  for (let row = Math.max(0, count - MOST); row < count; row += 1) shown.push(happening(span, row));
-  const blocks = introduced.blocks.map(({ number, height, hash }) => ({ number, height, hash }));
-  return { from: span.from, to: span.to, rows: shown, blocks, omitted: count - shown.length };
+  /** Of the entry that is gone through: rows that are shown, by kind. */
+  const alike = new Map<RowKind, Happening[]>();
+  for (let row = 0; row < rows.entry.length; row += 1) {
+    const kind = rowKinds[rows.kind[row]!]!;
+    if (rows.entry[row] !== rows.entry[row - 1]) alike.clear();
+    const same = alike.get(kind) ?? [];
+    if (consequences.includes(kind) && same.length === MOST_ALIKE) {
+      same.at(-1)!.others += 1;
+      continue;
+    }
+    const one = happening(span, row);
+    alike.set(kind, [...same, one]);
+    shown.push(one);
+  }
+  return shown;
 }
 
 function happening({ from, rows }: Span, row: number): Happening {
@@ -53,6 +88,7 @@ function happening({ from, rows }: Span, row: number): Happening {
     who: rows.who[row]!,
     what: rows.what[row]!,
     value: words[kind]?.(value) ?? '',
+    others: 0,
   };
 }
 

@@ -1,5 +1,5 @@
 /** What an agent said to the last blocks, against what became of them. */
-import { shown } from '../../../report/shared/numbers.js';
+import { counted, shown } from '../../../report/shared/numbers.js';
 import type { BlockShown } from '../../data/messages.js';
 import { blocks } from '../../data/store.js';
 import { Glyph } from '../../parts/glyph.js';
@@ -41,9 +41,9 @@ export function Votes({ number }: { number: number }) {
       title="Its votes"
       caption={
         <>
-          The last {shown(lines.length)} blocks, the newest on the right: blue it approved, orange
-          and cut it rejected, empty it did not vote. It voted on {shown(voted.length)}, and on{' '}
-          {shown(withIt.length)} of {shown(decided.length)} that were decided as the network did.
+          The last {counted(lines.length, 'block')}, the newest on the right: blue it approved,
+          orange and cut it rejected, empty it did not vote. It voted on {shown(voted.length)}, and
+          on {shown(withIt.length)} of {shown(decided.length)} that were decided as the network did.
         </>
       }
       picture={() => (

@@ -1,6 +1,6 @@
 /** Alliances: when they were proposed and ended, who is in them, and how alike they vote. */
 import type { AllianceRow } from '../../../api/view/model.js';
-import { shown } from '../../../report/shared/numbers.js';
+import { counted, shown } from '../../../report/shared/numbers.js';
 import { alliances } from '../../data/store.js';
 import { Figure } from '../../parts/lists/figure.js';
 import { Pages, pageOf } from '../../parts/lists/pages.js';
@@ -33,7 +33,7 @@ export function View() {
     <>
       <header class="view-head">
         <h1>
-          {shown(open)} active {open === 1 ? 'alliance' : 'alliances'}
+          {counted(open, 'active alliance')}
           <span class="faint">, {shown(all.length - open)} proposed or over</span>
         </h1>
       </header>

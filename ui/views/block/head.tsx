@@ -1,5 +1,5 @@
 /** What a block is, and what became of it. */
-import { shown, time } from '../../../report/shared/numbers.js';
+import { counted, shown, time } from '../../../report/shared/numbers.js';
 import { blocks, position } from '../../data/store.js';
 import { Glyph, outcomes } from '../../parts/glyph.js';
 import { Fact } from '../../parts/lists/fact.js';
@@ -51,7 +51,7 @@ export function Head({ whole: { block, electors }, now }: HeadProps) {
         <Fact name="weight">
           {shown(tally.approve)} approve, {shown(tally.reject)} reject, of {shown(tally.electorate)}
         </Fact>
-        <Fact name="may vote">{shown(electors)} agents</Fact>
+        <Fact name="may vote">{counted(electors, 'agent')}</Fact>
         <Fact name="transactions">{shown(block.transactions)}</Fact>
         <Fact name="follows">
           <BlockLink hash={block.parent_hash} />

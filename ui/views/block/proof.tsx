@@ -1,5 +1,5 @@
 /** What this page has checked of a block by itself, in a few lines. */
-import { shown } from '../../../report/shared/numbers.js';
+import { counted, shown } from '../../../report/shared/numbers.js';
 import { Lacking } from '../../parts/lacking.js';
 import { Mark } from '../../parts/mark.js';
 import type { BlockChecked } from '../../verify/messages.js';
@@ -28,7 +28,7 @@ export function Proof({ whole, check, problem }: ProofProps) {
       <Lacking what="log">
         {problem !== '' && <p role="alert">It could not be checked: {problem}</p>}
         {!check && problem === '' && (
-          <p role="status">Checking {shown(whole.votes.length)} signatures …</p>
+          <p role="status">Checking {counted(whole.votes.length, 'signature')} …</p>
         )}
         {check && <Lines whole={whole} check={check} />}
       </Lacking>
@@ -64,16 +64,16 @@ function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: 
         <li>
           <Mark of={failed > 0 ? 'failed' : 'holds'} />
           {failed > 0
-            ? `${shown(failed)} of ${shown(votes.length)} votes fail; ${shown(held)} hold.`
-            : `All ${shown(held)} signatures of votes hold.`}
+            ? `${shown(failed)} of ${counted(votes.length, 'vote')} fail; ${shown(held)} hold.`
+            : `${allOf(held, 'signature of a vote', 'signatures of votes')}.`}
         </li>
       )}
       {!unsigned && check.transactions.length > 0 && (
         <li>
           <Mark of={wrong > 0 ? 'failed' : 'holds'} />
           {wrong > 0
-            ? `${shown(wrong)} of ${shown(check.transactions.length)} transactions fail.`
-            : `All ${shown(check.transactions.length)} transactions hold.`}
+            ? `${shown(wrong)} of ${counted(check.transactions.length, 'transaction')} fail.`
+            : `${allOf(check.transactions.length, 'transaction', 'transactions')}.`}
         </li>
       )}
       {!more && (
@@ -95,6 +95,9 @@ function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: 
     </ul>
   );
 }
+
+const allOf = (count: number, one: string, many: string) =>
+  count === 1 ? `The one ${one} holds` : `All ${shown(count)} ${many} hold`;
 
 const tallyText = ({ approve, reject }: BlockChecked['tally']) =>
   `${shown(approve)} approve and ${shown(reject)} reject`;

@@ -1,5 +1,5 @@
 /** Every vote on a block, with its weight and what became of its signature here. */
-import { shown } from '../../../report/shared/numbers.js';
+import { counted, shown } from '../../../report/shared/numbers.js';
 import { agents } from '../../data/store.js';
 import { home } from '../../home/home.js';
 import { Pages, pageOf } from '../../parts/lists/pages.js';
@@ -45,14 +45,14 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
     .sort((one, other) => Number(other.verdict === 'failed') - Number(one.verdict === 'failed'));
   // Without the log there is nothing to check, and nothing that fails.
   const signed = home.lacks.log === undefined;
+  const reasons = sharedReasons(votes);
+  const missing = Math.max(0, electors - votes.length);
   const weighted = electorate.some(({ weight }) => weight !== electorate[0]?.weight);
   return (
     <section class="panel" aria-labelledby="votes">
       <header>
-        <h2 id="votes">
-          {shown(votes.length)} {votes.length === 1 ? 'vote' : 'votes'}
-        </h2>
-        <p>{shown(Math.max(0, electors - votes.length))} electors have not voted</p>
+        <h2 id="votes">{counted(votes.length, 'vote')}</h2>
+        <p>{counted(missing, 'elector has', 'electors have')} not voted</p>
         <fieldset class="segments push">
           <legend class="unseen">Votes that are shown</legend>
           {shows
@@ -73,6 +73,7 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
             ))}
         </fieldset>
       </header>
+      <Reasons of={reasons} />
       {wanted.length === 0 ? (
         <p class="faint">{show === 'failed' ? 'No vote fails.' : 'No such vote has been cast.'}</p>
       ) : (
@@ -94,7 +95,7 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
             </thead>
             <tbody>
               {pageOf(wanted, page).map((line) => (
-                <Row key={line.vote.public_key} line={line} weighted={weighted} signed={signed} />
+                <Row key={line.vote.public_key} {...{ line, reasons, weighted, signed }} />
               ))}
             </tbody>
           </table>
@@ -105,15 +106,63 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
   );
 }
 
+/** Reasons that are listed above the table; further ones are printed with each vote. */
+const REASONS = 12;
+
+interface Reason {
+  text: string;
+  approve: number;
+  reject: number;
+}
+
+/** Reasons that several votes give, the most frequent first. */
+function sharedReasons(votes: readonly Vote[]): Reason[] {
+  const reasons = new Map<string, Reason>();
+  for (const { vote } of votes) {
+    const { reason: text, decision } = vote;
+    if (typeof text !== 'string' || text === '') continue;
+    const reason = reasons.get(text) ?? { text, approve: 0, reject: 0 };
+    reason[decision === 'reject' ? 'reject' : 'approve'] += 1;
+    reasons.set(text, reason);
+  }
+  const count = ({ approve, reject }: Reason) => approve + reject;
+  return [...reasons.values()]
+    .filter((reason) => count(reason) > 1)
+    .sort((one, other) => count(other) - count(one))
+    .slice(0, REASONS);
+}
+
+function Reasons({ of }: { of: readonly Reason[] }) {
+  if (of.length === 0) return null;
+  return (
+    <ol class="reasons" aria-label="Reasons that several votes give">
+      {of.map(({ text, approve, reject }) => (
+        <li key={text}>
+          <q>
+            <bdi>{plain(text, 200)}</bdi>
+          </q>{' '}
+          <span class="faint">
+            {approve > 0 && `${shown(approve)} approve`}
+            {approve > 0 && reject > 0 && ', '}
+            {reject > 0 && `${shown(reject)} reject`}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
 interface RowProps {
   line: Line;
+  reasons: readonly Reason[];
   weighted: boolean;
   signed: boolean;
 }
 
-function Row({ line, weighted, signed }: RowProps) {
+function Row({ line, reasons, weighted, signed }: RowProps) {
   const { vote, id, weight, verdict } = line;
   const { decision, reason, meme_references: memes } = vote.vote;
+  const listed = reasons.findIndex(({ text }) => text === reason);
   const swatch = decision === 'reject' ? 'reject' : 'approve';
   const number = id === '' ? null : agents.numberOf(id);
   return (
@@ -132,15 +181,14 @@ function Row({ line, weighted, signed }: RowProps) {
         </td>
       )}
       <td class="wide">
-        {typeof reason === 'string' && reason !== '' && (
+        {listed >= 0 && <span class="faint">reason {listed + 1}</span>}
+        {listed < 0 && typeof reason === 'string' && reason !== '' && (
           <q>
             <bdi>{plain(reason, 200)}</bdi>
           </q>
         )}{' '}
         {Array.isArray(memes) && memes.length > 0 && (
-          <span class="faint">
-            {memes.length} {memes.length === 1 ? 'meme' : 'memes'}
-          </span>
+          <span class="faint">{counted(memes.length, 'meme')}</span>
         )}
       </td>
     </tr>

@@ -1,5 +1,5 @@
 /** The entry that is shown: who asked for what, all that came of it, and its digests. */
-import { shown } from '../../../report/shared/numbers.js';
+import { counted, shown } from '../../../report/shared/numbers.js';
 import { position } from '../../data/store.js';
 import { Lacking } from '../../parts/lacking.js';
 import { Fact } from '../../parts/lists/fact.js';
@@ -53,7 +53,7 @@ function Found({ of }: { of: EntryData }) {
       <h3>
         {events.length === 0
           ? 'It led to no event'
-          : `${shown(events.length)} ${events.length === 1 ? 'event' : 'events'} came of it`}
+          : `${counted(events.length, 'event')} came of it`}
       </h3>
       <Events of={events.slice(0, FIRST)} />
       {events.length > FIRST && (
@@ -61,7 +61,7 @@ function Found({ of }: { of: EntryData }) {
           <summary>The other {shown(events.length - FIRST)}</summary>
           <Events of={events.slice(FIRST, MOST)} />
           {events.length > MOST && (
-            <p class="faint">{shown(events.length - MOST)} more are omitted.</p>
+            <p class="faint">{counted(events.length - MOST, 'more is', 'more are')} omitted.</p>
           )}
         </details>
       )}

@@ -1,6 +1,6 @@
 /** What happened around the entry that is shown: a row an event, each the way to its moment. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { shown } from '../../../report/shared/numbers.js';
+import { counted, shown } from '../../../report/shared/numbers.js';
 import { ask } from '../../data/connect.js';
 import { clock } from '../../data/store.js';
 import { rove, useRoving } from '../../parts/lists/roving.js';
@@ -53,33 +53,21 @@ export function Happened({ entry }: { entry: number }) {
   );
 }
 
-/** Scores follow each block by the hundred: of each entry two are shown, the others counted. */
-const SCORES = 2;
-
-/** `key`: the same wherever the list begins, so that a link that was followed keeps the focus. */
-type Line = { row: Happening; others: number; key: string };
-
-function linesOf(rows: readonly Happening[]): Line[] {
-  const lines: Line[] = [];
-  let scores = 0;
+/** Each row with its place in its entry: a link that was followed keeps the focus. */
+function keysOf(rows: readonly Happening[]): string[] {
   let place = 0;
-  for (const row of rows) {
-    const before = lines.at(-1)?.row;
-    place = before?.entry === row.entry ? place + 1 : 0;
-    const isScore = row.kind === 'reputation_update';
-    scores = isScore && before?.entry === row.entry && before.kind === row.kind ? scores + 1 : 0;
-    if (scores < SCORES) lines.push({ row, others: 0, key: `${row.entry} ${place}` });
-    else lines.at(-1)!.others += 1;
-  }
-  return lines;
+  return rows.map(({ entry }, index) => {
+    place = rows[index - 1]?.entry === entry ? place + 1 : 0;
+    return `${entry} ${place}`;
+  });
 }
 
 function List({ found, entry }: { found: Happenings; entry: number }) {
-  const { omitted } = found;
-  const rows = useMemo(() => linesOf(found.rows), [found]);
+  const { omitted, rows } = found;
+  const keys = useMemo(() => keysOf(rows), [rows]);
   const list = useRef<HTMLOListElement>(null);
   useRoving(list, 'last');
-  const here = rows.findLastIndex(({ row }) => row.entry <= entry);
+  const here = rows.findLastIndex((row) => row.entry <= entry);
   useEffect(() => {
     const box = list.current;
     const row = box?.children[here] as HTMLElement | undefined;
@@ -88,7 +76,9 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
   if (rows.length === 0) return <p class="faint">Nothing: these entries led to no event.</p>;
   return (
     <>
-      {omitted > 0 && <p class="faint">{shown(omitted)} earlier rows are omitted.</p>}
+      {omitted > 0 && (
+        <p class="faint">{counted(omitted, 'earlier row is', 'earlier rows are')} omitted.</p>
+      )}
       <p class="unseen" id="happened-keys">
         Arrow keys go from row to row, and along a row.
       </p>
@@ -99,9 +89,9 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
         aria-describedby="happened-keys"
         onKeyDown={rove}
       >
-        {rows.map(({ row, others, key }) => (
+        {rows.map((row, place) => (
           <li
-            key={key}
+            key={keys[place]}
             class={row.entry === entry ? 'here' : row.entry > entry ? 'later' : ''}
             aria-current={row.entry === entry ? 'true' : undefined}
           >
@@ -112,7 +102,7 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
             <span class="faint">{moment(row.at)}</span>
             <span>
               <Words row={row} blocks={found.blocks} />
-              {others > 0 && <span class="faint">, and {shown(others)} others</span>}
+              {row.others > 0 && <span class="faint">, and {counted(row.others, 'other')}</span>}
             </span>
           </li>
         ))}

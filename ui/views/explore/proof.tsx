@@ -1,6 +1,6 @@
 /** Whether what is shown follows from the log: recomputed by the server's replay, and here. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { shown } from '../../../report/shared/numbers.js';
+import { counted, shown } from '../../../report/shared/numbers.js';
 import { commandProof, doneOf } from '../../clock/proof.js';
 import { Lacking } from '../../parts/lacking.js';
 import { place } from '../../route/router.js';
@@ -29,16 +29,21 @@ function CommandBand() {
   const proof = commandProof.value;
   if (!proof) return null;
   const { state, end, divergence, problem, signatures } = proof;
-  const done = doneOf(proof);
+  const done = shown(doneOf(proof));
   return (
     <div class={`proving ${state}`}>
-      <Bar value={done} of={end + 1} parting={divergence?.entry ?? null} name="by the command" />
+      <Bar
+        value={doneOf(proof)}
+        of={end + 1}
+        parting={divergence?.entry ?? null}
+        name="by the command"
+      />
       <p role="status">
         {state === 'running' &&
-          `The command recomputed ${shown(done)} of ${shown(end + 1)} entries: all match.`}
+          `The command recomputed ${done} of ${counted(end + 1, 'entry', 'entries')}: all match.`}
         {state === 'match' && (
           <>
-            <b>All {shown(end + 1)} entries match</b>, recomputed by the command
+            <b>All {counted(end + 1, 'entry', 'entries')} match</b>, recomputed by the command
             {signatures ? ', every signature verified once more' : ''}.
           </>
         )}
@@ -119,8 +124,8 @@ function Running({ progress }: { progress: Progress | null }) {
     <>
       <Bar value={entries} of={of} parting={null} name="in this browser" />
       <p>
-        The engine runs here: {shown(entries)} of {shown(of)} entries match
-        {signatures > 0 ? `, ${shown(signatures)} signatures hold` : ''}.
+        The engine runs here: {shown(entries)} of {counted(of, 'entry', 'entries')} match
+        {signatures > 0 ? `, ${counted(signatures, 'signature holds', 'signatures hold')}` : ''}.
       </p>
     </>
   );
@@ -134,8 +139,10 @@ function Done({ result }: { result: Recomputed }) {
       <Bar value={entries} of={of} parting={parting?.entry ?? null} name="in this browser" />
       {same && (
         <p role="status">
-          <b>The same digest.</b> {shown(entries)} entries were recomputed in this browser
-          {signatures > 0 ? `, ${shown(signatures)} signatures hold` : ''}: <code>{digest}</code>
+          <b>The same digest.</b> {counted(entries, 'entry was', 'entries were')} recomputed in this
+          browser
+          {signatures > 0 ? `, ${counted(signatures, 'signature holds', 'signatures hold')}` : ''}:{' '}
+          <code>{digest}</code>
         </p>
       )}
       {!same && !parting && (

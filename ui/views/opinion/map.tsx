@@ -1,6 +1,7 @@
 /** The map, drawn: agents as marks, alliances as hulls. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AllianceRow } from '../../../api/view/model.js';
+import { counted } from '../../../report/shared/numbers.js';
 import { agents } from '../../data/store.js';
 import { kindsOf } from '../../parts/grid/bands.js';
 import { sentenceOf } from '../../parts/grid/words.js';
@@ -58,7 +59,7 @@ export function OpinionMap({ opinion, alliances, names }: MapProps) {
   const above = {
     marginLeft: `${Math.max(90, Math.min(width - 90, layout?.originX ?? width / 2))}px`,
   };
-  const label = `${opinion.agents.length} agents by how they vote. The table has their places.`;
+  const label = `${counted(opinion.agents.length, 'agent')} by how they vote. The table has their places.`;
   return (
     <div class="opinion" ref={box}>
       <p class="axis up faint" aria-hidden="true" style={above}>

@@ -1,6 +1,6 @@
 /** Who votes like whom: all agents on the two directions in which their votes differ most. */
 import { useRef } from 'preact/hooks';
-import { shown } from '../../../report/shared/numbers.js';
+import { counted } from '../../../report/shared/numbers.js';
 import { alliances, clock } from '../../data/store.js';
 import { Figure } from '../../parts/lists/figure.js';
 import { useAsked } from '../../parts/server/asked.js';
@@ -51,9 +51,9 @@ export function View() {
         title="Opinion map"
         caption={
           <>
-            Agents that stand near each other voted alike on the last {shown(blocks)} blocks; those
-            that voted exactly alike stand close around one place. The two axes hold {share} % of
-            all difference between voters, and are named by the blocks that divide them most. Who
+            Agents that stand near each other voted alike on the last {counted(blocks, 'block')}.
+            Those that voted exactly alike stand close around one place. The two axes hold {share} %
+            of all difference between voters, and are named by the blocks that divide them most. Who
             votes little stands near the middle. Dashed lines go around alliances.
           </>
         }

@@ -1,13 +1,14 @@
 /**
- * What is said, no faster than somebody can read: so many lines a second, the rest counted. Where
- * the page stands, it is all that was said last, however one came there.
+ * Texts of a network that runs, no faster than a reader reads: a few lines a second, and the others
+ * are counted.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Said } from '../../../api/view/model.js';
-import { clock, position, said, totals } from '../../data/store.js';
+import { position, said, totals } from '../../data/store.js';
+import { groupSaid, keyOf, type SaidLine } from '../../player/answers/said.js';
 
 export type Line =
-  | { is: 'said'; key: string; said: Said }
+  | ({ is: 'said'; key: string } & SaidLine)
   | { is: 'omitted'; key: string; count: number };
 
 const EVERY_MS = 1_000;
@@ -32,20 +33,19 @@ export function useLines(): readonly Line[] {
     const timer = setInterval(look, EVERY_MS);
     return () => clearInterval(timer);
   }, []);
-  // Whoever goes back, or far ahead, begins anew.
+  // A reader who goes back begins anew.
   const entry = position.value?.entry ?? 0;
-  const { mode, follows } = clock.value;
-  const latest = said.value;
   useEffect(() => {
     if (seen.current && entry < seen.current.entry) {
       seen.current = null;
       set((before) => looked(before, seen));
     }
   }, [entry]);
-  return mode === 'paused' || !follows ? linesOf(latest) : lines;
+  return lines;
 }
 
-const linesOf = (all: readonly Said[]): readonly Line[] => all.slice(-FIRST).map(lineOf).reverse();
+const linesOf = (all: readonly Said[]): readonly Line[] =>
+  groupSaid(all).slice(0, FIRST).map(lineOf);
 
 function looked(before: readonly Line[], seen: { current: Seen | null }): readonly Line[] {
   const entry = position.peek()?.entry ?? 0;
@@ -56,16 +56,29 @@ function looked(before: readonly Line[], seen: { current: Seen | null }): readon
   if (!last) return linesOf(all);
   const fresh = all.filter((one) => one.entry > last.entry);
   if (fresh.length === 0) return before;
-  const kept = fresh.slice(-LINES);
+  const kept = groupSaid(fresh).slice(0, LINES);
+  const shown = kept.reduce((sum, { others }) => sum + 1 + others, 0);
   const spoken = Math.max(fresh.length, remarks + memes - last.spoken);
-  const omitted = spoken - kept.length;
+  const omitted = spoken - shown;
   const more: Line[] =
     omitted > 0 ? [{ is: 'omitted', key: `omitted ${entry}`, count: omitted }] : [];
-  return [...kept.map(lineOf).reverse(), ...more, ...before].slice(0, KEPT);
+  return [...merged(kept, before), ...more, ...before.filter((line) => !isIn(kept, line))].slice(
+    0,
+    KEPT,
+  );
 }
 
-const lineOf = (one: Said, index: number): Line => ({
-  is: 'said',
-  key: `${one.entry} ${one.who} ${one.kind} ${index}`,
-  said: one,
-});
+const isIn = (lines: readonly SaidLine[], line: Line): boolean =>
+  line.is === 'said' && lines.some(({ said: one }) => keyOf(one) === line.key);
+
+/** A text that is shown already is counted there, and its line becomes the newest. */
+function merged(lines: readonly SaidLine[], before: readonly Line[]): Line[] {
+  return lines.map((line) => {
+    const key = keyOf(line.said);
+    const same = before.find((one) => one.is === 'said' && one.key === key);
+    const earlier = same?.is === 'said' ? same.others + 1 : 0;
+    return lineOf({ said: line.said, others: line.others + earlier });
+  });
+}
+
+export const lineOf = (line: SaidLine): Line => ({ is: 'said', key: keyOf(line.said), ...line });

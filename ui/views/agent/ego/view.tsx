@@ -1,5 +1,5 @@
 /** An agent among its neighbours: how those vote that it hears. */
-import { shown } from '../../../../report/shared/numbers.js';
+import { counted, shown } from '../../../../report/shared/numbers.js';
 import { approves, rejects } from '../../../data/messages.js';
 import { agents, focus, focused } from '../../../data/store.js';
 import { decisionOf, reputationOf } from '../../../parts/grid/words.js';
@@ -45,8 +45,8 @@ function Known({ number, ego }: { number: number; ego: EgoData }) {
       title="Its neighbours"
       caption={
         <>
-          The {shown(total)} agents that it hears and that hear it, by the scenario (
-          {plain(topology, 32)})
+          Agents that it hears and that hear it, by the scenario ({plain(topology, 32)}):{' '}
+          {shown(total)}
           {block ? (
             <>
               , and what they say to block {block.height}: {shown(count(approves))} approve,{' '}
@@ -56,7 +56,7 @@ function Known({ number, ego }: { number: number; ego: EgoData }) {
           ) : (
             '; there is no block yet.'
           )}
-          {cut > 0 && ` ${shown(cut)} ${cut === 1 ? 'is' : 'are'} cut off from it at this time.`}
+          {cut > 0 && ` ${counted(cut, 'is', 'are')} cut off from it at this time.`}
           {total > SHOWN && ` ${SHOWN} are drawn; the table has ${shown(neighbours.length)}.`}
         </>
       }

@@ -1,5 +1,5 @@
 /** What a vote rested on, in a sentence or two. */
-import { shown } from '../../../../report/shared/numbers.js';
+import { counted, shown } from '../../../../report/shared/numbers.js';
 import { plain } from '../../../parts/text.js';
 import { type Factor, factors, judgementOf, type Reasoned } from './fetch.js';
 
@@ -42,7 +42,7 @@ function turnedText(alone: readonly Factor[], decision: string): string {
 
 function memesText(heard: number, turned: number): string {
   if (heard === 0) return '';
-  const some = `It had heard of ${shown(heard)} ${heard === 1 ? 'meme' : 'memes'} about it`;
+  const some = `It had heard of ${counted(heard, 'meme')} about it`;
   if (turned === 0) return `${some}; none of them alone turned the vote.`;
   const which = turned === 1 ? 'one' : `any of ${shown(turned)}`;
   return `${some}; without ${which} of them it would have voted otherwise.`;

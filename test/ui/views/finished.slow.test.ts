@@ -1,0 +1,135 @@
+/** A finished run on the page: its end, every text that was said, and reasons that votes share. */
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Picture } from '../../../dist/api/view/model.js';
+import { suiteFolder } from '../../support/runs.js';
+import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { explored, keptRun } from '../folder.js';
+import { viewOf } from '../voters.js';
+
+const needs = `(needs ${executablePath})`;
+const folder = suiteFolder();
+let browser: Browser;
+let run = '';
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  browser = await launch();
+  // Of so many agents one outcome has more rows than a list.
+  const size = ['--agents', '1200', '--blocks', '3', '--seed', '7', '--unsigned'];
+  run = await keptRun(join(folder, 'run'), ...size);
+});
+afterAll(() => browser?.close());
+
+/** Once the server has gone through the log. */
+async function madeView(url: string): Promise<Picture> {
+  await expect.poll(async () => (await fetch(`${url}/api/v1/view`)).status).toBe(200);
+  return viewOf(url);
+}
+
+test.skipIf(!hasBrowser)(
+  `finished: the vote that decided and the outcome are shown at the end ${needs}`,
+  async () => {
+    const { url } = await explored(run);
+    const { entry } = await madeView(url);
+    const { tab, complaints } = await open(browser, `${url}/ui/explore`, modes.light);
+    const rows = tab.locator('.happened li');
+    await rows.first().waitFor();
+    const texts = await rows.allInnerTexts();
+    const outcome = texts.findIndex((text) => /was finalized$/.test(text));
+    expect(texts[outcome - 1]).toMatch(/voted to approve block/);
+    expect(Number.parseInt(texts[outcome]!, 10)).toBeLessThanOrEqual(entry);
+    expect(Number.parseInt(texts[outcome - 1]!, 10)).toBe(Number.parseInt(texts[outcome]!, 10));
+    expect(texts.filter((text) => /reputation/.test(text)).length).toBeLessThan(20);
+    expect(await tab.getByText(/earlier rows? (is|are) omitted/).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  },
+);
+
+/** Texts on all pages of Talk, from the newest to the first entry. */
+async function countedOn(tab: Page): Promise<number> {
+  let count = 0;
+  for (const seen = new Set<string>(); ; ) {
+    const state = tab.locator('.talk > .panel .pages').first();
+    await expect.poll(async () => seen.has(await state.innerText())).toBe(false);
+    seen.add(await state.innerText());
+    for (const text of await tab.locator('.talk-lines .by').allInnerTexts()) {
+      count += 1 + Number(/and ([\d,]+) others?/.exec(text)?.[1]?.replaceAll(',', '') ?? 0);
+    }
+    const older = tab.getByRole('button', { name: 'Older' });
+    if (await older.isDisabled()) return count;
+    await older.click();
+  }
+}
+
+test.skipIf(!hasBrowser)(
+  `finished: a filter of Talk goes through the whole log ${needs}`,
+  async () => {
+    const { url } = await explored(run);
+    const { totals } = await madeView(url);
+    for (const kind of ['remarks', 'memes'] as const) {
+      const { tab, complaints } = await open(browser, `${url}/ui/talk?kind=${kind}`, modes.light);
+      expect([kind, await countedOn(tab)]).toEqual([kind, totals[kind]]);
+      expect(complaints).toEqual([]);
+    }
+    // Each scripted agent gives a reason.
+    const { tab } = await open(browser, `${url}/ui/talk?kind=reasons`, modes.light);
+    expect(await countedOn(tab)).toBe(totals.votes);
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  `finished: reasons that votes share are listed once ${needs}`,
+  async () => {
+    const { url } = await explored(run);
+    const { blocks } = await madeView(url);
+    const { hash, ballots } = blocks.findLast(({ status }) => status === 'finalized')!;
+    const { tab, complaints } = await open(browser, `${url}/ui/block/${hash}`, modes.light);
+    const reasons = tab.locator('.reasons li');
+    await reasons.first().waitFor();
+    const counts = (await reasons.allInnerTexts()).map((text) =>
+      [...text.matchAll(/([\d,]+) (?:approve|reject)\b/g)].reduce(
+        (sum, [, count]) => sum + Number(count!.replaceAll(',', '')),
+        0,
+      ),
+    );
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(ballots.length);
+    const cells = await tab.locator('table.votes td.wide').allInnerTexts();
+    expect(cells.length).toBeGreaterThan(10);
+    expect(cells.filter((text) => !/^reason \d+/.test(text))).toEqual([]);
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  `finished: each threshold of the tally is as long as the weight that it names ${needs}`,
+  async () => {
+    const { url } = await explored(run);
+    const { tab } = await open(browser, `${url}/ui/now`, modes.light);
+    const bar = (await tab.locator('.tally-box > .tally').boundingBox())!;
+    const { total } = (await madeView(url)).blocks.at(-1)!;
+    const goals = tab.locator('.tally-box > .goal');
+    expect(await goals.allInnerTexts()).toHaveLength(2);
+    for (const [place, text] of (await goals.allInnerTexts()).entries()) {
+      const [, weight, side] = /^([\d,]+) to (finalize|reject)$/.exec(text)!;
+      const box = (await goals.nth(place).boundingBox())!;
+      const share = Number(weight!.replaceAll(',', '')) / total;
+      expect(box.width / bar.width).toBeCloseTo(share, 2);
+      const edge = side === 'finalize' ? box.x - bar.x : box.x + box.width - bar.x - bar.width;
+      expect(Math.abs(edge)).toBeLessThan(1);
+    }
+  },
+);
+
+test.skipIf(!hasBrowser).each(Object.keys(modes))(
+  `finished: axe finds nothing in what lists texts and reasons, %s ${needs}`,
+  async (name) => {
+    const { url } = await explored(run);
+    for (const view of ['talk', 'talk?kind=memes', 'block', 'explore', 'now']) {
+      const { tab } = await open(browser, `${url}/ui/${view}`, modes[name]);
+      await tab.locator('.pages, .reasons, .happened, .tally').first().waitFor();
+      expect([view, await accessFaults(tab)]).toEqual([view, []]);
+      await tab.close();
+    }
+  },
+);
