@@ -1,7 +1,7 @@
 /**
  * Rows of the entries around one, for a list that a reader goes through. A block that is decided
- * moves the score of every agent: rows that follow by the hundred are counted, so that the vote that
- * decided and the outcome are among those that are shown.
+ * moves the score of every agent: rows that follow by the hundred are counted, so that the vote
+ * that decided and the outcome are among those that are shown.
  */
 import {
   allianceStatuses,

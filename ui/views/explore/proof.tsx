@@ -141,7 +141,7 @@ function Done({ result }: { result: Recomputed }) {
         <p role="status">
           <b>The same digest.</b> {counted(entries, 'entry was', 'entries were')} recomputed in this
           browser
-          {signatures > 0 ? `, ${counted(signatures, 'signature holds', 'signatures hold')}` : ''}:{' '}
+          {signatures > 0 && `, ${counted(signatures, 'signature holds', 'signatures hold')}`}:{' '}
           <code>{digest}</code>
         </p>
       )}

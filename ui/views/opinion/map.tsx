@@ -59,7 +59,8 @@ export function OpinionMap({ opinion, alliances, names }: MapProps) {
   const above = {
     marginLeft: `${Math.max(90, Math.min(width - 90, layout?.originX ?? width / 2))}px`,
   };
-  const label = `${counted(opinion.agents.length, 'agent')} by how they vote. The table has their places.`;
+  const drawn = counted(opinion.agents.length, 'agent');
+  const label = `${drawn} by how they vote. The table has their places.`;
   return (
     <div class="opinion" ref={box}>
       <p class="axis up faint" aria-hidden="true" style={above}>
