@@ -1,6 +1,6 @@
 /**
- * The one file: the page's scripts and style, and a run, as texts in base64: whatever stands in the
- * run, none of it is read as markup. It asks nobody for anything.
+ * The one file: the page's scripts and style, and a run, as texts in base64. Nothing in the run is
+ * read as markup, and the checksum of gzip finds a changed byte in any part. It asks no server.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -29,11 +29,6 @@ export function htmlOf(about: About, run: Uint8Array): string {
     "require-trusted-types-for 'script'",
     'trusted-types folkmoot folkmoot-begin',
   ].join('; ');
-  // What could end the script that holds it, or turn the text around it, as JSON may write it too.
-  const json = JSON.stringify(about).replace(
-    /[<\u007f-\uffff]/g,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -49,7 +44,7 @@ export function htmlOf(about: About, run: Uint8Array): string {
 <noscript>
 <p>This file holds a run and draws it with scripts, which are switched off here.</p>
 </noscript>
-<script type="application/json" id="about">${json}</script>
+<script type="text/plain" id="about">${packed(JSON.stringify(about))}</script>
 <script type="text/plain" id="player">${packed(built('player.js'))}</script>
 <script type="text/plain" id="look">${packed(style)}</script>
 <script type="text/plain" id="code">${packed(page)}</script>

@@ -63,6 +63,8 @@ export const counts = {
   repeatedBlocks: pick({ quick: 6, full: 90 }),
   /** Copies of a folder in each of which one bit is flipped. */
   flippedBits: pick({ quick: 8, full: 500 }),
+  /** Bytes that are changed, one at a time, of a folder with all that lies in it, and of a page. */
+  flippedBytes: pick({ quick: 60, full: 2_000 }),
   /** Servers that get a signal as soon as they listen; three times as many while they start. */
   earlySignals: pick({ quick: 2, full: 20 }),
   /** Power cuts of one live server, and of servers and stores that begin. */

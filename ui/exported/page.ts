@@ -3,10 +3,10 @@ import type { About } from '../../api/view/kept.js';
 import { liveAt } from '../home/home.js';
 import { begin } from '../shell/begin.js';
 import { homeIn } from './home.js';
-import { failed, taken, textOf, unpacked } from './unpack.js';
+import { failed, taken, unpacked } from './unpack.js';
 
 async function start(): Promise<void> {
-  const about = JSON.parse(textOf('about')) as About;
+  const about = JSON.parse(new TextDecoder().decode(await unpacked('about'))) as About;
   const player = new Blob([await unpacked('player')], { type: 'text/javascript' });
   liveAt(homeIn(about, { player, run: taken('run').buffer }));
   begin();

@@ -1,7 +1,7 @@
 /** What stands in the file: gzip in base64, in a script element that is none. */
 
 /** @throws {Error} where it is not there */
-export function textOf(id: string): string {
+function textOf(id: string): string {
   const text = document.getElementById(id)?.textContent;
   if (text) return text;
   throw new Error(`its part “${id}” is missing`);

@@ -1,0 +1,85 @@
+/**
+ * Changes one byte at a time of a folder, and prints what reads of it find, a JSON object a line:
+ * `detected` with what said so, or `same` when all that is shown is as before. LMDB may end this
+ * process: the parent then starts it again behind that byte.
+ */
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { ViewLog } from '../../dist/api/view/log/index.js';
+import {
+  checkStorePages,
+  History,
+  KeptNetwork,
+  openLmdbStore,
+  replay,
+  SCHEMA_VERSION,
+  StoreError,
+  storedLines,
+  tables,
+} from '../../dist/engine/internal.js';
+
+const [folder, copy, listed, from] = process.argv.slice(2);
+const flips = JSON.parse(readFileSync(listed, 'utf8'));
+
+/** As `folkmoot check` does; what it finds, or null. */
+async function problem() {
+  checkStorePages(copy);
+  const options = { path: copy, tables, schemaVersion: SCHEMA_VERSION, readOnly: true };
+  const stored = openLmdbStore({ ...options, whole: true });
+  try {
+    const lines = storedLines(stored, 0, stored.meta().seq);
+    const { first_divergence: found } = await replay({ lines, stored });
+    return found && `${found.what} ${found.which ?? found.seq}`;
+  } finally {
+    await stored.close();
+  }
+}
+
+/** All rows and words of its view, and states and digests of earlier entries. */
+async function shown() {
+  const network = KeptNetwork.open({ path: copy });
+  const view = new ViewLog(network, { chunkRows: 40 });
+  const history = History.open({ path: copy, spacing: 16, share: 1 });
+  const end = network.read.position.seq;
+  const all = [];
+  for (let next = 0; next <= end; next = all.at(-1).to + 1) all.push(await view.span(next));
+  for (const at of [end, end >> 1, end >> 2]) {
+    const { read, position } = await history.at(at);
+    all.push(await view.picture(at), position.digest, [...read.agents()], [...read.blocks()]);
+  }
+  await history.close();
+  await view.close();
+  await network.close();
+  // Drawn once per folder, and part of no digest: another one is another name of the same.
+  return JSON.parse(JSON.stringify(all).replaceAll(network.epoch, ''));
+}
+
+async function outcome(honest) {
+  try {
+    const found = await problem();
+    if (found) return { outcome: 'detected', by: found };
+    return { outcome: isDeepStrictEqual(await shown(), honest) ? 'same' : 'BELIEVED' };
+  } catch (error) {
+    if (error instanceof StoreError) return { outcome: 'detected', by: error.code };
+    return { outcome: 'THROWN', by: error.stack };
+  }
+}
+
+const begin = () => {
+  rmSync(copy, { recursive: true, force: true });
+  cpSync(folder, copy, { recursive: true });
+};
+
+begin();
+const honest = await shown();
+for (const [index, { file, at, bit }] of flips.entries()) {
+  if (index < Number(from)) continue;
+  begin();
+  const path = join(copy, file);
+  const bytes = readFileSync(path);
+  bytes[at] ^= bit;
+  writeFileSync(path, bytes);
+  const found = await outcome(honest);
+  process.stdout.write(`${JSON.stringify({ index, file, at, bit, ...found })}\n`);
+}
