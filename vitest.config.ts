@@ -5,9 +5,14 @@ import { full } from './test/support/counts.js';
 import { nodes } from './test/support/runner/nodes.js';
 import { namedForks } from './test/support/runner/pool.js';
 import { LongestFirst } from './test/support/runner/sequence.js';
+import { SkipReporter } from './test/support/runner/skips.js';
 
-// Only what hangs is ended: a machine that is busy, or full counts, may take their time.
-const mostMs = full ? 3_600_000 : 1_800_000;
+// Slow tests drive programs and browsers, and full counts take hours: only a hang reaches these.
+const slowMs = full ? 3_600_000 : 1_800_000;
+// A fast test takes less than 10 s on a quiet machine, and most of its waits some milliseconds.
+// These limits leave room for a machine that is several times as busy, and end a hang soon.
+const fastMs = full ? slowMs : 60_000;
+const fastPollMs = full ? 600_000 : 10_000;
 const slow = 'test/**/*.slow.test.ts';
 const otherNodes = 'test/**/*.nodes.test.ts';
 
@@ -19,13 +24,15 @@ const otherNodes = 'test/**/*.nodes.test.ts';
 export default defineConfig({
   test: {
     pool: namedForks,
+    runner: './test/support/runner/skipping.ts',
+    reporters: ['default', new SkipReporter()],
     sequence: { sequencer: LongestFirst },
     // Files of a worker share its modules: loading them for each takes a fifth of all the time.
     isolate: false,
     // One more than the cores of a small machine: many tests wait for other processes.
     maxWorkers: 3,
-    testTimeout: mostMs,
-    hookTimeout: mostMs,
+    testTimeout: slowMs,
+    hookTimeout: slowMs,
     expect: { poll: { timeout: 600_000 } },
     // The key that seals derived files lies in no tester's home.
     env: { XDG_STATE_HOME: join(tmpdir(), `folkmoot-test-state-${userInfo().uid}`) },
@@ -36,6 +43,9 @@ export default defineConfig({
           name: 'fast',
           include: ['test/**/*.test.ts'],
           exclude: [slow, otherNodes],
+          testTimeout: fastMs,
+          hookTimeout: fastMs,
+          expect: { poll: { timeout: fastPollMs } },
         },
       },
       { extends: true, test: { name: 'slow', include: [slow] } },

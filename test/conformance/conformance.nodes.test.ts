@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll } from 'vitest';
 import { main } from '../support/paths.js';
-import { nodes } from '../support/runner/nodes.js';
+import { loadsUws, nodes } from '../support/runner/nodes.js';
 import type { Service, Start } from '../support/service/world.js';
 import { conformance } from './suite.js';
 
@@ -36,9 +36,7 @@ function serving(node: string, transport: string): Start {
 
 for (const node of nodes) {
   const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
-  // uWebSockets.js carries binaries for Node 18, 20, 21 and 22.
-  const loads = Number(version.split('.')[0]) < 23;
-  for (const transport of loads ? ['uws', 'node'] : ['node']) {
+  for (const transport of loadsUws(version) ? ['uws', 'node'] : ['node']) {
     conformance(`Node ${version}, ${transport}`, serving(node, transport));
   }
 }

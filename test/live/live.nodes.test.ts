@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host, stop } from '../support/host.js';
 import { main } from '../support/paths.js';
-import { nodes } from '../support/runner/nodes.js';
+import { loadsUws, nodes } from '../support/runner/nodes.js';
 import { meta, propose, registration, vote } from './clients/actions.js';
 import { Caller } from './clients/caller.js';
 import { everyTopic, Subscriber } from './clients/subscriber.js';
@@ -35,8 +35,7 @@ describe.each(nodes)('nodes: %s', (node) => {
     const { event_seq } = await meta(caller);
     await watcher.took(event_seq - 1);
     await stop(server);
-    const major = Number(run(node, '-p', 'process.versions.node').split('.')[0]);
-    const transport = major >= 24 ? 'node' : 'uws';
+    const transport = loadsUws(run(node, '-p', 'process.versions.node')) ? 'uws' : 'node';
     expect(
       server
         .stderr()

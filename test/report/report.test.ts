@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures as dictionary, writeRunReport, writeSweepReport } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { counts } from '../support/counts.js';
+import { counts, heavy } from '../support/counts.js';
 import { START_MS, temporaryFolder } from '../support/fixture.js';
 import { keptRun, keptSweep, type RunOptions, type SweepOptions } from './fixture.js';
 
@@ -182,7 +182,7 @@ test('bytes: the same folder gives the same report, also from another path', asy
   expect(await sweepPage(options)).toBe(await sweepPage(options));
 });
 
-test('size: a long run of many groups stays small, and says what is left out', async () => {
+test('size: a long run of many groups stays small, and says what is left out', heavy, async () => {
   const folder = temporaryFolder();
   const groups = Array.from({ length: 15 }, (_, index) => `group_${index}`);
   await keptRun(folder, { blocks: 4, groups });
@@ -208,7 +208,7 @@ test('size: a long run of many groups stays small, and says what is left out', a
   expect(text).toContain('other groups');
 });
 
-test('size: a hypercube of many factors and responses stays small', async () => {
+test('size: a hypercube of many factors and responses stays small', heavy, async () => {
   const { factors: many, responses: asked } = counts.largeHypercube;
   const factors = Array.from({ length: many }, (_, index) => ({ path: `f${index}`, values: [] }));
   const cells = Array.from({ length: 500 }, (_, row) =>

@@ -5,6 +5,12 @@
 
 export const full = process.env.FOLKMOOT_TEST_COUNTS === 'full';
 
+/**
+ * The time limit of a fast test that computes for some seconds, also on a quiet machine: that of
+ * vitest.config.ts leaves too little room for a busy one.
+ */
+export const heavy = { timeout: full ? 3_600_000 : 300_000 };
+
 function pick<T>(row: { quick: T; full: T }): T {
   return full ? row.full : row.quick;
 }

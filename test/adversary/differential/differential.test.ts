@@ -30,7 +30,7 @@ const headings = (name: string) =>
 const rowsOf = (table: readonly Row[], name: string) =>
   headings(name).flatMap((what) => table.find((one) => one.what.startsWith(what)) ?? []);
 
-test('differential: raw requests differ over the transports as documented, only so', async () => {
+test('differential: raw requests differ between uws and node only as documented', async () => {
   const table = documented(readFileSync('docs/protocol.md', 'utf8'));
   const [uws = [], node = []] = await both(table);
   expect(catalogue.length).toBeGreaterThanOrEqual(400);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { counts } from '../../support/counts.js';
+import { counts, heavy } from '../../support/counts.js';
 import { forged, linksOf } from './chain.js';
 import { changedByte, changedText, textsOf } from './hostile.js';
 import { three } from './town.js';
@@ -69,7 +69,7 @@ test.each([
   }
 });
 
-test('hostile: very many entries, and very many results of one, are gone through', async () => {
+test('hostile: bears very many entries, and very many results of one', heavy, async () => {
   const { text } = await three();
   const log_digest = 'ab'.repeat(32);
   const many = forged(text, ({ spans: [span] }) => {

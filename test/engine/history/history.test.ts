@@ -29,7 +29,7 @@ import { expect, test } from 'vitest';
 import { CHECKPOINT_FORMAT } from '../../../dist/engine/history/checkpoint.js';
 import type { LogReads } from '../../../dist/engine/node/log-reads.js';
 import { DerivedFolder } from '../../../dist/engine/store/derived.js';
-import { counts } from '../../support/counts.js';
+import { counts, heavy } from '../../support/counts.js';
 import { START_MS, temporaryFolder } from '../../support/fixture.js';
 import { type Attempt, attempts, genesis, Life } from '../random/random.js';
 
@@ -117,7 +117,7 @@ function withoutRenewed(records: Records, last: Records): Records {
   return Object.fromEntries(kept.map(([name, json]) => [name, JSON.stringify(JSON.parse(json))]));
 }
 
-test('history: random entries of random logs, in random order, equal a fresh replay', async () => {
+test('history: random entries of random logs, in any order, equal a replay', heavy, async () => {
   await fc.assert(
     fc.asyncProperty(
       genesis,
@@ -149,7 +149,7 @@ const town: GenesisOptions = { network_id: 'random', voting_period_ms: 5_000 };
 const script = fc.sample(attempts(120), { seed: 5, numRuns: 1 })[0]!;
 const namesIn = (path: string) => (existsSync(path) ? readdirSync(path).sort() : []);
 
-test('history: damaged, foreign and deleted checkpoints are made again', async () => {
+test('history: damaged, foreign and deleted checkpoints are made again', heavy, async () => {
   const path = temporaryFolder();
   await (await lived(path, town, script)).close();
   const folder = join(path, 'history');
@@ -231,25 +231,29 @@ async function forge(options: HistoryOptions, folder: string): Promise<number> {
   return seq;
 }
 
-test('history: checkpoints take at most a fifth of the log, and may be left out', async () => {
-  const path = temporaryFolder();
-  await (await lived(path, town, [...script, ...script])).close();
-  const store = openStore(path);
-  let bytes = 0;
-  for (const entry of store.entries(0, store.meta()!.seq)) bytes += entry.bytes.length;
-  await store.close();
-  const history = History.open({ path, spacing: 1 });
-  const stats = await history.prepare();
-  expect(stats.problem).toBe(null);
-  expect(5 * stats.bytes).toBeLessThanOrEqual(bytes);
-  expect(stats.count).toBeGreaterThan(0);
-  await history.close();
-  const bare = History.open({ path, checkpoints: false });
-  expect((await bare.prepare()).count).toBe(0);
-  await bare.close();
-});
+test(
+  'history: checkpoints take at most a fifth of the log, or may be left out',
+  heavy,
+  async () => {
+    const path = temporaryFolder();
+    await (await lived(path, town, [...script, ...script])).close();
+    const store = openStore(path);
+    let bytes = 0;
+    for (const entry of store.entries(0, store.meta()!.seq)) bytes += entry.bytes.length;
+    await store.close();
+    const history = History.open({ path, spacing: 1 });
+    const stats = await history.prepare();
+    expect(stats.problem).toBe(null);
+    expect(5 * stats.bytes).toBeLessThanOrEqual(bytes);
+    expect(stats.count).toBeGreaterThan(0);
+    await history.close();
+    const bare = History.open({ path, checkpoints: false });
+    expect((await bare.prepare()).count).toBe(0);
+    await bare.close();
+  },
+);
 
-test('history: follows a log that grows, and looks into the past of archives', async () => {
+test('history: follows a log that grows, and reads the past of archives', heavy, async () => {
   const path = temporaryFolder();
   const clock = virtualClock(START_MS);
   const network = await Network.open({ path, genesis: town, verifier, clock });
@@ -278,7 +282,7 @@ test('history: follows a log that grows, and looks into the past of archives', a
   await past.close();
 });
 
-test('history: what cannot be is refused, and a look can be ended', async () => {
+test('history: what cannot be is refused, and a look can be ended', heavy, async () => {
   const path = temporaryFolder();
   await (await lived(path, town, script)).close();
   expect(() => History.open({ path: join(path, 'none') })).toThrow('no network is stored here');
@@ -298,7 +302,7 @@ test('history: what cannot be is refused, and a look can be ended', async () => 
   await expect(history.at(0)).rejects.toThrow('closed');
 });
 
-test('history: without a place for checkpoints it says so, and looks all the same', async () => {
+test('history: reads without a place for checkpoints, and says so', heavy, async () => {
   const path = temporaryFolder();
   await (await lived(path, town, script)).close();
   const checkpoints = join(path, 'a-file');

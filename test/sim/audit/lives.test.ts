@@ -5,7 +5,7 @@ import { Auditor, violationText } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { type Attempt, attempts, genesis } from '../../engine/random/random.js';
 import { START_MS } from '../../support/citizens.js';
-import { counts } from '../../support/counts.js';
+import { counts, heavy } from '../../support/counts.js';
 import { auditedLife } from './life.js';
 
 const verifier = createVerifier('off');
@@ -51,7 +51,7 @@ const ends = {
   reputation: 'block_finalized block_rejected equivocation',
 };
 
-test('audit: random lives reach every rule', async () => {
+test('audit: random lives reach every rule', heavy, async () => {
   const reached = new Set<string>();
   // A seed whose lives reach all of it soon.
   const sample = fc.sample(fc.tuple(genesis, attempts(120)), { numRuns: 60, seed: 26 });

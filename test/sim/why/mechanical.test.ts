@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { evidenceOf } from '../../../dist/sim/why/evidence.js';
 import { type Explanation, explain } from '../../../dist/sim/why/explanation.js';
 import { type Citizen, newPopulation, type Population } from '../../engine/helpers.js';
-import { counts } from '../../support/counts.js';
+import { counts, heavy } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const PERIOD_MS = 1_000;
@@ -73,7 +73,7 @@ const polls = fc
     }),
   );
 
-test('swings: each other vote does in a network what is said of it', async () => {
+test('swings: each other vote does in a network what is said of it', heavy, async () => {
   await fc.assert(
     fc.asyncProperty(polls, async ({ personalities, rule, cast }) => {
       const { explanation, population, hash, voters } = await poll(rule, personalities, cast, true);

@@ -10,14 +10,14 @@ import {
   encodeSpan,
 } from '../../../../dist/api/view/index.js';
 import { attempts, genesis, Life } from '../../../engine/random/random.js';
-import { counts } from '../../../support/counts.js';
+import { counts, heavy } from '../../../support/counts.js';
 import { START_MS, temporaryFolder } from '../../../support/fixture.js';
 import { assertTrue } from './compare.js';
 import { viewOf } from './view.js';
 
 const verifier = createVerifier('off');
 
-test('picture: at random entries of random lives it is what the engine reads', async () => {
+test('picture: at random entries of random lives it is what the engine reads', heavy, async () => {
   const property = fc.asyncProperty(
     genesis,
     attempts(counts.commandsPerSequence),

@@ -7,6 +7,7 @@ import { HistogramLogReader, listTags } from 'hdr-histogram-js';
 import { expect, test } from 'vitest';
 import { prepareLoad, readLoad, writeLoad } from '../../../../dist/bench/load/files/index.js';
 import { Second } from '../../../../dist/bench/load/result.js';
+import { heavy } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { loadResult, nothing, percentilesOf, saturation, tiers } from '../fixture.js';
 
@@ -35,7 +36,7 @@ test('files: all of them, and the result comes back from file and folder', async
   expect(readLoad(join(folder, 'result.json'))).toEqual(result);
 });
 
-test('files: any result comes back as it was, with a row for each of its figures', async () => {
+test('files: any result comes back as it was, with a row for each figure', heavy, async () => {
   const shape = fc.record({
     seed: fc.nat(1_000),
     workload: fc.constantFrom('votes', 'transactions', 'mixed', 'reads', 'subscribers'),

@@ -1,0 +1,43 @@
+/**
+ * Runs test files; skips the tests of the uws transport on a Node for which uWebSockets.js has no
+ * binary. A test belongs to that transport if `uws` is in its name or in the name of a suite around
+ * it. On a Node that has a binary nothing is skipped: there a transport that does not load is a
+ * failure.
+ */
+import { type RunnerTestFile, type RunnerTestSuite, TestRunner } from 'vitest';
+import { loadsUws } from './nodes.js';
+
+async function unloadable(): Promise<string | null> {
+  const { platform, arch, versions } = process;
+  if (loadsUws(versions.node)) return null;
+  return import('uWebSockets.js').then(
+    () => null,
+    () => `uWebSockets.js does not load on ${platform} ${arch} with Node ${versions.node}`,
+  );
+}
+
+const reason = await unloadable();
+
+/**
+ * Skips the tests named after the transport. A suite around them only loses its hooks: vitest
+ * counts no test of a suite that is skipped after it was collected.
+ */
+function skipUws(suite: RunnerTestSuite, note: string, within = false): void {
+  for (const task of suite.tasks) {
+    const named = within || /\buws\b/.test(task.name);
+    if (task.type === 'suite') {
+      if (named)
+        for (const hooks of Object.values(TestRunner.getSuiteHooks(task))) hooks.length = 0;
+      skipUws(task, note, named);
+    } else if (named && task.mode === 'run') {
+      task.mode = 'skip';
+      task.result = Object.assign({ state: 'skip' as const }, { note });
+    }
+  }
+}
+
+export default class SkippingRunner extends TestRunner {
+  onCollected(files: RunnerTestFile[]): void {
+    if (reason !== null) for (const file of files) skipUws(file, reason);
+  }
+}
