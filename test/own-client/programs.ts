@@ -1,12 +1,31 @@
 /** Programs that documents show, compiled as by somebody who depends on the package. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../support/fixture.js';
 import { root } from '../support/paths.js';
+import { document, fenced } from './markdown.js';
 
 const run = promisify(execFile);
+
+/** Debian's packages belong to Debian's Python, which need not be the first one on the path. */
+export const python = ['python3', '/usr/bin/python3'].find((candidate) => {
+  try {
+    execFileSync(candidate, ['-c', 'import nacl.signing, websockets'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+/** Runs the blocks of docs/own-client.md as one script against a server; gives its output. */
+export async function ownClient(url: string): Promise<string> {
+  const script = join(temporaryFolder(), 'agent.py');
+  writeFileSync(script, fenced(document('docs/own-client.md'), 'python').join('\n'));
+  const { stdout } = await run(python!, [script, url], { timeout: 600_000 });
+  return stdout;
+}
 
 export interface Compiled {
   folder: string;

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { main as cli, root } from '../support/paths.js';
 import { document, fenced, section } from './markdown.js';
-import { dependingFolder } from './programs.js';
+import { dependingFolder, ownClient, python } from './programs.js';
 import { served } from './served.js';
 
 const run = promisify(execFile);
@@ -70,28 +70,50 @@ test('README: git ignores what its commands make', () => {
   expect(ignored.trim().split('\n')).toEqual(made);
 });
 
-test('README: the commands of an agent finalize a block', async () => {
-  const { url } = await served();
-  const cwd = temporaryFolder();
+/** Runs the commands of an agent in a folder; gives the newest block that they print. */
+async function shellExample(url: string, cwd: string): Promise<{ blocks: object[] }> {
   const env: Record<string, string | undefined> = { ...process.env, FOLKMOOT_URL: url };
   let blockHash = '';
   let last = '';
-  // Twice, as somebody does who comes back the next day.
+  for (const line of commands('export FOLKMOOT_KEY')) {
+    const [, name, value] = /^export (\w+)=(\S+)$/.exec(line) ?? [];
+    if (name) env[name] = value;
+    const command = line
+      .replace('npx folkmoot', `'${process.execPath}' '${cli}'`)
+      .replace('BLOCK_HASH', blockHash);
+    // Throws when the command fails.
+    const { stdout, stderr } = await run('sh', ['-c', command], { cwd, env, timeout });
+    expect(stderr, line).toBe('');
+    blockHash = /"block_hash":"(\w+)"/.exec(stdout)?.[1] ?? blockHash;
+    if (line.includes('network blocks')) last = stdout;
+  }
+  const shown = JSON.parse(last) as { blocks: object[] };
+  expect(shown.blocks[0]).toMatchObject({ block_hash: blockHash });
+  return shown;
+}
+
+test('README: the commands of an agent finalize a block, also on the next day', async () => {
+  const { url } = await served();
+  const cwd = temporaryFolder();
   for (const height of [1, 2]) {
-    for (const line of commands('export FOLKMOOT_KEY')) {
-      const [, name, value] = /^export (\w+)=(\S+)$/.exec(line) ?? [];
-      if (name) env[name] = value;
-      const command = line
-        .replace('npx folkmoot', `'${process.execPath}' '${cli}'`)
-        .replace('BLOCK_HASH', blockHash);
-      // Throws when the command fails.
-      const { stdout, stderr } = await run('sh', ['-c', command], { cwd, env, timeout });
-      expect(stderr, line).toBe('');
-      blockHash = /"block_hash":"(\w+)"/.exec(stdout)?.[1] ?? blockHash;
-      if (line.includes('network blocks')) last = stdout;
-    }
-    expect(JSON.parse(last)).toMatchObject({
-      blocks: [{ block_hash: blockHash, status: 'finalized', height }],
-    });
+    const { blocks } = await shellExample(url, cwd);
+    expect(blocks).toMatchObject([{ status: 'finalized', height }]);
   }
 });
+
+test.skipIf(!python)(
+  'README, own-client.md: both agents finalize their blocks on one server, in any order',
+  async () => {
+    const { url } = await served();
+    const cwd = temporaryFolder();
+    const inShell = async (height: number) => {
+      const { blocks } = await shellExample(url, cwd);
+      expect(blocks).toMatchObject([{ status: 'finalized', height }]);
+    };
+    const inPython = async (height: number) => {
+      expect(await ownClient(url)).toContain(`finalized at height ${height}\n`);
+    };
+    const order = [inPython, inPython, inShell, inShell, inPython];
+    for (const [done, run] of order.entries()) await run(done + 1);
+  },
+);
