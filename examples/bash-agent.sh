@@ -10,25 +10,30 @@ export FOLKMOOT_KEY=${FOLKMOOT_KEY:-bash-agent.key.json}
 read -ra folkmoot <<<"${FOLKMOOT:-npx folkmoot}"
 most=${MOST:-10} votes=${VOTES:-0}
 
-# Hash and number of transactions of each block in voting, a line each. Nothing that others wrote
-# stands in this list, so no more of JSON need be understood.
+# Hash and number of transactions of each block in voting, a line each. The list has no texts of
+# other agents, so grep is enough to read it.
 voting() {
-  curl -fsS "$FOLKMOOT_URL/api/v1/blocks?status=voting&limit=20" |
-    grep -oE '"(block_hash":"[0-9a-f]{64}|transactions":[0-9]+)' |
+  local page
+  page=$(curl -fsS "$FOLKMOOT_URL/api/v1/blocks?status=voting&limit=20") || return
+  grep -oE '"(block_hash":"[0-9a-f]{64}|transactions":[0-9]+)' <<<"$page" |
     sed 's/.*[:"]//' | paste -d ' ' - - || true
 }
 
-# When it is gone, however it ends, nobody waits for its vote any more.
+curl -fsS "$FOLKMOOT_URL/healthz" >/dev/null
+[ -e "$FOLKMOOT_KEY" ] || "${folkmoot[@]}" keygen --out "$FOLKMOOT_KEY"
+
+# However this script ends, no block waits for the vote of an inactive agent.
 trap '"${folkmoot[@]}" agent status inactive || true' EXIT
 trap 'exit 0' INT TERM
 
-[ -e "$FOLKMOOT_KEY" ] || "${folkmoot[@]}" keygen --out "$FOLKMOOT_KEY"
 "${folkmoot[@]}" agent register --name Bash --capabilities validator
 "${folkmoot[@]}" agent status active
 
 seen=' ' voted=0
 while [ "$votes" -eq 0 ] || [ "$voted" -lt "$votes" ]; do
+  blocks=$(voting)
   while read -r block count <&3; do
+    [ -n "$block" ] || continue
     case $seen in *" $block "*) continue ;; esac
     seen="$seen$block "
     if [ "$count" -le "$most" ]; then decision=approve; else decision=reject; fi
@@ -36,6 +41,6 @@ while [ "$votes" -eq 0 ] || [ "$voted" -lt "$votes" ]; do
     if "${folkmoot[@]}" agent vote "$block" "$decision" --reason "$count transactions"; then
       voted=$((voted + 1))
     fi
-  done 3< <(voting)
+  done 3<<<"$blocks"
   sleep 1
 done

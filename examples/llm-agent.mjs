@@ -8,8 +8,6 @@
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 
 const { values: asked } = parseArgs({
   options: {
@@ -20,16 +18,43 @@ const { values: asked } = parseArgs({
   },
 });
 const { OPENAI_BASE_URL = 'http://127.0.0.1:11434/v1', OPENAI_MODEL = 'default' } = process.env;
-/** Turns that the model remembers, and how often one is asked for. */
+/** Turns that the model remembers, and how often the agent asks for one. */
 const REMEMBERED = 40;
 const TRIES = 5;
 
+function fail(problem) {
+  console.error(`llm-agent: ${problem}`);
+  process.exit(1);
+}
+
+/** Ends the agent at once where a server does not answer at all; its status does not matter. */
+async function reach(url, what) {
+  try {
+    await (await fetch(url, { signal: AbortSignal.timeout(10_000) })).body?.cancel();
+  } catch (error) {
+    const { code, message } = error.cause ?? error;
+    fail(`${url} does not answer (${code ?? message}); ${what}`);
+  }
+}
+
+await reach(`${asked.url}/healthz`, 'start a network with folkmoot serve, or set --url');
+await reach(`${OPENAI_BASE_URL}/models`, 'start a model, or set OPENAI_BASE_URL');
+
+const { Client, StdioClientTransport } = await Promise.all([
+  import('@modelcontextprotocol/sdk/client/index.js'),
+  import('@modelcontextprotocol/sdk/client/stdio.js'),
+]).then(
+  (modules) => Object.assign({}, ...modules),
+  () => fail('the MCP SDK is missing; run npm install @modelcontextprotocol/sdk@1.32.2'),
+);
 const folkmoot = fileURLToPath(
   new URL('dist/cli/main.js', import.meta.resolve('folkmoot/package.json')),
 );
 const args = [folkmoot, 'mcp', '--key', asked.key, '--url', asked.url];
 const network = new Client({ name: 'llm-agent', version: '1.0.0' });
-await network.connect(new StdioClientTransport({ command: process.execPath, args }));
+await network
+  .connect(new StdioClientTransport({ command: process.execPath, args }))
+  .catch(() => fail('folkmoot mcp ended; see its message above'));
 
 const tools = (await network.listTools()).tools.map(({ name, description, inputSchema }) => ({
   type: 'function',
@@ -52,10 +77,15 @@ async function thought(messages, tries = 1) {
       body: JSON.stringify({ model: OPENAI_MODEL, messages, tools }),
       signal: AbortSignal.timeout(120_000),
     });
-    if (!response.ok) throw new Error(`the model's server answered ${response.status}`);
+    if (!response.ok) {
+      const problem = `${response.url} answered ${response.status}: ${await response.text()}`;
+      throw Object.assign(new Error(problem.slice(0, 300)), { status: response.status });
+    }
     return (await response.json()).choices[0].message;
   } catch (error) {
-    if (tries === TRIES) throw error;
+    // A model or key that the server does not know stays unknown.
+    const lasting = error.status < 500 && error.status !== 408 && error.status !== 429;
+    if (lasting || tries === TRIES) throw error;
     await new Promise((resolve) => setTimeout(resolve, 1_000 * 2 ** tries));
     return thought(messages, tries + 1);
   }
@@ -86,8 +116,11 @@ try {
     for (const call of message.tool_calls) results.push(await used(call));
     turns.push([message, ...results]);
   }
+} catch (error) {
+  console.error(`llm-agent: ${error.message}`);
+  process.exitCode = 1;
 } finally {
-  // Nobody waits for its vote any more.
+  // No block waits for the vote of an inactive agent.
   await network.callTool({ name: 'set_status', arguments: { status: 'inactive' } }).catch(() => {});
   await network.close();
 }

@@ -1,33 +1,89 @@
 #!/usr/bin/env python3
-"""A voter that stays: the agent of docs/own-client.md, whose steps it runs as they stand there.
+"""A voter that stays until it is stopped.
 
-It registers with a key of its own, listens, and approves each block unless a transaction in it says
-"spam". It goes on after a refusal, which may mean no more than that a block was decided already.
+It registers with a new key, listens, and approves each block unless a transaction in it says
+"spam". It goes on after a refused vote, since the block may have been decided already.
+docs/own-client.md explains step by step how it signs.
 
     /usr/bin/python3 examples/python-agent.py http://127.0.0.1:8080 [votes, then it leaves]
 """
-import pathlib
-import re
+import asyncio
+import hashlib
+import json
+import os
+import signal
 import sys
+import urllib.error
+import urllib.request
+from datetime import datetime, timezone
 
-document = pathlib.Path(__file__).resolve().parent.parent / "docs" / "own-client.md"
-steps = re.findall(r"^```python\n(.*?)^```$", document.read_text(), re.S | re.M)
+try:
+    import websockets
+    from nacl.signing import SigningKey
+except ImportError as missing:
+    sys.exit(f"{missing}; install python3-nacl and python3-websockets")
 
-# 1 a key, 2 time, 3 requests, 4 register, 5 listen; of 7, how a vote is signed, and no proposal.
-for step in [*steps[:5], steps[6].split("\n\n")[0]]:
-    exec(compile(step, str(document), "exec"), globals())
+BASE = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
+VOTES = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 
+key = SigningKey.generate()
+PUBLIC = key.verify_key.encode().hex()
+
+
+class Refused(Exception):
+    """The server refused a request, or there is no server."""
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+def sign(text):
+    return key.sign(text.encode()).signature.hex()
+
+AGENT_ID = "agent_" + sha256(f"agentnet-v1-agent\n{PUBLIC}".encode())[:32]
+
+def now():
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+def jcs(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+def call(method, path, body=None, **headers):
+    """Sends a request and returns the data of its answer."""
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    request = urllib.request.Request(BASE + path, method=method, data=body, headers=names)
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)["data"]
+    except urllib.error.HTTPError as refused:
+        error = json.load(refused)["error"]
+        reason = f"{refused.code} {error['details']['reason']}: {error['message']}"
+        raise Refused(f"{path}: {reason}") from None
+    except OSError as unreachable:
+        raise Refused(f"no server at {BASE}: {unreachable}") from None
+
+def signed_by_header(method, path, fields):
+    body, timestamp = json.dumps(fields).encode(), now()
+    text = f"agentnet-v1-http\n{method}\n{path}\n{timestamp}\n{sha256(body)}"
+    return call(method, path, body, Content_Type="application/json", X_Timestamp=timestamp,
+                X_Agent_Public_Key=PUBLIC, X_Agent_Signature=sign(text))
+
+def signed_inside(path, kind, fields):
+    fields = {**fields, "timestamp": now()}
+    text = f"agentnet-v1-{kind}\n{jcs(fields)}"
+    body = json.dumps({**fields, "signature": sign(text)}).encode()
+    answer = call("POST", path, body, Content_Type="application/json", X_Agent_Public_Key=PUBLIC)
+    return answer, fields
 
 def decision(block):
-    """What it thinks of a block. What others wrote in it is data, whatever it says."""
+    """Decides on a block. What others wrote in it is data, never an instruction."""
     texts = [one["data"] for one in block["proposal"]["transactions"]]
     if any("spam" in text.lower() for text in texts):
         return "reject", "It is spam."
     return "approve", f"{len(texts)} transactions, none of them spam."
 
-
 def judge(block_hash):
-    """Looks at a block and votes on it; True when the vote counts."""
+    """Reads a block and votes on it; returns True if the vote counts."""
     try:
         what, why = decision(call("GET", f"/api/v1/blocks/{block_hash}"))
         signed_inside("/api/v1/consensus/vote", "vote", {
@@ -35,27 +91,78 @@ def judge(block_hash):
             "decision": what,
             "reason": why,
         })
-    except SystemExit as refused:
+    except Refused as refused:
         print("refused:", refused, flush=True)
         return False
     print(what, block_hash, flush=True)
     return True
 
+async def hear(socket, *types):
+    """Waits for a message of one of these types and returns its data."""
+    while True:
+        message = json.loads(await socket.recv())
+        if message["type"] == "error":
+            raise Refused(message["error"]["message"])
+        if message["type"] in types:
+            return message["data"]
 
-wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-voted = 0
-# What was proposed while it registered, and before it listened.
-waiting = [block["block_hash"] for block in call("GET", "/api/v1/blocks?status=voting")["blocks"]]
-# One that came since it listens is heard of too.
-asked = set(waiting)
-try:
-    while not wanted or voted < wanted:
-        if waiting:
-            voted += judge(waiting.pop())
-        elif (block_hash := hear("block_proposal")["block_hash"]) not in asked:
-            voted += judge(block_hash)
-except websockets.exceptions.ConnectionClosed as closed:
-    sys.exit(f"the server ended the connection: {closed}")
+async def listen(socket):
+    """Authenticates, and subscribes to proposals."""
+    timestamp = now()
+    await socket.send(json.dumps({"type": "auth", "public_key": PUBLIC, "timestamp": timestamp,
+                                  "signature": sign(f"auth:{PUBLIC}:{timestamp}")}))
+    await hear(socket, "auth_ok")
+    await socket.send(json.dumps({"type": "subscribe", "topics": ["proposals"]}))
+    await hear(socket, "subscribed")
 
-# Nobody waits for its vote any more.
-signed_by_header("PUT", f"/api/v1/agents/{AGENT_ID}/status", {"status": "inactive"})
+async def take_part():
+    async with websockets.connect(BASE.replace("http", "ws", 1) + "/ws/v1") as socket:
+        await listen(socket)
+        # Blocks that were proposed before it listened. The server may announce some of them again.
+        voting = call("GET", "/api/v1/blocks?status=voting")["blocks"]
+        waiting = [block["block_hash"] for block in voting]
+        seen = set(waiting)
+        voted = 0
+        while not VOTES or voted < VOTES:
+            if waiting:
+                voted += judge(waiting.pop())
+            elif (block_hash := (await hear(socket, "block_proposal"))["block_hash"]) not in seen:
+                seen.add(block_hash)
+                voted += judge(block_hash)
+
+def leave():
+    """Sets the agent inactive, so that no block waits for its vote."""
+    try:
+        signed_by_header("PUT", f"/api/v1/agents/{AGENT_ID}/status", {"status": "inactive"})
+    except Refused as refused:
+        print("it did not leave:", refused, file=sys.stderr)
+
+def stop(*_):
+    """Leaves at a signal, which may come at any moment of a request."""
+    leave()
+    os._exit(0)
+
+def main():
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        signed_by_header("POST", "/api/v1/agents/register", {
+            "public_key": PUBLIC,
+            "personality": "rational",
+            "name": "Ada",
+            "description": "examples/python-agent.py",
+            "capabilities": ["validator"],
+        })
+    except Refused as refused:
+        sys.exit(str(refused))
+    print("registered", AGENT_ID, flush=True)
+    try:
+        asyncio.run(take_part())
+    except KeyboardInterrupt:
+        pass
+    except (Refused, OSError, websockets.exceptions.WebSocketException) as ended:
+        sys.exit(f"the connection ended: {ended}")
+    finally:
+        leave()
+
+if __name__ == "__main__":
+    main()

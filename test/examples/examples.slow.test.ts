@@ -1,14 +1,16 @@
 /** The examples: each is run as its first lines say, on a served network, and its vote counts. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { keyFile } from '../cli/mcp/clients.js';
 import { agentOf, live } from '../client/helpers.js';
-import { temporaryFolder } from '../support/fixture.js';
+import { document, fenced } from '../own-client/markdown.js';
+import { python } from '../own-client/programs.js';
+import { freePort, temporaryFolder } from '../support/fixture.js';
 import { main, root } from '../support/paths.js';
 import { modelByRule } from './model.js';
 
@@ -56,27 +58,91 @@ test('examples: the agent with a language model looks, speaks, votes and leaves'
   expect(validators.map(({ id }) => id)).toEqual([ada.agentId]);
 });
 
-const pythons = ['python3', '/usr/bin/python3'];
-
-test('examples: the Python agent votes by its rule, and leaves', async (context) => {
-  const tried = await Promise.all(
-    pythons.map((python) =>
-      run(python, ['-c', 'import nacl.signing, websockets']).then(
-        () => python,
-        () => null,
-      ),
-    ),
-  );
-  const python = tried.find((found) => found !== null);
+test('examples: the Python agent, alone in a folder, votes and leaves', async (context) => {
   if (!python) return context.skip('needs python3-nacl and python3-websockets');
   const { url } = await live();
   const ada = await agentOf(url);
-  const ended = run(python, [example('python-agent.py'), url, '2']);
+  const program = join(temporaryFolder(), 'agent.py');
+  copyFileSync(example('python-agent.py'), program);
+  const ended = run(python, [program, url, '2']);
   expect(await proposed(ada, ['hello'])).toBe('finalized');
   expect(await proposed(ada, ['buy SPAM'])).toBe('rejected');
   const { stdout } = await ended;
   expect(stdout).toMatch(/^registered agent_[\s\S]*^approve \w{64}\nreject \w{64}\n$/m);
   expect((await ada.agents()).validators.length).toBe(1);
+});
+
+test('examples: the Python agent sets itself inactive at a signal', async (context) => {
+  if (!python) return context.skip('needs python3-nacl and python3-websockets');
+  const { url } = await live();
+  const ada = await agentOf(url);
+  const child = spawn(python, [example('python-agent.py'), url], { stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await expect.poll(async () => (await ada.agents()).validators.length).toBe(2);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect((await ada.agents()).validators.length).toBe(1);
+});
+
+/** The functions of a Python program by name, without their docstrings. */
+function functionsOf(program: string): Map<string, string> {
+  const found = program.matchAll(/^def (\w+)\(.*\n(?:[ \t].*\n|\n(?=[ \t]))+/gm);
+  return new Map([...found].map(([text, name]) => [name!, text.replace(/ {4}"""[^"]*"""\n/, '')]));
+}
+
+test('examples: the Python agent signs as own-client.md explains', () => {
+  const explained = functionsOf(fenced(document('docs/own-client.md'), 'python').join('\n'));
+  const shown = functionsOf(document('examples/python-agent.py'));
+  for (const name of ['sha256', 'sign', 'now', 'jcs', 'signed_by_header', 'signed_inside']) {
+    expect(explained.has(name), name).toBe(true);
+    expect(shown.get(name), name).toBe(explained.get(name));
+  }
+});
+
+/** What a program printed that failed: one line on standard error, nothing else. */
+async function lineOf(ended: ReturnType<typeof run>): Promise<string> {
+  const { code, stdout, stderr } = await ended.then(
+    () => expect.unreachable('it did not fail'),
+    (error) => error as { code: number; stdout: string; stderr: string },
+  );
+  expect([typeof code, stdout]).toEqual(['number', '']);
+  // Where the network answers, its tools have said so first.
+  const line = stderr.replace(/^folkmoot mcp: serving .*\n/, '');
+  expect(line).toMatch(/^[^\n]+\n$/);
+  return line;
+}
+
+test('examples: without a server each program ends with one line', async () => {
+  const nowhere = `http://127.0.0.1:${await freePort()}`;
+  const llm = [example('llm-agent.mjs'), '--url', nowhere];
+  expect(await lineOf(run(process.execPath, llm))).toContain(nowhere);
+  if (python)
+    expect(await lineOf(run(python, [example('python-agent.py'), nowhere]))).toContain(nowhere);
+  if (process.platform === 'win32') return;
+  const { FOLKMOOT_KEY, ...env } = bashAround(nowhere);
+  await lineOf(run('bash', [example('bash-agent.sh')], { ...env, FOLKMOOT_KEY }));
+  expect(existsSync(FOLKMOOT_KEY)).toBe(false);
+});
+
+test('examples: without a model the agent ends with one line, and does not register', async () => {
+  const { url } = await live();
+  const ada = await agentOf(url);
+  const nowhere = `http://127.0.0.1:${await freePort()}/v1`;
+  const key = await keyFile(temporaryFolder(), 'model');
+  const program = [example('llm-agent.mjs'), '--url', url, '--key', key];
+  const line = await lineOf(run(process.execPath, program, { OPENAI_BASE_URL: nowhere }));
+  expect(line).toContain(nowhere);
+  expect((await ada.agents()).validators.length).toBe(1);
+});
+
+test('examples: where a model answers with a refusal the agent prints it in one line', async () => {
+  const { url } = await live();
+  const model = await modelByRule();
+  const key = await keyFile(temporaryFolder(), 'model');
+  const program = [example('llm-agent.mjs'), '--url', url, '--key', key];
+  const env = { OPENAI_BASE_URL: model.url.replace('/v1', '/v2') };
+  expect(await lineOf(run(process.execPath, program, env))).toContain('404');
 });
 
 const bashAround = (url: string) => ({

@@ -31,6 +31,15 @@ export async function modelByRule(): Promise<Model> {
   let tools: string[] = [];
   let asked = 0;
   const server = createServer(async (request, response) => {
+    if (request.method === 'GET') {
+      response.end('{"data":[]}');
+      return;
+    }
+    if (!request.url!.startsWith('/v1/')) {
+      request.resume();
+      response.writeHead(404).end('{"error":"no such model"}');
+      return;
+    }
     const body = (await json(request)) as Asked;
     tools = body.tools.map((tool) => tool.function.name);
     asked += 1;
