@@ -110,5 +110,11 @@ export function madeBy({ version, commit, node }: Partial<Provenance>): Html {
     commit ? `commit ${commit}` : null,
     node === undefined ? null : `Node ${node}`,
   ];
-  return html`<footer>${made.filter((part) => part !== null).join(', ')}</footer>\n`;
+  return html`<footer>
+<p>${code('npx folkmoot')} works in a checkout of folkmoot after ${code('npm ci')}, in each of its
+folders. Elsewhere, install the package first: ${code('npm pack')} in a checkout makes
+${code(`folkmoot-${version ?? 'VERSION'}.tgz`)}, and ${code('npm install')} with the path of that
+file installs it.</p>
+<p>${made.filter((part) => part !== null).join(', ')}</p>
+</footer>\n`;
 }

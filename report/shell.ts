@@ -5,5 +5,8 @@ const plain = /^[\w./:=@%+-]+$/;
 const quoted = (word: string): string =>
   plain.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
+export const shellLine = (words: readonly string[]): string => words.map(quoted).join(' ');
+
+/** A command of a report; the foot of its page says where `npx folkmoot` works. */
 export const commandLine = (...words: readonly string[]): string =>
-  ['npx', 'folkmoot', ...words].map(quoted).join(' ');
+  shellLine(['npx', 'folkmoot', ...words]);

@@ -1,10 +1,8 @@
 /** Command lines for a user to paste: quoted for a POSIX shell, values as `--set` reads them. */
-const plain = /^[\w./:=@%+-]+$/;
+import { basename, delimiter, dirname, relative } from 'node:path';
+import { shellLine } from '../../report/shell.js';
 
-const quoted = (word: string): string =>
-  plain.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-
-/** `--set` reads JSON, and what is none as a text. */
+/** `--set` reads JSON, and everything else as text. */
 function valueText(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   try {
@@ -15,6 +13,15 @@ function valueText(value: unknown): string {
   }
 }
 
+/** How the user started this program, so that a printed command works in the same folder. */
+function program(): string[] {
+  const path = process.argv[1]!;
+  if (basename(path) !== 'folkmoot') return ['node', relative('', path)];
+  if (process.env.npm_command === 'exec') return ['npx', 'folkmoot'];
+  const onPath = (process.env.PATH ?? '').split(delimiter).includes(dirname(path));
+  return [onPath ? 'folkmoot' : `./${relative('', path)}`];
+}
+
 /** How to run one run of a sweep by itself. */
 export function simCommandLine(
   file: string,
@@ -22,5 +29,5 @@ export function simCommandLine(
   values: readonly (readonly [path: string, value: unknown])[] = [],
 ): string {
   const sets = values.flatMap(([path, value]) => ['--set', `${path}=${valueText(value)}`]);
-  return ['npx', 'folkmoot', 'sim', file, '--seed', seed, ...sets].map(quoted).join(' ');
+  return shellLine([...program(), 'sim', file, '--seed', seed, ...sets]);
 }

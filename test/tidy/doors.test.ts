@@ -83,6 +83,7 @@ test('cli: what any command is needs neither engine, server nor simulator to be 
     'engine/protocol/bundled/typebox.ts',
     'engine/protocol/schema/genesis.ts',
     'engine/store/exit.ts',
+    'report/shell.ts',
   ]);
 });
 

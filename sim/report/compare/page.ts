@@ -243,7 +243,8 @@ function measuresPart({ measures }: KeptComparison): Html {
 
 function again({ a, b, file }: Compared): Html {
   const compare = commandLine('compare', a, b, '--out', file);
-  return html`${listing('the command that compares them', compare)}
+  return html`<p>In the folder where this comparison was made:</p>
+${listing('the command that compares them', compare)}
 <p>To go through one of them, entry by entry:</p>
 ${listing('the command that shows a run', commandLine('explore', b))}`;
 }
