@@ -54,6 +54,7 @@ export {
 export { isHash, isPublicKey, isSignature } from './protocol/hex.js';
 export { type JsonResult, parseJson } from './protocol/json.js';
 export { Digests, decodeEntry, frame, type StoredEntry, splitStored } from './protocol/log.js';
+export { nearest } from './protocol/nearest.js';
 export { pointerStep } from './protocol/pointer.js';
 export * from './protocol/schema/index.js';
 // Of these only the types are public: here the schemas, too.

@@ -20,6 +20,12 @@ export interface NetworkClientOptions {
   timeoutMs?: number;
   /** Hex. With it, every answer must be signed by this key; without, a signature names its own. */
   serverKey?: string;
+  /**
+   * Called when a request had names that the server does not know: JSON Pointers of members, `?`
+   * and a name for query parameters, `/personality` for one that is not built in, each
+   * percent-encoded; `...` for more. The server ignores unknown members and parameters.
+   */
+  onUnknown?: (names: readonly string[]) => void;
 }
 
 interface Outgoing {
@@ -42,15 +48,17 @@ export class Http {
   readonly #fetch: typeof fetch;
   readonly #timeoutMs: number;
   readonly #serverKey: string | null;
+  readonly #onUnknown: ((names: readonly string[]) => void) | undefined;
   readonly #clock = new Clock();
 
   /** @throws {TypeError} when the url is none of HTTP. */
-  constructor({ url, fetch: given, timeoutMs, serverKey }: NetworkClientOptions) {
+  constructor({ url, fetch: given, timeoutMs, serverKey, onUnknown }: NetworkClientOptions) {
     this.servers = new Servers(url);
     // Bound: browsers refuse a fetch whose `this` is not the window.
     this.#fetch = given ?? globalThis.fetch.bind(globalThis);
     this.#timeoutMs = timeoutMs ?? TIMEOUT_MS;
     this.#serverKey = serverKey?.toLowerCase() ?? null;
+    this.#onUnknown = onUnknown;
   }
 
   /** What a read answers; members of `query` that are undefined are left out. */
@@ -97,6 +105,8 @@ export class Http {
     const { response, body } = await this.#answer(url, request, given);
     const { status, headers } = response;
     this.#checkSignature(response, request, body);
+    const unknown = unknownNames(headers.get('folkmoot-unknown'));
+    if (unknown.length > 0) this.#onUnknown?.(unknown);
     const envelope = parsed(body);
     if (response.ok && envelope?.success === true) return envelope.data;
     const error = envelope?.error ?? foreign(status);
@@ -169,6 +179,16 @@ function answeredOf({ method, target, headers, signed }: Outgoing): AnsweredRequ
     signature: signed?.signature ?? '-',
     timestamp: headers['X-Timestamp'] ?? '-',
   };
+}
+
+/** A signature does not cover headers: of this one only names as a server writes them are kept. */
+const UNKNOWN_NAME = /^(?:[/?][\w.!~*'()%/-]{0,512}|\.\.\.)$/;
+const MOST_UNKNOWN = 64;
+
+function unknownNames(header: string | null): string[] {
+  if (!header) return [];
+  const names = header.split(/, ?/, MOST_UNKNOWN);
+  return names.filter((name) => UNKNOWN_NAME.test(name));
 }
 
 interface Envelope {

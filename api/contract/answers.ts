@@ -145,6 +145,15 @@ export const Verification = Type.Object({
   message: Type.Optional(Text),
   pointer: Type.Optional(nullable(Text)),
   mistake: Type.Optional(Type.String({ description: 'a common one that explains the signature' })),
+  unknown: Type.Array(
+    Type.Object({
+      at: Type.String({ description: 'JSON Pointer into the body, or `?` and a query parameter' }),
+      closest: nullable(
+        Type.String({ description: 'the known name that is probably meant, written likewise' }),
+      ),
+    }),
+    { description: 'names that the protocol does not know; as in `Folkmoot-Unknown`' },
+  ),
 });
 
 /** What helps the caller to go on; `request_id` is there over HTTP. */
@@ -166,11 +175,16 @@ export const DebugVerifyBody = Type.Object({
 
 const Entry = Type.Integer({ minimum: 0 });
 
+/** Members of the message that the server does not know, only if there are any. */
+const unknown = Type.Optional(
+  Type.Array(Text, { description: 'JSON Pointers to members that were ignored' }),
+);
+
 /** What who watches is told, besides frames. */
 export const tellings = {
   watching: {
     text: 'Frames follow, of entries after `entry`.',
-    shape: Type.Object({ type: Type.Literal('watching'), entry: Entry, epoch: Epoch }),
+    shape: Type.Object({ type: Type.Literal('watching'), entry: Entry, epoch: Epoch, unknown }),
   },
   skipped: {
     text: 'A slow watcher is not sent these entries: whoever wants them asks for them.',
@@ -190,6 +204,7 @@ export const acknowledgements = {
     epoch: Epoch,
     last_seq: Count,
     heartbeat_ms: Count,
+    unknown,
   }),
   subscribed: Type.Object({
     topics: Topics,
@@ -197,7 +212,12 @@ export const acknowledgements = {
     last_seq: Count,
     replay: Type.Integer({ minimum: 0, description: 'events to come that were missed' }),
     gap: Type.Boolean(),
+    unknown,
   }),
-  unsubscribed: Type.Object({ topics: Topics }),
-  pong: Type.Object({ id: Type.Union([Text, Type.Number()]), server_time: Timestamp }),
+  unsubscribed: Type.Object({ topics: Topics, unknown }),
+  pong: Type.Object({
+    id: Type.Union([Text, Type.Number()]),
+    server_time: Timestamp,
+    unknown,
+  }),
 } as const;

@@ -32,7 +32,8 @@ not have at first is marked \`x-extension\`.
 Every JSON answer is in an envelope: \`{"success": true, "data": ...}\`, or
 \`{"success": false, "error": {"code", "message", "details"}}\`. HEAD is answered where GET is;
 OPTIONS lists the methods of a path; another method is answered 405 with \`Allow\`. Unknown members
-of a request are ignored. Answers may gain members; they lose none within v1.
+of a request are ignored; the header \`Folkmoot-Unknown\` names them. Answers may gain members; they
+lose none within v1.
 
 # Signing
 

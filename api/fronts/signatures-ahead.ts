@@ -34,8 +34,8 @@ export class SignaturesAhead {
     const large = body.length > serverBounds.body.small;
     if (fault || large || carriage[command].signed === 'form') return false;
     const request = carriedRequest(command, { target, headers, body });
-    const admitted = admittedOf(request, this.#networkId);
-    const held = !('refusal' in admitted) && verifyWithLibsodium!(admitted.ownJob());
+    const { admission } = admittedOf(request, this.#networkId);
+    const held = !('refusal' in admission) && verifyWithLibsodium!(admission.ownJob());
     if (!held) this.#keys.delete(key);
     return held;
   }

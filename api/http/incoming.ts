@@ -1,6 +1,7 @@
 /** The story of one request: from its head, by its route, to its answer. A throw here is a 500. */
 import { type KeyPair, type Refusal, refuse } from '../../engine/internal.js';
 import { damagedPast } from '../checks/damaged-archive.js';
+import { type UnknownName, unknownParameters } from '../checks/unknown-members.js';
 import type { Match } from '../contract/match.js';
 import type { ExchangeLimits } from '../transport/exchange-limits.js';
 import type { Body, HttpResponse, IncomingRequest, RequestHead } from '../transport/transport.js';
@@ -10,11 +11,11 @@ import type { EntryChecks } from './request/entry-checks.js';
 import type { HeadChecks } from './request/head-checks.js';
 import type { RequestBudget } from './request/request-budget.js';
 import { requestId } from './request/request-id.js';
-import { type Answer, render } from './response/envelope.js';
+import { type Answer, render, withUnknown } from './response/envelope.js';
 import { beyond } from './response/quota-answers.js';
 import { signResponse } from './response-signature.js';
 import { noMethod, noRoute, optionsAnswer } from './route-answers.js';
-import { match } from './routes.js';
+import { match, parametersOf } from './routes.js';
 import { socketRefusal } from './socket-refusal.js';
 import { refuseByHead } from './writes/refuse.js';
 
@@ -137,7 +138,7 @@ export class Incoming implements IncomingRequest {
 
   #finish(answer: Answer, body: Body, started: number): HttpResponse | Promise<HttpResponse> {
     const { services, onExchange } = this.#serving;
-    const response = render(answer, this.#id);
+    const response = render(withUnknown(answer, this.#unknownParameters()), this.#id);
     this.#budget.conclude(response.status);
     this.#budget.release();
     services.metrics.answered(this.#route, response.status);
@@ -153,6 +154,14 @@ export class Incoming implements IncomingRequest {
     if (sent instanceof Promise) sent.then(notify, () => {});
     else notify();
     return sent;
+  }
+
+  /** Query parameters that the route does not read. */
+  #unknownParameters(): readonly UnknownName[] {
+    const { target, path } = this.#head;
+    const route = this.#route;
+    if (target.length === path.length || !route?.path.startsWith('/api/')) return [];
+    return unknownParameters(target, parametersOf(route));
   }
 
   /** With what every answer carries: what browsers may read, and the server's signature. */

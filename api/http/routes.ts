@@ -10,6 +10,7 @@ import {
   type ShownName,
   type SpecialName,
 } from '../contract/routes.js';
+import { operationOf } from '../documents/openapi/operations.js';
 import { readControl, writeControl } from './control.js';
 import type { HandledRoute, Handler } from './handler.js';
 import { live, metrics, ready } from './operator.js';
@@ -113,6 +114,13 @@ const handled: HandledRoute[] = routes.map((route) => ({
   ...route,
   handle: handlers[route.name],
 }));
+
+const parameters = new Map(
+  routes.map((route) => [route.name, (operationOf(route).query ?? []).map(({ name }) => name)]),
+);
+
+/** The query parameters that a route reads. */
+export const parametersOf = ({ name }: HandledRoute): readonly string[] => parameters.get(name)!;
 
 /** The route of a request, with its handler. */
 export const match = createMatcher(handled);

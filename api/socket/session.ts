@@ -27,6 +27,8 @@ export class Session implements SocketHandlers, OpenSession {
   /** What came while a signature was being verified: it is dealt with in its turn. */
   #waiting: (string | null)[] | null = null;
   #subscribedOnce = false;
+  /** Of the message that is being answered: names that the server does not know. */
+  #unknown: { unknown?: readonly string[] } = {};
   #closed = false;
   #unansweredPings = 0;
   #malformed = 0;
@@ -81,6 +83,8 @@ export class Session implements SocketHandlers, OpenSession {
   #take(text: string | null): void {
     if (text === null) return this.#bad('a binary message: messages are JSON texts');
     const read = readClientMessage(text);
+    // One message is answered at a time: this belongs to the next acknowledgement.
+    this.#unknown = shown(read.unknown);
     if ('problem' in read) this.#bad(read.problem, read.pointer);
     else this.#dispatch(read.message);
   }
@@ -144,7 +148,8 @@ export class Session implements SocketHandlers, OpenSession {
     if (this.#watcher) return this.#error(...watchesOnly);
     if (this.#record.agentId) return this.#error(...authenticatedAlready);
     const onEnd = () => this.end('damaged');
-    const begun = beginWatching(this.#host.watchers, this.#socket, message, onEnd);
+    const asked = { ...message, ...this.#unknown };
+    const begun = beginWatching(this.#host.watchers, this.#socket, asked, onEnd);
     if ('refusal' in begun) {
       const { code, reason, message: why, details } = begun.refusal;
       this.#error(code, reason, why, details);
@@ -249,7 +254,7 @@ export class Session implements SocketHandlers, OpenSession {
 
   #bad(why: string, pointer?: string): void {
     const details = pointer === undefined ? {} : { pointer };
-    this.#error('INVALID_REQUEST', 'SCHEMA', why, details);
+    this.#error('INVALID_REQUEST', 'SCHEMA', why, { ...details, ...this.#unknown });
     this.#malformed += 1;
     if (this.#malformed >= socketLimits.malformed) this.end('malformed');
   }
@@ -270,8 +275,8 @@ export class Session implements SocketHandlers, OpenSession {
     this.end('authTimeout');
   }
 
-  #reply(type: string, data: unknown): void {
-    this.#socket.send(JSON.stringify({ type, data }));
+  #reply(type: string, data: object): void {
+    this.#socket.send(JSON.stringify({ type, data: { ...data, ...this.#unknown } }));
   }
 
   #error(code: ErrorCode, reason: Reason, message: string, more: object = {}): void {
@@ -294,3 +299,5 @@ export class Session implements SocketHandlers, OpenSession {
     if (this.#watcher) this.#host.watchers?.remove(this.#watcher);
   }
 }
+
+const shown = (unknown: readonly string[] = []) => (unknown.length === 0 ? {} : { unknown });

@@ -10,6 +10,7 @@ import {
   keysOf,
   list,
   repeated,
+  warnUnknown,
   withKey,
 } from '../options/client.js';
 import { integer } from '../options/options.js';
@@ -55,7 +56,8 @@ const examplesOf = (examples: readonly string[]) =>
 /** What is done with a client, after the key was read; what it gives is printed. */
 async function act({ url, key }: KeyFlags, action: (client: AgentClient) => Promise<unknown>) {
   const { AgentClient } = await import('../../api/client/index.js');
-  await answer(action(new AgentClient({ url, keys: await keysOf(key) })));
+  const keys = await keysOf(key);
+  await answer(action(new AgentClient({ url, keys, onUnknown: warnUnknown })));
 }
 
 function addSelf(add: Add): void {

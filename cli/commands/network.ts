@@ -1,7 +1,7 @@
 /** `folkmoot network`: looks at a live network. No key is needed. */
 import { Command, Option } from 'commander';
 import type { BlockView, NetworkClient } from '../../api/client/index.js';
-import { answer, type UrlsFlags, withUrls } from '../options/client.js';
+import { answer, type UrlsFlags, warnUnknown, withUrls } from '../options/client.js';
 import { integer } from '../options/options.js';
 
 const rows = integer({ least: 1, most: 1_000 });
@@ -57,5 +57,5 @@ interface BlockFlags {
 
 async function look({ url }: UrlsFlags, read: (client: NetworkClient) => Promise<unknown>) {
   const { NetworkClient } = await import('../../api/client/index.js');
-  await answer(read(new NetworkClient({ url })));
+  await answer(read(new NetworkClient({ url, onUnknown: warnUnknown })));
 }

@@ -96,6 +96,15 @@ export function bytesOf(file: string): Buffer {
 /** For a key that the server does not know. */
 export const howToRegister = 'to register it: folkmoot agent register --name NAME';
 
+/** Warns on standard error of names in a request that the server does not know. */
+export function warnUnknown(names: readonly string[]): void {
+  for (const name of names) {
+    const ignored = `unknown name in the request: ${name}; the server ignored it`;
+    const kept = 'the personality is not a built-in one; the server took it as it is';
+    say(`folkmoot: ${name === '/personality' ? kept : ignored}`);
+  }
+}
+
 /** Prints what a call answers, as one line of JSON; one line on standard error if it is refused. */
 export async function answer(call: Promise<unknown>): Promise<void> {
   const client = await import('../../api/client/index.js');

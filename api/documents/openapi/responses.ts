@@ -16,12 +16,18 @@ export const responseHeaders: Record<string, Part> = {
   'RateLimit-Policy': text('quota and window in seconds', '"vote";q=10;w=60'),
   RateLimit: text('what remains, and seconds until more does', '"vote";r=7;t=42'),
   'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 1 } },
+  'Folkmoot-Unknown': text(
+    'names in the request that the protocol does not know, only if there are any: JSON Pointers ' +
+      'of members, `?` and a name for query parameters, percent-encoded; `...` for more. ' +
+      '`/personality` stands for one that scripted agents do not have',
+    '/reson, ?limt',
+  ),
   Location: text('where the block, or the page, is read'),
   'WWW-Authenticate': text('how requests are signed', 'AgentSig realm="agentnet"'),
 };
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
-const always = header('X-Request-Id');
+const always = { ...header('X-Request-Id'), ...header('Folkmoot-Unknown') };
 const quota = { ...header('RateLimit-Policy'), ...header('RateLimit') };
 
 function headersOf(status: number): Part {

@@ -6,6 +6,8 @@ export interface MemeUpload {
   tags: string[];
   signature: string;
   file: Uint8Array;
+  /** Names of other fields. */
+  unknown: string[];
 }
 
 export interface FormTask {
@@ -23,6 +25,7 @@ export interface FormProblem {
 
 export type ParsedForm = MemeUpload | FormProblem;
 
+const known = new Set(['caption', 'tags', 'signature']);
 const FIELD_BYTES = 16 * 1024;
 const MOST_FIELDS = 32;
 /** Turns of the event loop in which the library has done all that it will, for it has all bytes. */
@@ -35,9 +38,11 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     const parser = open(contentType, fileBytes, bad);
     if (!parser) return;
     const fields = new Map<string, string[]>();
+    const unknown = new Set<string>();
     let file: Buffer | null = null;
     parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
       if (valueTruncated) bad(`the field ${name} is too large`, `/${name}`);
+      if (!known.has(name)) unknown.add(name);
       fields.set(name, [...(fields.get(name) ?? []), value]);
     });
     parser.on('file', (name, stream) => {
@@ -46,6 +51,7 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         if (name === 'meme_file') file = Buffer.concat(chunks);
+        else unknown.add(name);
       });
     });
     parser.on('error', (error: Error) => bad(`the form cannot be read: ${error.message}`));
@@ -56,7 +62,8 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
       if (!tags) return bad('tags is neither a repeated field nor a JSON array of texts', '/tags');
       if (!file) return bad('the file meme_file is missing', '/meme_file');
       const first = (name: string) => fields.get(name)?.[0] ?? '';
-      resolve({ caption: first('caption'), tags, signature: first('signature'), file });
+      const [caption, signature] = [first('caption'), first('signature')];
+      resolve({ caption, tags, signature, file, unknown: [...unknown] });
     });
     parser.end(body);
     afterTurns(TURNS, () => bad('the form has no end'));

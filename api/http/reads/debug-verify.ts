@@ -13,6 +13,7 @@ import {
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { admittedOf } from '../../checks/admitted.js';
 import { tooManyValues } from '../../checks/json-size.js';
+import { unknownFields, unknownParameters } from '../../checks/unknown-members.js';
 import { DebugVerifyBody } from '../../contract/answers.js';
 import { createMatcher } from '../../contract/match.js';
 import { routes } from '../../contract/routes.js';
@@ -39,11 +40,17 @@ export const debugVerify: Handler = async ({ services: { network, now }, body })
   const { kind, headers } = described;
   const media = mediaProblem(kind, headers, described.body.length > 0);
   const signed = media ? { refusal: media } : await signedRequest(kind, described);
-  const admitted = 'refusal' in signed ? signed : admittedOf(signed, network.genesis.network_id);
-  if ('refusal' in admitted) {
-    return success(200, { valid: false, ...refusalShown(admitted.refusal) });
+  const { admission, unknown: members } =
+    'refusal' in signed
+      ? { admission: signed, unknown: [] }
+      : admittedOf(signed, network.genesis.network_id);
+  const fields = 'refusal' in signed ? [] : unknownFields(signed.unknownFields);
+  const unknown = [...fields, ...members, ...unknownParameters(described.target, [])];
+  if ('refusal' in admission) {
+    return success(200, { valid: false, ...refusalShown(admission.refusal), unknown });
   }
-  return success(200, await verification(network, described, admitted, now));
+  const verified = await verification(network, described, admission, now);
+  return success(200, { ...verified, unknown });
 };
 
 /** The request in a JSON envelope, or why there is none. */

@@ -2,8 +2,8 @@
 
 /** Headers that a browser's program may read beside the simple ones. */
 const EXPOSED =
-  'Folkmoot-Stale, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ' +
-  'X-Server-Public-Key, X-Server-Timestamp, X-Server-Signature';
+  'Folkmoot-Stale, Folkmoot-Unknown, Location, RateLimit, RateLimit-Policy, Retry-After, ' +
+  'X-Request-Id, X-Server-Public-Key, X-Server-Timestamp, X-Server-Signature';
 
 type Headers = ReadonlyMap<string, string>;
 

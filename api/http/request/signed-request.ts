@@ -10,7 +10,12 @@ import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { carriedRequest, type Received } from '../../checks/carried-request.js';
 import { readForm } from '../form/form.js';
 
-type Signed = SignedRequest | { refusal: Refusal };
+/** A request, and the names of form fields that are not known. */
+export interface Carried extends SignedRequest {
+  unknownFields?: readonly string[];
+}
+
+type Signed = Carried | { refusal: Refusal };
 
 /** What is wrong with the type of a body. */
 export function mediaProblem(
@@ -36,7 +41,7 @@ export function signedRequest(kind: CommandKind, received: Received): Signed | P
 async function formRequest(request: SignedRequest, contentType: string): Promise<Signed> {
   const form = await readForm(contentType, request.body);
   if ('refusal' in form) return form;
-  const { caption, tags, signature, file } = form;
+  const { caption, tags, signature, file, unknown: unknownFields } = form;
   const fields = JSON.stringify({ caption, content_sha256: sha256Hex(file), tags });
-  return { ...request, signature, body: Buffer.from(fields), file };
+  return { ...request, signature, body: Buffer.from(fields), file, unknownFields };
 }

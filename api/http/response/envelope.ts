@@ -1,5 +1,6 @@
 /** Answers as HTTP: the envelope, the status, and the headers that belong to a refusal. */
 import type { Refusal } from '../../../engine/internal.js';
+import { type UnknownName, unknownHeader } from '../../checks/unknown-members.js';
 import type { HttpResponse } from '../../transport/transport.js';
 
 /** A refusal that is still to be rendered, with headers of its own. */
@@ -32,6 +33,18 @@ export function render(answer: Answer, requestId: string): HttpResponse {
   const response = 'refusal' in answer ? renderRefusal(answer, requestId) : answer;
   response.headers['X-Request-Id'] = requestId;
   return response;
+}
+
+/** Names what a request had and the protocol does not know. */
+const UNKNOWN = 'Folkmoot-Unknown';
+
+/** Adds names that are not known to those that an answer has. */
+export function withUnknown<A extends Answer>(answer: A, names: readonly UnknownName[]): A {
+  if (names.length === 0) return answer;
+  const before = answer.headers?.[UNKNOWN];
+  const value = unknownHeader(names);
+  const all = before === undefined ? value : `${before}, ${value}`;
+  return { ...answer, headers: { ...answer.headers, [UNKNOWN]: all } };
 }
 
 function renderRefusal({ refusal, headers: own }: Refused, requestId: string): HttpResponse {

@@ -11,11 +11,12 @@ import {
   type Refusal,
 } from '../../../engine/internal.js';
 import { admittedOf } from '../../checks/admitted.js';
+import { unknownFields } from '../../checks/unknown-members.js';
 import { mistakeOf, withMistake } from '../explain/mistakes.js';
 import { unknownInput } from '../explain/signature.js';
 import type { Call, Handler } from '../handler.js';
 import { signedRequest } from '../request/signed-request.js';
-import type { Answer, Refused } from '../response/envelope.js';
+import { type Answer, type Refused, withUnknown } from '../response/envelope.js';
 import { beyond } from '../response/quota-answers.js';
 import { apply } from './apply.js';
 import { refuseExplained, refuseUnsigned } from './refuse.js';
@@ -27,8 +28,8 @@ export const write =
     handle(kind, call);
 
 async function handle(kind: CommandKind, call: Call): Promise<Answer> {
-  const { services, head, budget } = call;
-  const { network, attempts } = services;
+  const { services, head } = call;
+  const { network } = services;
   // What was not read has a problem, and does not come here.
   const body = call.body as Uint8Array;
   const turn = services.large.turn(body.length);
@@ -36,8 +37,19 @@ async function handle(kind: CommandKind, call: Call): Promise<Answer> {
   const reading = signedRequest(kind, { target: head.target, headers: head.headers, body });
   const request = reading instanceof Promise ? await reading : reading;
   if ('refusal' in request) return request;
-  const admitted = admittedOf(request, network.genesis.network_id);
-  if ('refusal' in admitted) return refuseUnsigned(call, kind, admitted.refusal, unknownInput);
+  const { admission, unknown } = admittedOf(request, network.genesis.network_id);
+  const answer =
+    'refusal' in admission
+      ? refuseUnsigned(call, kind, admission.refusal, unknownInput)
+      : await decide(call, admission);
+  return withUnknown(answer, [...unknownFields(request.unknownFields), ...unknown]);
+}
+
+/** Checks the signature of a well-formed request, and applies it. */
+async function decide(call: Call, admitted: Admitted): Promise<Answer> {
+  const { services, budget } = call;
+  const { network, attempts } = services;
+  const { kind } = admitted.command;
   // Its registration may have come by another node, and not be applied here yet.
   if (network.barrier && !network.knows(admitted.command.public_key)) {
     const late = admitted.command.kind === 'register' ? null : await network.barrier();

@@ -13,7 +13,7 @@ interface Refused {
 export function beginWatching(
   watchers: Watchers | null,
   socket: Socket,
-  { since, every_ms }: ClientMessage['watch'],
+  { since, every_ms, unknown }: ClientMessage['watch'] & { unknown?: readonly string[] },
   onEnd: () => void,
 ): Watcher | Refused {
   if (!watchers) {
@@ -28,7 +28,7 @@ export function beginWatching(
   }
   const everyMs = every_ms ?? watchLimits.everyMs;
   const watcher: Watcher = { socket, everyMs, cursor: -1, dueAt: 0, onEnd };
-  watchers.add(watcher, since);
+  watchers.add(watcher, since, unknown);
   return watcher;
 }
 

@@ -67,7 +67,7 @@ export class Watchers {
   }
 
   /** Welcomes it, and goes on after the entry `since` where what follows that is still kept. */
-  add(watcher: Watcher, since: number | undefined): void {
+  add(watcher: Watcher, since: number | undefined, unknown?: readonly string[]): void {
     const { addressKey } = watcher.socket;
     if (this.#watchers.size === 0) this.#start();
     this.#watchers.add(watcher);
@@ -76,7 +76,7 @@ export class Watchers {
     const known = since !== undefined && since <= this.#network.read.position.seq;
     watcher.cursor = known ? since : end;
     const { epoch } = this.#network;
-    watcher.socket.send(JSON.stringify({ type: 'watching', entry: end, epoch }));
+    watcher.socket.send(JSON.stringify({ type: 'watching', entry: end, epoch, unknown }));
     this.#send(watcher, performance.now());
   }
 

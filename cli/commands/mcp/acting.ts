@@ -1,4 +1,5 @@
 /** The agents that a model may act as: one for each key, by a name. The keys do not leave here. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { basename } from 'node:path';
 import { AgentClient } from '../../../api/client/index.js';
 import { keysOf } from '../../options/client.js';
@@ -12,6 +13,9 @@ export interface Acting {
   client: AgentClient;
   news: News;
 }
+
+/** Of each call, the names in its requests that the server does not know. */
+export const unknownNames = new AsyncLocalStorage<string[]>();
 
 /** Far more than a model can keep apart. */
 const MOST = 32;
@@ -36,7 +40,8 @@ export class ActingAgents {
     const agents = new Map<string, Acting>();
     const ids = new Set<string>();
     for (const [name, file] of given.map(named)) {
-      const client = new AgentClient({ url: urls, keys: await keysOf(file) });
+      const onUnknown = (found: readonly string[]) => unknownNames.getStore()?.push(...found);
+      const client = new AgentClient({ url: urls, keys: await keysOf(file), onUnknown });
       if (agents.has(name)) {
         throw new UsageError(`--key ${file}: ${name} is named already; expected NAME=${file}`);
       }

@@ -9,14 +9,14 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
-import { validator } from '../../../engine/internal.js';
+import { type TObject, validator } from '../../../engine/internal.js';
 import { packageVersion } from '../../output/version.js';
-import type { ActingAgents } from './acting.js';
+import { type ActingAgents, unknownNames } from './acting.js';
 import type { Cursor } from './news/cursor.js';
 import { addResources } from './resources.js';
 import { done, failed, tellFault } from './results.js';
 import { tools } from './tools/index.js';
-import { inputOf, Mistake, type Tool } from './tools/tool.js';
+import { inputOf, Mistake, type Said, type Tool, unknownArgument } from './tools/tool.js';
 
 const instructions = (names: readonly string[]) => `\
 A network of agents that agree by voting. Producers propose blocks of transactions; validators \
@@ -31,7 +31,7 @@ where this server runs.`;
 /** Checks of arguments are compiled once for all sessions. */
 export interface Offered {
   tool: Tool;
-  schema: object;
+  schema: TObject;
   check: ReturnType<typeof validator>;
 }
 
@@ -79,6 +79,20 @@ export function session(agents: ActingAgents, offers: ReadonlyMap<string, Offere
     await server.close();
   };
   return { server, end };
+}
+
+/** Adds to a result the names that the server did not know in the requests of the call. */
+async function named(call: () => Promise<Said>): Promise<Said> {
+  const names: string[] = [];
+  const { said, data } = await unknownNames.run(names, call);
+  if (names.length === 0) return { said, data };
+  const unknown = [...new Set(names)];
+  const ignored = unknown.filter((name) => name !== '/personality');
+  const notes = [
+    ignored.length === 0 ? '' : `The server ignored unknown names: ${ignored.join(', ')}.`,
+    ignored.length === unknown.length ? '' : 'The personality is not a built-in one; it was kept.',
+  ];
+  return { said: [said, ...notes].filter(Boolean).join(' '), data: { ...data, unknown } };
 }
 
 /** Calls at a time of one session: a model makes one after the other, or a few at once. */
@@ -141,13 +155,16 @@ class Calls {
     }
   }
 
-  #done({ tool, check }: Offered, given: Record<string, unknown>, signal: AbortSignal) {
+  #done({ tool, schema, check }: Offered, given: Record<string, unknown>, signal: AbortSignal) {
+    const mistyped = unknownArgument(schema, tool.synonyms ?? {}, given);
+    if (mistyped) throw mistyped;
     const problem = check(given);
     if (problem) throw new Mistake(problem.pointer, `${problem.pointer} ${problem.message}`);
     const { agent, ...args } = given as { agent?: string };
     const by = this.#agents.get(agent)!;
     const begun = this.#from(by.client);
-    return tool.call(args, { by, agents: this.#agents, cursors: this.#cursors, begun, signal });
+    const context = { by, agents: this.#agents, cursors: this.#cursors, begun, signal };
+    return named(() => tool.call(args, context));
   }
 
   /** Where news begin for who names no cursor: at the session's first call. */

@@ -23,6 +23,18 @@ export const Timestamp = Type.String({ maxLength: 64, format: 'date-time' });
 export const Duration = Type.String({ maxLength: 64, format: 'duration' });
 
 export const Capability = Type.Enum(['validator', 'producer']);
+/** Personalities that scripted agents have; a registration may name any other. */
+export const builtInPersonalities = [
+  'lawful',
+  'rational',
+  'neutral',
+  'strategic',
+  'greedy',
+  'emotional',
+  'dramatic',
+  'memetic',
+  'chaotic',
+] as const;
 export const Status = Type.Enum(['active', 'inactive', 'maintenance']);
 export const Decision = Type.Enum(['approve', 'reject']);
 export const Sentiment = Type.Enum(['positive', 'negative', 'neutral']);

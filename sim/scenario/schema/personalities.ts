@@ -2,6 +2,7 @@
  * The nine built-in personalities as data. A vote is the weighted mean of four opinions, each 0 to
  * 100, in percent; at `threshold` and above it approves. The other members say how lively they are.
  */
+import type { builtInPersonalities } from '../../../engine/internal.js';
 
 /** How an agent votes, and how lively it is: a vote is the weighted mean of four opinions. */
 export interface Personality {
@@ -39,8 +40,7 @@ const lively = (
   think_ms: number,
 ): Lively => ({ care, memes, remarks, invites, accepts, abstains: 0.03, think_ms });
 
-/** The built-in personalities, by name. */
-export const personalities: Readonly<Record<string, Personality>> = {
+const builtIn: Record<(typeof builtInPersonalities)[number], Personality> = {
   lawful: decides([80, 15, 0, 5], 60, lively(0.97, [0.003, 0.006], [0.02, 0.5], 2_000)),
   rational: decides([70, 20, 5, 5], 55, lively(0.96, [0.003, 0.01], [0.03, 0.5], 2_500)),
   neutral: decides([40, 40, 10, 10], 50, lively(0.94, [0.005, 0.005], [0.015, 0.4], 2_000)),
@@ -51,6 +51,9 @@ export const personalities: Readonly<Record<string, Personality>> = {
   memetic: decides([10, 15, 70, 5], 50, lively(0.9, [0.05, 0.01], [0.03, 0.6], 1_200)),
   chaotic: decides([5, 10, 15, 70], 50, lively(0.75, [0.015, 0.015], [0.03, 0.3], 800)),
 };
+
+/** The built-in personalities, by name. */
+export const personalities: Readonly<Record<string, Personality>> = builtIn;
 
 export const personalityNames = Object.keys(personalities);
 

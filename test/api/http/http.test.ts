@@ -88,6 +88,7 @@ describe.each(transports)('http over %s', (transport) => {
         'retry-after',
         'x-request-id',
         'folkmoot-stale',
+        'folkmoot-unknown',
       ]) {
         expect(shown).toContain(name);
       }

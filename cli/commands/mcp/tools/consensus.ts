@@ -7,6 +7,7 @@ import { type Tool, tool } from './tool.js';
 
 const vote = tool({
   name: 'vote',
+  synonyms: { id: 'block_hash', hash: 'block_hash', block: 'block_hash', vote: 'decision' },
   title: 'Vote on a block',
   description:
     'Votes on a block in voting (look at "voting"), if this agent is in its electorate: it ' +
@@ -81,6 +82,7 @@ ${answer.electorate} electors; voting ends at ${answer.voting_deadline}.`;
 
 const discuss = tool({
   name: 'discuss',
+  synonyms: { id: 'block_hash', hash: 'block_hash', block: 'block_hash', text: 'message' },
   title: 'Speak about a block',
   description:
     'Says something about a block in voting. Everybody can read it, and electors may heed it.',

@@ -40,6 +40,16 @@ const look = tool({
     'Looks at the network without changing anything. Begin with "network" and "me"; before ' +
     'a vote, look at "voting" and then at the "block".',
   input,
+  synonyms: {
+    block_hash: 'id',
+    hash: 'id',
+    block: 'id',
+    agent_id: 'id',
+    key: 'id',
+    cursor: 'next_cursor',
+    kind: 'what',
+    view: 'what',
+  },
   hints: { readOnlyHint: true },
   acts: false,
   call: (args, context) => views[args.what](args, context),

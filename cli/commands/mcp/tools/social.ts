@@ -46,6 +46,7 @@ const { target_ids, purpose, duration } = AllianceProposeBody.properties;
 
 const ally = tool({
   name: 'ally',
+  synonyms: { id: 'alliance_id', agents: 'target_ids', members: 'target_ids' },
   title: 'Propose, answer or leave an alliance',
   description:
     'An alliance is a group of agents with a purpose and a duration. action "propose" ' +

@@ -1,5 +1,12 @@
 /** What a tool is: a name, what a model is told of it, what it takes, and what it does. */
-import { type Static, type TObject, type TProperties, Type } from '../../../../engine/internal.js';
+import {
+  nearest,
+  pointerStep,
+  type Static,
+  type TObject,
+  type TProperties,
+  Type,
+} from '../../../../engine/internal.js';
 import type { Acting, ActingAgents } from '../acting.js';
 import type { Cursor } from '../news/cursor.js';
 
@@ -27,6 +34,8 @@ export interface Tool {
   title: string;
   description: string;
   input: TProperties;
+  /** Names that callers use for an argument: they are refused with a hint of it. */
+  synonyms?: Readonly<Record<string, string>>;
   /** What a host may tell its user before a call. */
   hints: { readOnlyHint?: boolean; idempotentHint?: boolean; destructiveHint?: boolean };
   /** Whether somebody has to act; else any agent will do. */
@@ -43,6 +52,23 @@ export class Mistake extends Error {
     super(message);
     this.pointer = pointer;
   }
+}
+
+/** The refusal of an argument that a tool does not have, with the one that is probably meant. */
+export function unknownArgument(
+  { properties }: TObject,
+  synonyms: Readonly<Record<string, string>>,
+  given: Record<string, unknown>,
+): Mistake | null {
+  const known = Object.keys(properties);
+  const name = Object.keys(given).find((one) => !known.includes(one));
+  if (name === undefined) return null;
+  const synonym = Object.hasOwn(synonyms, name) ? synonyms[name] : null;
+  const meant = synonym ?? nearest(name, known);
+  const shown = /^\w{1,64}$/.test(name) ? `: ${name}` : '';
+  const hint = meant === null ? '' : `did you mean ${meant}? `;
+  const message = `unknown argument${shown}; ${hint}expected ${known.join(', ')}`;
+  return new Mistake(`/${pointerStep(name.slice(0, 64))}`, message);
 }
 
 /** A tool whose arguments have the types of its schema: they are checked before the call. */

@@ -1,0 +1,170 @@
+/** Names that the protocol does not know are legal, and the sender learns of them. */
+import fc from 'fast-check';
+import { AgentClient, generateKeys } from 'folkmoot/client';
+import { describe, expect, test } from 'vitest';
+import { transports, world } from '../../support/service/server.js';
+import {
+  agentOf,
+  formOf,
+  meme,
+  type Request,
+  register,
+  signed,
+  status,
+  vote,
+} from '../../support/service/signer.js';
+import { expectError, expectSuccess } from '../../support/service/world.js';
+
+const HEADER = 'folkmoot-unknown';
+const namesOf = ({ headers }: { headers: Headers }) => headers.get(HEADER);
+
+describe.each(transports)('unknown names over %s', (transport) => {
+  const begin = () => world({ transport });
+
+  test('a write: done as before, with the pointers of unknown members in a header', async () => {
+    const there = await begin();
+    const ada = agentOf('Ada');
+    const first = await there.send(register(ada, { name: 'Ada', personality: 'nice', nick: 'A' }));
+    expectSuccess(first, 201);
+    expect(namesOf(first)).toBe('/nick, /personality');
+    const block_hash = await there.propose(ada);
+    const reson = { block_hash, reson: 'sound', meme_references: [] };
+    const voted = await there.send(vote(ada, reson));
+    expectSuccess(voted, 201);
+    expect(namesOf(voted)).toBe('/reson');
+    const known = await there.send(status(ada, { status: 'inactive', reason: 'tired' }));
+    expect([known.status, namesOf(known)]).toEqual([200, null]);
+  });
+
+  test('a refusal: names the mistyped member beside the one that is missing', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const answer = await there.send(
+      vote(ada, { blok_hash: 'ab'.repeat(32), block_hash: undefined }),
+    );
+    expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
+    expect(answer.error.details.pointer).toBe('/block_hash');
+    expect(namesOf(answer)).toBe('/blok_hash');
+    const unsigned = { ...status(ada, { status: 'active', more: 1 }) };
+    const late = await there.send({
+      ...unsigned,
+      headers: { ...unsigned.headers, 'X-Timestamp': '' },
+    });
+    expectError(late, 401, 'INVALID_SIGNATURE', 'MISSING');
+  });
+
+  test('a query: names the parameters that the route does not read, in refusals too', async () => {
+    const there = await begin();
+    const read = await there.get('/api/v1/blocks?limt=3&limit=3&status=voting');
+    expect([read.status, namesOf(read)]).toEqual([200, '?limt']);
+    const refused = await there.get('/api/v1/blocks?limit=none&page=2');
+    expectError(refused, 400, 'INVALID_REQUEST', 'SCHEMA');
+    expect(namesOf(refused)).toBe('?page');
+    expect(namesOf(await there.get('/api/v1/network/state?'))).toBe(null);
+    const ada = await there.join('Ada');
+    const own = `/api/v1/agents/${ada.agentId}/status?dry_run=1`;
+    const write = await there.send(signed(ada, 'PUT', own, { status: 'active', more: 1 }));
+    expect([write.status, namesOf(write)]).toEqual([200, '/more, ?dry_run']);
+  });
+
+  test('a form: names unknown fields', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const good = meme(ada, { file: 'gm' });
+    const signature = /name="signature"\r\n\r\n([0-9a-f]+)/.exec(
+      Buffer.from(good.body).toString(),
+    )![1]!;
+    const body = formOf(
+      [
+        ['captoin', 'gm'],
+        ['caption', ''],
+        ['signature', signature],
+      ],
+      'gm',
+    );
+    const posted = await there.send({ ...good, body });
+    expect([posted.status, namesOf(posted)]).toEqual([201, '/captoin']);
+  });
+
+  test('any names: the header is bounded, and nothing in a name ends it', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 24 });
+    const odd = fc.constantFrom(
+      'a\r\nX-Evil: 1',
+      'a, /b',
+      '~/',
+      '...',
+      ' ',
+      '%0d%0a',
+      '\u2028',
+      '🎉',
+    );
+    const names = fc.uniqueArray(fc.oneof(name, odd), { minLength: 1, maxLength: 12 });
+    const property = fc.asyncProperty(names, fc.boolean(), async (all, inQuery) => {
+      const legal = all.filter((one) => !['status', '__proto__', 'constructor'].includes(one));
+      const query = new URLSearchParams(legal.map((one) => [one, '']));
+      const members = Object.fromEntries(legal.map((one) => [one, 0]));
+      const answer = inQuery
+        ? await there.get(`/api/v1/network/state?${query}`)
+        : await there.send(status(ada, { ...members, status: 'active' }));
+      expect(answer.headers.get('x-evil')).toBe(null);
+      if (answer.status !== 200) return;
+      const header = namesOf(answer) ?? '';
+      expect(header.length).toBeLessThanOrEqual(512);
+      expect(header).toMatch(/^[\x21-\x7e]*(?:, [\x21-\x7e]+)*$/);
+      const shown = header === '' ? [] : header.split(', ').filter((one) => one !== '...');
+      for (const one of shown) {
+        const text = decodeURIComponent(one.slice(1));
+        expect(legal).toContain(inQuery ? text : text.replaceAll('~1', '/').replaceAll('~0', '~'));
+      }
+      if (!header.endsWith('...')) expect(shown.length).toBe(legal.length);
+    });
+    await fc.assert(property, { numRuns: 60 });
+  });
+
+  test('WebSocket: acknowledgements and refusals name unknown members', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const live = await there.listen(ada);
+    live.send({ type: 'subscribe', topics: ['blocks'], snce: { epoch: 'a', seq: 1 } });
+    expect((await live.until('subscribed')).data).toMatchObject({ unknown: ['/snce'] });
+    live.send({ type: 'subscribe', topic: ['blocks'] });
+    const { error } = await live.until('error');
+    expect(error).toMatchObject({ details: { pointer: '/topics', unknown: ['/topic'] } });
+    live.send({ type: 'ping', id: 1 });
+    expect((await live.until('pong')).data).not.toHaveProperty('unknown');
+  });
+
+  test('client: is told of unknown names', async () => {
+    const there = await begin();
+    const told: (readonly string[])[] = [];
+    const onUnknown = (names: readonly string[]) => told.push(names);
+    const ada = new AgentClient({ url: there.url, keys: generateKeys(), onUnknown });
+    const odd = { name: 'Ada', personality: 'nice', capabilities: ['validator'] as const, age: 7 };
+    await ada.register(odd);
+    await ada.setStatus('inactive');
+    expect(told).toEqual([['/age', '/personality']]);
+  });
+});
+
+test('debug/verify: names what is unknown, each with the closest known name', async () => {
+  const there = await world();
+  const ada = await there.join('Ada');
+  const about = ({ method, path: target, headers, body }: Request): Request => ({
+    method: 'POST',
+    path: '/api/v1/debug/verify',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ method, target, headers, body: String(body) }),
+  });
+  const ask = async (request: Request) => (await there.do(about(request), 200)).unknown;
+  const fields = { block_hash: 'ab'.repeat(32), reson: 'sound', xyz: 1 };
+  expect(await ask(vote(ada, fields))).toEqual([
+    { at: '/reson', closest: '/reason' },
+    { at: '/xyz', closest: null },
+  ]);
+  expect(await ask(register(agentOf('Bob'), { personality: 'lawfull' }))).toEqual([
+    { at: '/personality', closest: 'lawful' },
+  ]);
+  expect(await ask(status(ada, { status: 'active' }))).toEqual([]);
+});
