@@ -13,6 +13,14 @@ import {
   warnUnknown,
   withKey,
 } from '../options/client.js';
+import {
+  agentAt,
+  agentSyntax,
+  allianceAt,
+  allianceSyntax,
+  blockAt,
+  blockSyntax,
+} from '../options/ids.js';
 import { integer } from '../options/options.js';
 import { RefusedError, UsageError } from '../output/exit.js';
 import { printed } from '../output/output.js';
@@ -81,14 +89,17 @@ function addSelf(add: Add): void {
 
 function addConsensus(add: Add): void {
   add('vote', 'vote on a block', `vote ${hash} approve`)
-    .argument('<block_hash>', 'the block')
+    .argument('<block>', blockSyntax)
     .addArgument(new Argument('<decision>').choices(['approve', 'reject']))
     .option('--reason <text>', 'why')
     .option('--memes <list>', 'ids of memes that moved you', list)
-    .action((block_hash, decision, { reason, memes: meme_references, ...flags }) => {
-      const fields: VoteFields = { block_hash, decision, ...given({ reason, meme_references }) };
-      return act(flags, (client) => client.vote(fields));
-    });
+    .action((block, decision, { reason, memes: meme_references, ...flags }) =>
+      act(flags, async (client) => {
+        const block_hash = await blockAt(client, block);
+        const fields: VoteFields = { block_hash, decision, ...given({ reason, meme_references }) };
+        return client.vote(fields);
+      }),
+    );
   add(
     'propose',
     'propose a block on the head',
@@ -133,17 +144,24 @@ function addSocial(add: Add): void {
     });
   const sentiments = ['positive', 'negative', 'neutral'];
   add('discuss', 'speak on a block in voting', `discuss ${hash} "too large" --sentiment negative`)
-    .argument('<block_hash>', 'the block')
+    .argument('<block>', blockSyntax)
     .argument('<message>', 'what to say')
     .addOption(new Option('--sentiment <name>').choices(sentiments).default('neutral'))
     .option('--memes <list>', 'ids of memes to refer to', list)
-    .action((block_hash, message, { sentiment, memes: meme_references, ...flags }) => {
-      const fields = { block_hash, message, sentiment, ...given({ meme_references }) };
-      return act(flags, (client) => client.discuss(fields));
-    });
+    .action((block, message, { sentiment, memes: meme_references, ...flags }) =>
+      act(flags, async (client) => {
+        const block_hash = await blockAt(client, block);
+        const fields = { block_hash, message, sentiment, ...given({ meme_references }) };
+        return client.discuss(fields);
+      }),
+    );
   add('reputation', 'reputation of this agent, or of another', 'reputation')
-    .argument('[agent_id]', 'default: this agent')
-    .action((id, flags) => act(flags, (client) => client.reputation(id)));
+    .argument('[agent]', `${agentSyntax}; default: this agent`)
+    .action((named, flags) =>
+      act(flags, async (client) =>
+        client.reputation(named === undefined ? undefined : await agentAt(client, named)),
+      ),
+    );
 }
 
 function allyCommand(): Command {
@@ -163,22 +181,29 @@ function allyCommand(): Command {
       .description(text)
       .addHelpText('after', examplesOf([`ally ${instance}`]));
   add('propose', 'invite agents', `propose agent_${hash.slice(0, 32)} --purpose "calm growth"`)
-    .argument('<agent_ids...>', 'who is invited')
+    .argument('<agents...>', `agents to invite, each by ${agentSyntax}`)
     .requiredOption('--purpose <text>', 'what for')
     .option('--duration <duration>', 'PT1M to P30D, ISO 8601; default: PT1H')
-    .action((target_ids, { purpose, duration, ...flags }) => {
-      const fields = { target_ids, purpose, ...given({ duration }) };
-      return act(flags, (client) => client.proposeAlliance(fields));
-    });
+    .action((agents: string[], { purpose, duration, ...flags }) =>
+      act(flags, async (client) => {
+        const target_ids: string[] = [];
+        for (const named of agents) target_ids.push(await agentAt(client, named));
+        return client.proposeAlliance({ target_ids, purpose, ...given({ duration }) });
+      }),
+    );
   add('respond', 'answer an invitation', `respond ${example} accept`)
-    .argument('<alliance_id>', 'the alliance')
+    .argument('<alliance>', allianceSyntax)
     .addArgument(new Argument('<answer>').choices(['accept', 'decline']))
-    .action((id, said, flags) =>
-      act(flags, (client) => client.respondAlliance(id, said === 'accept')),
+    .action((named, said, flags) =>
+      act(flags, async (client) =>
+        client.respondAlliance(await allianceAt(client, named), said === 'accept'),
+      ),
     );
   add('leave', 'leave an alliance', `leave ${example}`)
-    .argument('<alliance_id>', 'the alliance')
-    .action((id, flags) => act(flags, (client) => client.leaveAlliance(id)));
+    .argument('<alliance>', allianceSyntax)
+    .action((named, flags) =>
+      act(flags, async (client) => client.leaveAlliance(await allianceAt(client, named))),
+    );
   return ally;
 }
 

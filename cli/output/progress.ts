@@ -88,7 +88,8 @@ function estimating(): (done: number, of: number) => string {
   };
 }
 
-function roughTime(ms: number): string {
+/** A time as a person says it. */
+export function roughTime(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes < 2) return `${Math.round(ms / 1_000)} s`;
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;

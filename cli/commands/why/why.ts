@@ -1,10 +1,14 @@
 /** `folkmoot why`: why a block ended as it did. */
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Store } from '../../../engine/internal.js';
 import type { Attribution } from '../../../sim/why/index.js';
+import { blockIn, blockSyntax } from '../../options/ids.js';
 import { integer } from '../../options/options.js';
 import { printed, printJson, say } from '../../output/output.js';
-import { showCount } from '../../output/progress.js';
+import { roughTime, showCount } from '../../output/progress.js';
 import { interruption } from '../../output/signals.js';
 
 interface Flags {
@@ -25,7 +29,7 @@ export function whyCommand(): Command {
   return new Command('why')
     .description('say why a block ended as it did: who was pivotal, and what else would have')
     .argument('<dir>', 'a folder that sim --out or serve --data wrote')
-    .argument('<block>', 'its hash, 8 of its digits or more, or the height of a final block')
+    .argument('<block>', blockSyntax)
     .option('--mechanical', 'only what the log says: nothing is run again')
     .option('--most <n>', 'of a kept run: leave out so many at most', bounded(1, 1_000), 10)
     .option('--replicates <n>', 'each so often, with other chance', bounded(2, 10_000), 20)
@@ -69,11 +73,12 @@ function bounded(least: number, most: number) {
   return integer({ least, most });
 }
 
-async function run(folder: string, block: string, flags: Flags): Promise<void> {
+async function run(folder: string, named: string, flags: Flags): Promise<void> {
   const { explain } = await import('../../../sim/why/index.js');
   const { openForReading } = await import('../../options/folder.js');
   const store = openForReading(folder);
   try {
+    const block = await blockIn(store, named);
     const explanation = explain(store, folder, block);
     const attribution = flags.mechanical ? null : await attributed(store, folder, block, flags);
     if (flags.json) return printJson({ ...explanation, attribution });
@@ -95,6 +100,7 @@ async function attributed(
 ): Promise<Attribution | null> {
   const { attribute } = await import('../../../sim/why/index.js');
   const { signal, end } = interruption();
+  sayEstimate(folder, { most, replicates, ...(jobs === undefined ? {} : { jobs }) });
   const progress = showCount(0, 'forks');
   try {
     const found = await attribute(store, folder, block, {
@@ -111,6 +117,36 @@ async function attributed(
     if (!signal.aborted) throw error;
     say('folkmoot: interrupted: nothing was kept');
     end();
+    return null;
+  }
+}
+
+/** Says before the first fork how long all of them take, by the time that the run itself took. */
+function sayEstimate(
+  folder: string,
+  {
+    most,
+    replicates,
+    jobs = availableParallelism(),
+  }: { most: number; replicates: number; jobs?: number },
+): void {
+  const wallMs = wallMsOf(folder);
+  if (wallMs === null) return;
+  const forks = 2 * most * replicates;
+  const longestMs = wallMs * (1 + Math.ceil(forks / jobs));
+  say(
+    `folkmoot: up to ${forks} forks of a run that took ${roughTime(wallMs)}, ${jobs} at a time: ` +
+      `up to about ${roughTime(longestMs)}; --mechanical makes none, fewer --replicates are faster`,
+  );
+}
+
+/** Null where the folder is not a kept run. */
+function wallMsOf(folder: string): number | null {
+  try {
+    const summary = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as unknown;
+    const { wall_ms } = summary as { wall_ms?: unknown };
+    return typeof wall_ms === 'number' && Number.isFinite(wall_ms) ? wall_ms : null;
+  } catch {
     return null;
   }
 }

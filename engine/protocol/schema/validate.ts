@@ -1,5 +1,6 @@
 /** Checks of what the protocol is sent, by code that ajv wrote when the program was built. */
 import { validators } from '../bundled/validators.js';
+import { nearest } from '../nearest.js';
 import { pointerStep } from '../pointer.js';
 import type { RequestBody } from './request.js';
 
@@ -25,10 +26,31 @@ export function problemOf(validate: Validate, value: unknown): Problem | null {
   const { missingProperty, additionalProperty } = error?.params ?? {};
   const member: unknown = missingProperty ?? additionalProperty;
   const step = member === undefined ? '' : `/${pointerStep(String(member))}`;
-  return {
-    pointer: `${error?.instancePath ?? ''}${step}`,
-    message: `${error?.message ?? 'is not valid'}${allowedOf(error?.params)}`,
-  };
+  const message =
+    missingProperty !== undefined
+      ? missing(String(missingProperty), valueAt(value, error?.instancePath ?? ''))
+      : additionalProperty !== undefined
+        ? 'is not known; leave it out'
+        : `${error?.message ?? 'is not valid'}${allowedOf(error?.params)}`;
+  return { pointer: `${error?.instancePath ?? ''}${step}`, message };
+}
+
+/** The member of a mistyped name is named, where one is close. */
+function missing(name: string, around: unknown): string {
+  const near = typeof around === 'object' && around ? nearest(name, Object.keys(around)) : null;
+  return near === null ? 'is missing; add it' : `is missing; add it, or rename ${near}`;
+}
+
+/** The value that a JSON Pointer names; it exists. */
+function valueAt(value: unknown, pointer: string): unknown {
+  const steps = pointer.split('/').slice(1);
+  return steps.reduce<unknown>(
+    (around, step) =>
+      (around as Record<string, unknown> | null)?.[
+        step.replaceAll('~1', '/').replaceAll('~0', '~')
+      ],
+    value,
+  );
 }
 
 /** The values that would have been right, where they can be told. */

@@ -35,6 +35,26 @@ test('certify: writes the same from a run, a printed log and archives', async ()
   expect(await done('certify', run, block)).toBe(text);
 });
 
+test('certify: takes a height or a part of the hash; --out writes a new file', async () => {
+  const text = readFileSync(file, 'utf8');
+  const { claim } = JSON.parse(await done('check-certificate', file, '--json'));
+  const out = join(folder, 'by-height.json');
+  expect(await done('certify', run, String(claim.height), '--out', out)).toBe('');
+  expect(readFileSync(out, 'utf8')).toBe(text);
+  expect(await done('certify', printed, block.slice(0, 10).toUpperCase())).toBe(text);
+  const refused = [
+    ['certify', run, block, '--out', out],
+    ['certify', run, '999'],
+    ['certify', printed, 'ffffffff00'],
+    ['certify', run, 'hm'],
+  ];
+  for (const args of refused) {
+    const ended = await folkmoot(args);
+    expectOneLine(ended);
+    expect(ended.code).toBe(2);
+  }
+});
+
 test('check-certificate: says what it proves and what must be trusted', async () => {
   const said = await done('check-certificate', file);
   expect(said).toMatch(new RegExp(`^holds: block ${block} of the network folkmoot-sim was`));
