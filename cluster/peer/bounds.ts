@@ -6,10 +6,12 @@ export const bounds = {
   proofMs: 60_000,
   /** Proofs that are remembered; beyond, nothing more is given for a while. */
   proofs: 1_024,
-  /** The head of a request, its connections at a time, and how long it may take to come. */
+  /** Limits of a request's head, of connections without a proof, and of the time until it comes. */
   headBytes: 8_192,
   connections: 64,
   requestMs: 10_000,
+  /** How often Node's server compares connections with these times; by default every 30 s. */
+  checkMs: 1_000,
   /** Snapshots that are made or given at a time. */
   givenAtOnce: 1,
   /** What keeps a connection awake while a snapshot is made. */

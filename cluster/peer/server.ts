@@ -14,6 +14,7 @@ import { doneApart } from './apart.js';
 import { bounds, longestMs } from './bounds.js';
 import { describe, PROTOCOL } from './description.js';
 import { type Asking, headers, isSame, Proofs, proofOfAnswer, proofOfAsking } from './proof.js';
+import { Strangers } from './strangers.js';
 
 export interface PeerServerOptions {
   host: string;
@@ -42,6 +43,7 @@ class Refused extends Error {
 export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #server: Server;
+  readonly #strangers: Strangers;
   readonly #proofs = new Proofs();
   readonly #closing = new AbortController();
   #folder: string | null = null;
@@ -65,6 +67,8 @@ export class PeerServer {
       maxHeaderSize: bounds.headBytes,
       headersTimeout: bounds.requestMs,
       requestTimeout: bounds.requestMs,
+      connectionsCheckingInterval: bounds.checkMs,
+      handshakeTimeout: bounds.requestMs,
       keepAlive: false,
     };
     const { ca, cert, key } = options.tls ?? {};
@@ -73,8 +77,13 @@ export class PeerServer {
       cert && key
         ? createTlsServer({ ...limited, cert, key, ...mutual, minVersion: 'TLSv1.2' }, handle)
         : createServer(limited, handle);
-    this.#server.maxConnections = bounds.connections;
-    // Who says nothing, or takes nothing, is let go.
+    // Twice as many: connections that the server closes count until they are closed.
+    this.#server.maxConnections = 2 * bounds.connections;
+    this.#strangers = new Strangers(this.#server, {
+      most: bounds.connections,
+      ms: bounds.requestMs,
+    });
+    // Closes connections on which nothing moves.
     this.#server.setTimeout(bounds.silenceMs);
   }
 
@@ -104,6 +113,7 @@ export class PeerServer {
     response.setHeader('Cache-Control', 'no-store');
     try {
       const asking = this.#checked(request);
+      this.#strangers.isKnown(request.socket);
       await this.#giveTo(asking, response);
     } catch (error) {
       if (!(error instanceof Refused) && !response.destroyed && !this.#closing.signal.aborted) {

@@ -87,6 +87,21 @@ test('sim: whatever decides is rounded alike on every machine', () => {
   expect(found).toEqual([]);
 });
 
+test('servers: each limits the time of requests, and sets how often it checks', () => {
+  const needed = ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval'];
+  const shipped = ['engine', 'cluster', 'api', 'report', 'sim', 'bench/load', 'cli', 'examples'];
+  const found = sources
+    .filter(({ path, imports }) => {
+      const isServer = imports.includes('node:http') || imports.includes('node:https');
+      return under(path, ...shipped) && isServer;
+    })
+    .filter(({ text }) => /\bcreate(?:Tls)?Server\(/.test(code(text)))
+    .flatMap(({ path, text }) =>
+      needed.filter((option) => !text.includes(option)).map((option) => `${path}: set ${option}`),
+    );
+  expect(found).toEqual([]);
+});
+
 const COLUMNS = 100;
 
 test(`files: lines have at most ${COLUMNS} columns, and nothing is left to do`, () => {

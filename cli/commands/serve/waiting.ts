@@ -6,7 +6,12 @@ import { createServer } from 'node:http';
 import { refuse } from '../../../engine/internal.js';
 import { ListenError } from '../../output/exit.js';
 
-const REQUEST_MS = 10_000;
+const limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+  keepAlive: false,
+} as const;
 
 /** Until `close`, which frees the address. Where that was not named (port 0), nobody would ask. */
 export interface WaitingDoor {
@@ -18,7 +23,6 @@ export interface WaitingDoor {
 /** @throws {ListenError} */
 export async function waitingDoor(host: string, port: number): Promise<WaitingDoor> {
   let why = 'this node gets what the others have';
-  const limits = { headersTimeout: REQUEST_MS, requestTimeout: REQUEST_MS, keepAlive: false };
   const server = createServer(limits, (request, response) => {
     const { status, body } = request.url === '/healthz' ? alive : notReady(why);
     response.writeHead(status, {

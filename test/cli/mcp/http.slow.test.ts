@@ -1,6 +1,9 @@
 /** `folkmoot mcp --http` among enemies: pages that rebind, strangers, hosts that never leave. */
+import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -90,6 +93,68 @@ test('mcp over HTTP: sessions that nobody uses make room; a token may be given',
   }
   // It listens all the time, and so is in use.
   expect(await first.done('look', { what: 'me' })).toMatchObject({ registered: false });
+});
+
+test('mcp over HTTP: has at most 32 sessions when hosts begin 120 at once', async () => {
+  const { url } = await live();
+  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const headers = headersOf(where.token);
+  const begun = await Promise.all(Array.from({ length: 120 }, () => asked(where, headers, hello)));
+  const ids = begun.flatMap(({ status, id }) => (status === 200 ? [id!] : []));
+  expect(begun.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
+  const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+  const alive = await Promise.all(
+    ids.map((id) => asked(where, { ...headers, 'mcp-session-id': id }, list)),
+  );
+  const answered = alive.filter(({ status }) => status === 200);
+  expect(answered.length).toBeGreaterThan(0);
+  expect(answered.length).toBeLessThanOrEqual(32);
+});
+
+test('mcp over HTTP: frees the place of a session when its client leaves early', async () => {
+  const { url } = await live();
+  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const headers = headersOf(where.token);
+  for (let count = 0; count < 40; count += 1) {
+    const sent = request(where.url, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Length': hello.length, Expect: '100-continue' },
+    });
+    sent.on('error', () => {});
+    sent.flushHeaders();
+    // The server reads the body now; it never comes.
+    await once(sent, 'continue');
+    sent.destroy();
+  }
+  await expect.poll(async () => (await asked(where, headers, hello)).status).toBe(200);
+  expect(await where.stop()).toBe(0);
+});
+
+test('mcp over HTTP: serves a host while strangers hold connections open', async () => {
+  const { url } = await live();
+  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const sockets = Array.from({ length: 400 }, () =>
+    connect(Number(new URL(where.url).port), '127.0.0.1'),
+  );
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  for (const socket of sockets) {
+    socket.on('error', () => {});
+    if (socket.connecting) await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
+    socket.write('POST /mcp HTTP/1.1\r\nHost: ');
+  }
+  expect((await asked(where, headersOf(where.token), hello)).status).toBe(200);
+});
+
+test('mcp over HTTP: closes a half-open connection after ten seconds', async () => {
+  const { url } = await live();
+  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const socket = connect(Number(new URL(where.url).port), '127.0.0.1');
+  socket.resume();
+  socket.write('POST /mcp HTTP/1.1\r\nHost: ');
+  const late = sleep(20_000, 'late', { ref: false });
+  expect(await Promise.race([once(socket, 'close').then(() => 'closed'), late])).toBe('closed');
 });
 
 test('mcp over HTTP: when all sessions are in use, another one is told to wait', async () => {

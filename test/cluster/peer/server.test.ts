@@ -126,6 +126,29 @@ test('peer: one that has nothing to give says so; who goes away leaves nothing',
   expect(await answerTo(giving)).toEqual([200, '']);
 });
 
+/** Connections of one client that sends half of a request's head and then nothing. */
+async function halfOpen(port: number, count: number) {
+  const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1'));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  for (const socket of sockets) {
+    socket.on('error', () => {});
+    if (socket.connecting) await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
+    socket.write('GET /snapshot HTTP/1.1\r\nHost: ');
+  }
+  return sockets;
+}
+
+test('peer: gives a snapshot to a node while strangers hold connections open', async () => {
+  const { server } = await givingPeer();
+  const sockets = await halfOpen(Number(new URL(server.url).port), 200);
+  expect(await answerTo(server)).toEqual([200, '']);
+  // The newest of them still wait: the server closed older ones to make room.
+  expect(sockets.at(-1)!.destroyed).toBe(false);
+  expect(await answerTo(server, {}, { secret: 'b2'.repeat(32) })).toEqual([401, 'SECRET']);
+});
+
 test('peer: a secret is long, and one word', () => {
   expect(checkedSecret(`${secret}\n`)).toBe(secret);
   expect(() => checkedSecret('short')).toThrow(/5 characters; expected at least 32.*openssl rand/);

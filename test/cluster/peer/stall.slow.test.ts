@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createSilent } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { composeMeme } from 'folkmoot';
 import { expect, onTestFinished, test } from 'vitest';
 import { PeerServer } from '../../../dist/cluster/index.js';
@@ -50,6 +51,24 @@ test('peer: one that says nothing, or stops in the middle of a snapshot, is left
   expect(silent).toMatchObject({ reason: { code: 'UNREACHABLE' } });
   expect(String((silent as PromiseRejectedResult).reason)).toMatch(/silent for \d+ ms/);
   expect(cut).toMatchObject({ reason: { code: 'CUT' } });
+});
+
+test('peer: closes a half-open connection after ten seconds', async () => {
+  const tell = () => {};
+  const options = { host: '127.0.0.1', port: 0, secret, network: 'devnet', tell };
+  const server = await PeerServer.listen(options);
+  onTestFinished(() => server.close());
+  const port = Number(new URL(server.url).port);
+  const sockets = ['', 'GET /snapshot HTTP/1.1\r\nHost: '].map((sent) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write(sent);
+    return socket;
+  });
+  const late = sleep(20_000, 'late', { ref: false });
+  const closed = Promise.all(sockets.map((socket) => once(socket, 'close'))).then(() => 'closed');
+  expect(await Promise.race([closed, late])).toBe('closed');
 });
 
 test('peer: who asks for a snapshot and does not take it gives its place up', async () => {

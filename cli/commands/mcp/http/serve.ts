@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ListenProblem } from '../../../../api/transport/listen-problem.js';
+import { Strangers } from '../../../../cluster/peer/strangers.js';
 import { ListenError, UsageError } from '../../../output/exit.js';
 import { printJson, say } from '../../../output/output.js';
 import type { Stopping } from '../../serve/stopping.js';
@@ -12,10 +13,13 @@ import { tellFault } from '../results.js';
 import { Door, PATH, type TurnedAway } from './door.js';
 import { Sessions } from './sessions.js';
 
-const MOST_CONNECTIONS = 128;
-/** Of a request's head, and of all of it. */
+const MOST_CONNECTIONS = 256;
+/** Of these without the token. */
+const MOST_STRANGERS = 128;
+/** Of a request's head, and of all of it; Node's server compares every so often. */
 const HEAD_MS = 10_000;
 const REQUEST_MS = 30_000;
+const CHECK_MS = 1_000;
 
 export interface HttpOptions {
   host: string;
@@ -33,15 +37,23 @@ export async function serveHttp(
   const door = doorOf(token, options.hosts);
   const sessions = new Sessions(agents);
   const server = createServer(
-    { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS },
+    {
+      headersTimeout: HEAD_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+    },
     (request, response) => {
-      answer(request, response, door, sessions).catch((error) => {
+      const turned = door.turnsAway(request);
+      if (turned) return turnAway(response, turned);
+      strangers.isKnown(request.socket);
+      answer(request, response, sessions).catch((error) => {
         tellFault(error);
         turnAway(response, { status: 500, message: 'a fault of folkmoot mcp: its log says more' });
       });
     },
   );
   server.maxConnections = MOST_CONNECTIONS;
+  const strangers = new Strangers(server, { most: MOST_STRANGERS, ms: HEAD_MS });
   const url = await listening(server, options);
   printJson({ event: 'listening', url, ...(own ? {} : { token }) });
   say(`folkmoot mcp: serving ${agents.urls.join(', ')} at ${url} as ${agents.names.join(', ')}`);
@@ -54,10 +66,9 @@ export async function serveHttp(
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  door: Door,
   sessions: Sessions,
 ): Promise<void> {
-  const turned = door.turnsAway(request) ?? (await sessions.handle(request, response));
+  const turned = await sessions.handle(request, response);
   if (turned) turnAway(response, turned);
 }
 

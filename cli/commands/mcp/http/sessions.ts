@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { ActingAgents } from '../acting.js';
+import { tellFault } from '../results.js';
 import { type Offered, offered, type Session, session } from '../session.js';
 import type { TurnedAway } from './door.js';
 
@@ -15,6 +16,8 @@ const IDLE_MS = 30 * 60_000;
 
 interface Open {
   session: Session;
+  /** Whether another session has its place, which it frees no more when it ends. */
+  replaced: boolean;
   transport: StreamableHTTPServerTransport;
   /** Responses that are not finished: a host that listens is not idle. */
   responses: number;
@@ -25,6 +28,8 @@ export class Sessions {
   readonly #agents: ActingAgents;
   readonly #offers: ReadonlyMap<string, Offered>;
   readonly #open = new Map<string, Open>();
+  /** Sessions that are open or begin: each is counted before anything is awaited. */
+  #places = 0;
   readonly #sweep: NodeJS.Timeout;
 
   constructor(agents: ActingAgents) {
@@ -43,14 +48,23 @@ export class Sessions {
       const message = `${MOST_SESSIONS} sessions are in use; expected one of them to end`;
       return { status: 503, message, headers: { 'Retry-After': '60' } };
     }
+    if (response.destroyed) {
+      // The client left meanwhile.
+      if (id === undefined) await open.session.end();
+      return null;
+    }
     open.responses += 1;
     response.once('close', () => {
       open.responses -= 1;
       open.usedMs = performance.now();
+      // A client that left before its session began leaves nothing behind.
+      if (open.transport.sessionId === undefined) open.session.end().catch(tellFault);
     });
-    await open.transport.handleRequest(request, response);
-    // What began no session after all leaves nothing behind.
-    if (open.transport.sessionId === undefined) await open.session.end();
+    try {
+      await open.transport.handleRequest(request, response);
+    } finally {
+      if (open.transport.sessionId === undefined) await open.session.end();
+    }
     return null;
   }
 
@@ -61,28 +75,42 @@ export class Sessions {
 
   /** A new one, once it is initialized; null where there are too many that are in use. */
   async #begun(): Promise<Open | null> {
-    if (this.#open.size >= MOST_SESSIONS && !(await this.#closeOldest())) return null;
+    const oldest = this.#places < MOST_SESSIONS ? null : this.#oldest();
+    if (oldest === undefined) return null;
+    if (oldest === null) this.#places += 1;
+    else await this.#replace(oldest);
     const opened = session(this.#agents, this.#offers);
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: MOST_BODY_BYTES,
-      onsessioninitialized: (id) => void this.#open.set(id, open),
+      onsessioninitialized: (id) => {
+        if (!closed) this.#open.set(id, open);
+      },
     });
-    const open: Open = { session: opened, transport, responses: 0, usedMs: performance.now() };
+    const [responses, usedMs] = [0, performance.now()];
+    const open: Open = { session: opened, replaced: false, transport, responses, usedMs };
+    let closed = false;
     opened.server.onclose = () => {
       if (transport.sessionId !== undefined) this.#open.delete(transport.sessionId);
+      if (!closed && !open.replaced) this.#places -= 1;
+      closed = true;
     };
     // The boundary where optional members of its declaration meet exact ones of ours.
     await opened.server.connect(transport as Transport);
     return open;
   }
 
-  /** Room for another: the one that nobody has used for longest. */
-  async #closeOldest(): Promise<boolean> {
+  /** The session that no client has used for longest; undefined where all are in use. */
+  #oldest(): Open | undefined {
     const idle = [...this.#open.values()].filter(({ responses }) => responses === 0);
-    const oldest = idle.sort((a, b) => a.usedMs - b.usedMs)[0];
-    await oldest?.session.end();
-    return oldest !== undefined;
+    return idle.sort((a, b) => a.usedMs - b.usedMs)[0];
+  }
+
+  /** Ends a session whose place another one takes: from this call on no other can. */
+  async #replace(open: Open): Promise<void> {
+    open.replaced = true;
+    this.#open.delete(open.transport.sessionId!);
+    await open.session.end();
   }
 
   #closeIdle(ms: number): void {
