@@ -22,8 +22,10 @@ export function clusterCommand(): Command {
     .addHelpText(
       'after',
       `
-Prints one JSON object, after two seconds: a node is alive that has told of itself meanwhile. Exit
-codes: 0 done, 1 etcd does not answer or has no such network, 2 usage, 12 nodes have parted.
+Prints one JSON object, after two seconds: a node is alive that has told of itself meanwhile.
+\`bad_cards\` lists values in etcd that are not the card of a node, which all nodes skip: a node
+that is alive replaces its own, and \`cluster forget\` deletes any other. Exit codes:
+0 done, 1 etcd does not answer or has no such network, 2 usage, 12 nodes have parted.
 
 Example:
   $ folkmoot cluster status --cluster etcd://127.0.0.1 --network-id town`,
@@ -36,7 +38,7 @@ Example:
       'after',
       `
 Etcd keeps batches until every node has them; for one that is gone, it would keep all. A process of
-this name that still runs ends.
+this name that still runs ends. It also deletes what \`cluster status\` lists as a bad card.
 
 Example:
   $ folkmoot cluster forget n3 --cluster etcd://127.0.0.1 --network-id town`,
@@ -64,12 +66,15 @@ async function over(flags: Flags, work: (order: EtcdOrder) => Promise<number>): 
 const LOOK_MS = 2_500;
 
 async function status(order: EtcdOrder): Promise<number> {
-  const before = new Map((await order.cards()).map((card) => [card.node, card.wall]));
-  if (before.size === 0) throw new RefusedError('etcd knows no nodes of that network');
+  const first = await order.allCards();
+  if (first.cards.length + first.bad.length === 0) {
+    throw new RefusedError('etcd knows no nodes of that network');
+  }
+  const before = new Map(first.cards.map((card) => [card.node, card.wall]));
   await sleep(LOOK_MS);
-  const [head, cards, members] = await Promise.all([
+  const [head, { cards, bad }, members] = await Promise.all([
     order.head(),
-    order.cards(),
+    order.allCards(),
     order.client.status(),
   ]);
   const parted = partedAmong(cards);
@@ -88,6 +93,7 @@ async function status(order: EtcdOrder): Promise<number> {
       version: card.version,
       told_at: new Date(card.wall).toISOString(),
     })),
+    bad_cards: bad,
     parted,
     etcd: members.map((member) =>
       member.problem === null

@@ -35,11 +35,16 @@ export async function tlsOf(flags: ClusterFlags): Promise<EtcdTls | undefined> {
 
 /**
  * The order of a network in that etcd, which is asked when it is used.
+ * @param tell reports values in etcd that no node has written.
  * @throws {EtcdAddressError}
  */
-export async function orderOf(flags: ClusterFlags, networkId: string): Promise<EtcdOrder> {
+export async function orderOf(
+  flags: ClusterFlags,
+  networkId: string,
+  tell: (line: string) => void = () => {},
+): Promise<EtcdOrder> {
   const { EtcdOrder, endpointsOf } = await import('../../cluster/index.js');
   const tls = await tlsOf(flags);
   const endpoints = endpointsOf(flags.cluster ?? '');
-  return new EtcdOrder({ endpoints, networkId, ...(tls ? { tls } : {}) });
+  return new EtcdOrder({ endpoints, networkId, tell, ...(tls ? { tls } : {}) });
 }

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Applied, type Refusal, refuse, type Verified } from '../../engine/internal.js';
-import { bytesOf } from '../order/encode.js';
+import { bytesOf, encodeBatch } from '../order/encode.js';
 import { type Batch, type Input, type Order, OrderError } from '../order/order.js';
 import { bounds } from './bounds.js';
 
@@ -32,6 +32,7 @@ interface Asked {
 /** A batch that was made, until it is applied here. */
 interface Sent {
   asked: readonly Asked[];
+  batch: Batch;
   at: number;
 }
 
@@ -110,9 +111,16 @@ export class Appender {
     return settled;
   }
 
-  /** The requests of an own batch, as they were verified here; undefined of one that is not. */
-  requestsOf(k: number): Verified[] | undefined {
-    return this.#sent.get(k)?.asked.flatMap(({ wanted }) => wanted?.verified ?? []);
+  /**
+   * The requests of an own batch, as they were verified here; undefined of another one, and of one
+   * that only says that it is this node's.
+   */
+  requestsOf(batch: Batch): Verified[] | undefined {
+    const sent = this.#sent.get(batch.k);
+    if (!sent || batch.incarnation !== this.#options.incarnation) return undefined;
+    const isSame =
+      sent.batch.inputs === batch.inputs || encodeBatch(sent.batch).equals(encodeBatch(batch));
+    return isSame ? sent.asked.flatMap(({ wanted }) => wanted?.verified ?? []) : undefined;
   }
 
   /**
@@ -173,10 +181,11 @@ export class Appender {
     if (this.#barrier) asked.push(this.#barrier.asked);
     this.#barrier = null;
     this.#k += 1;
-    this.#sent.set(this.#k, { asked, at: performance.now() });
     const inputs = asked.flatMap(({ wanted }) => (wanted ? [inputOf(wanted)] : []));
     const { node, incarnation, now } = this.#options;
-    return { node, incarnation, k: this.#k, ...now(), inputs };
+    const batch = { node, incarnation, k: this.#k, ...now(), inputs };
+    this.#sent.set(this.#k, { asked, batch, at: performance.now() });
+    return batch;
   }
 
   async #append(batch: Batch): Promise<void> {

@@ -10,7 +10,6 @@ import {
   type Refusal,
   refuse,
   StoreError,
-  type Verified,
 } from '../../engine/internal.js';
 import { bytesOf } from '../order/encode.js';
 import type { Batch, Card, Order, OrderedBatch } from '../order/order.js';
@@ -20,7 +19,7 @@ import { ClockOffsets, NodeTime } from './clocks.js';
 import { Contact } from './contact.js';
 import { Follower } from './follower.js';
 import { Members } from './members.js';
-import { readRequests } from './read-requests.js';
+import { type ReadRequest, readRequests } from './read-requests.js';
 import { Spendings } from './spendings.js';
 import { Ticker } from './ticker.js';
 import { Trimmer } from './trimmer.js';
@@ -205,31 +204,40 @@ export class ClusterNode {
   }
 
   async #prepare(batch: OrderedBatch): Promise<() => void> {
-    const own =
-      batch.incarnation === this.incarnation ? this.#appender.requestsOf(batch.k) : undefined;
-    const requests =
-      own ?? (await readRequests(batch, this.#inner, this.#options.verifyAll === true));
+    if (batch.unreadable !== undefined) {
+      const why = `${batch.unreadable}; every node skips it`;
+      this.#warn(`batch ${batch.position.version} of the order is unreadable: ${why}`);
+    }
+    const own = this.#appender.requestsOf(batch);
+    const requests = own
+      ? own.map((verified, index) => ({ verified, input: batch.inputs[index]! }))
+      : await readRequests(batch, this.#inner, {
+          verifyAll: this.#options.verifyAll === true,
+          skip: this.#warn,
+        });
     // A batch is applied whole: what would refuse a request is waited for.
     while (!this.#closed && this.#inner.unable()) await sleep(bounds.roomMs);
-    return () => this.#apply(batch, requests);
+    return () => this.#apply(batch, requests, own !== undefined);
   }
 
   /** In one turn: whatever reads the network sees all of a batch, or nothing. */
-  #apply(batch: OrderedBatch, requests: readonly Verified[]): void {
+  #apply(batch: OrderedBatch, requests: readonly ReadRequest[], isOwn: boolean): void {
     if (this.#closed) return;
     const { log } = this.#mark;
     const time = Math.max(this.#mark.time, batch.stamp);
     this.#mark = { log, ...batch.position, time };
     this.#clock.time = time;
-    const applied = this.#inner.applyOrdered(requests, this.#mark);
+    const verified = requests.map((one) => one.verified);
+    const applied = this.#inner.applyOrdered(verified, this.#mark);
     this.#time.came(time);
     this.#contact.came();
-    const isOwn = batch.incarnation === this.incarnation;
     const told = isOwn ? this.#appender.came(batch.k, applied) : [];
-    if (!isOwn && batch.position.version > this.#begin) this.#check(batch);
-    for (const [index, { spender }] of batch.inputs.entries()) {
+    const isNews = batch.position.version > this.#begin && batch.unreadable === undefined;
+    if (!isOwn && isNews) this.#check(batch);
+    for (const [index, { input, verified: request }] of requests.entries()) {
       if (told[index]) continue;
-      this.spendings.came({ verified: requests[index]!, spender }, applied[index]!, time);
+      const { spender } = input;
+      this.spendings.came({ verified: request, spender }, applied[index]!, time);
     }
     this.#ticker.set();
     const bytes = batch.inputs.reduce((sum, input) => sum + bytesOf(input), 0);
@@ -237,19 +245,25 @@ export class ClusterNode {
   }
 
   /** Digests are chains: the same one at an entry means the same all the way. */
-  #check({ node, witness: { seq, digest } }: OrderedBatch): void {
+  #check(batch: OrderedBatch): void {
+    const { node, position, witness } = batch;
+    const { seq, digest } = witness;
     const { read, durable } = this.#inner;
     // Where all are idle it stood where this node does: that spares a look into the store.
     if (read.position.seq === seq && read.position.digest === digest) return;
-    const compare = () => {
+    const compare = async () => {
       const own = read.log.entry(seq)?.digest ?? 'none';
       if (own === digest || this.#closed) return;
       const parts = `at entry ${seq} node ${node} has the digest ${digest}, this one ${own}`;
+      if (!(await this.#options.order.isAppended(batch))) {
+        const by = `batch ${position.version} says that it is of node ${node}, and is not`;
+        return this.#warn(`${by}: another program writes to etcd; it says that ${parts}`);
+      }
       const advice = '`folkmoot replay` tells which folder is damaged: begin that node anew';
       this.#fail(new Error(`nodes have parted: ${parts}; ${advice}`));
     };
     // What it refers to is applied here; it is read where it is stored.
-    durable.then(compare, () => {});
+    durable.then(compare).catch(() => {});
   }
 
   /** What was applied when the order was asked for its end: more may have come meanwhile. */

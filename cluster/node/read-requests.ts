@@ -1,35 +1,43 @@
 /** The requests of a batch that another node made, as this one applies them. */
-import { admit, type Network, type Verified } from '../../engine/internal.js';
+import { admit, type Network, type Refusal, type Verified } from '../../engine/internal.js';
 import { type Input, OrderError, type OrderedBatch } from '../order/order.js';
 
+/** A request of a batch, and what the batch says of it. */
+export interface ReadRequest {
+  input: Input;
+  verified: Verified;
+}
+
 /**
- * They are taken as verified, since the node that let them in has done that; or looked at again.
+ * They are taken as verified, since the node that let them in has done that; or verified again. A
+ * request that no node lets in is skipped: all nodes have the same bytes, and so all skip it.
  *
- * @throws {OrderError} `FOREIGN` for what this node would not have let in.
+ * @param skip reports one.
+ * @throws {OrderError} `FOREIGN` for a signature that does not hold, which other nodes have not
+ *   verified.
  */
 export async function readRequests(
   { node, position, inputs }: OrderedBatch,
   network: Pick<Network, 'genesis' | 'verification'>,
-  verifyAll: boolean,
-): Promise<Verified[]> {
-  const read = inputs.map(async (input, index) => {
-    const verified = await requestOf(input, network, verifyAll);
-    if (!('refusal' in verified)) return verified;
-    const which = `request ${index} of batch ${position.version}, which node ${node} made,`;
-    const { reason, message } = verified.refusal;
-    const why = `${which} is refused here: ${reason}, ${message}`;
-    throw new OrderError('FOREIGN', `${why}; expected: the same version, and sound signatures`);
+  { verifyAll, skip }: { verifyAll: boolean; skip: (why: string) => void },
+): Promise<ReadRequest[]> {
+  const { genesis, verification } = network;
+  const read = inputs.map(async (input, index): Promise<ReadRequest | null> => {
+    const told = ({ reason, message }: Refusal) =>
+      `request ${index} of batch ${position.version}, by node ${node}: ${reason}, ${message}`;
+    const { request, failedTransaction } = input;
+    const admitted = admit(request, genesis.network_id);
+    if ('refusal' in admitted) {
+      skip(`${told(admitted.refusal)}; every node skips it`);
+      return null;
+    }
+    if (!verifyAll) {
+      return { input, verified: verification.elsewhere(admitted, failedTransaction) };
+    }
+    const verified = await verification.all(admitted);
+    if (!('refusal' in verified)) return { input, verified };
+    const expected = 'expected: the same version, and signatures that hold';
+    throw new OrderError('FOREIGN', `${told(verified.refusal)}; ${expected}`);
   });
-  return Promise.all(read);
-}
-
-async function requestOf(
-  { request, failedTransaction }: Input,
-  { genesis, verification }: Pick<Network, 'genesis' | 'verification'>,
-  verifyAll: boolean,
-) {
-  const admitted = admit(request, genesis.network_id);
-  if ('refusal' in admitted) return admitted;
-  if (verifyAll) return verification.all(admitted);
-  return verification.elsewhere(admitted, failedTransaction);
+  return (await Promise.all(read)).filter((one) => one !== null);
 }

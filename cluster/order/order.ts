@@ -2,26 +2,37 @@
  * The order of a network that several nodes keep: batches of requests, one after the other, the
  * same for all. Whoever keeps it makes a batch durable before anybody sees it.
  */
-import type { Genesis, SignedRequest } from '../../engine/internal.js';
+import { Genesis, type SignedRequest, type Static, Type } from '../../engine/internal.js';
+
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+/** Milliseconds since 1970, until the end of the year 9999. */
+export const Instant = Type.Integer({ minimum: 0, maximum: 253_402_300_799_999 });
+/** What a process draws for itself. */
+export const Drawn = Type.String({ minLength: 1, maxLength: 64 });
+export const NodeName = Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$' });
+const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const Address = Type.String({ maxLength: 2_048 });
 
 /** What the network was begun with: once for all its nodes. */
-export interface Founding {
+export const Founding = Type.Object({
   /** Names this order: drawn when it was begun. */
-  log: string;
+  log: Drawn,
   /** The epoch of event numbers, drawn then as well. */
-  epoch: string;
-  /** When that was: milliseconds since 1970, the time of entry 0. */
-  at: number;
-  genesis: Genesis;
-}
+  epoch: Drawn,
+  /** When that was: the time of entry 0. */
+  at: Instant,
+  genesis: Genesis,
+});
+export type Founding = Static<typeof Founding>;
 
 /** A place in the order. */
-export interface Position {
+export const Position = Type.Object({
   /** Batches from 1, without gaps; 0 before the first. */
-  version: number;
-  /** Where whoever keeps it finds the batch; ascends with `version`. */
-  revision: number;
-}
+  version: count,
+  /** Where etcd keeps the batch; ascends with `version`. */
+  revision: count,
+});
+export type Position = Static<typeof Position>;
 
 /** A request that a node let in: its form was checked, and its signatures. */
 export interface Input {
@@ -32,12 +43,9 @@ export interface Input {
   failedTransaction?: number;
 }
 
-/** Where a node stood when it made a batch: whoever was there must have had the same digest. */
-export interface Witness {
-  seq: number;
-  /** Hex. */
-  digest: string;
-}
+/** The last entry of a node when it made a batch: all nodes have the same digest there. */
+export const Witness = Type.Object({ seq: count, digest: Digest });
+export type Witness = Static<typeof Witness>;
 
 /** What a node appends at a time: often some requests, or none, where only time is to go on. */
 export interface Batch {
@@ -52,29 +60,43 @@ export interface Batch {
   inputs: readonly Input[];
 }
 
-export interface OrderedBatch extends Batch {
+/** By what a batch is known, and its place. */
+export interface Named extends Pick<Batch, 'node' | 'incarnation' | 'k'> {
   position: Position;
 }
 
-/** What a node says of itself, about once a second. */
-export interface Card {
-  node: string;
-  incarnation: string;
-  /** When it began, and its clock now: the wall's, milliseconds since 1970. */
-  began: number;
-  wall: number;
-  /** What it has applied and stored. */
+export interface OrderedBatch extends Batch {
   position: Position;
-  seq: number;
-  event_seq: number;
-  /** Hex; of entry `seq`. */
-  digest: string;
-  /** Where its clients find it; empty where nobody said. */
-  url: string;
+  /** Why its bytes are not a batch; it then has no inputs, and every node skips it. */
+  unreadable?: string;
+}
+
+/** What a node says of itself, about once a second. */
+export const Card = Type.Object({
+  node: NodeName,
+  incarnation: Drawn,
+  /** When it began, and its clock now: the wall's. */
+  began: Instant,
+  wall: Instant,
+  /** What it has applied and stored. */
+  position: Position,
+  seq: count,
+  event_seq: count,
+  /** Of entry `seq`. */
+  digest: Digest,
+  /** Where its clients find it; empty where that is not known. */
+  url: Address,
   /** Where its peers find it; empty where it gives them nothing. */
-  peer: string;
+  peer: Address,
   /** Of its program. */
-  version: string;
+  version: Type.String({ maxLength: 64 }),
+});
+export type Card = Static<typeof Card>;
+
+/** A value among the cards that is not the card of that node. */
+export interface BadCard {
+  node: string;
+  problem: string;
 }
 
 /** How whoever keeps the order is. */
@@ -130,6 +152,11 @@ export interface Order {
     take: (batch: OrderedBatch) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
+  /**
+   * Whether the node that a batch names has appended it: other programs can write what looks like
+   * a batch. True also where that is not kept any more.
+   */
+  isAppended(batch: Named): Promise<boolean>;
   /** Batches up to and with this one need not be kept. */
   trim(upTo: Position): Promise<void>;
   /**

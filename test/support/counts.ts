@@ -38,6 +38,8 @@ export const counts = {
   /** Faults of nodes, of etcd and between them under load: each kind once, then drawn; seconds. */
   clusterFaults: pick({ quick: 11, full: 30 }),
   clusterSeconds: pick({ quick: 0, full: 300 }),
+  /** Random values that are written to each key in etcd that nodes read. */
+  unreadableValues: pick({ quick: 100, full: 1_000 }),
   /** Random sessions of a network that is held now and then. */
   heldSessions: pick({ quick: 40, full: 2_000 }),
   /** Random lives as spans, per property. */

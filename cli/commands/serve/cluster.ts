@@ -90,7 +90,7 @@ export async function openNode(
   stopped: AbortSignal,
 ): Promise<OpenedNode | null> {
   const { ClusterNetwork } = await import('../../../cluster/index.js');
-  const order = await orderOf(flags, flags.networkId!);
+  const order = await orderOf(flags, flags.networkId!, (line) => log.error(line));
   const closers = [async () => order.close()];
   const close = async () => {
     for (const one of closers) await one();

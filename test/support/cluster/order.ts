@@ -161,6 +161,10 @@ export class Door implements Order {
 
   async trim(): Promise<void> {}
 
+  async isAppended(): Promise<boolean> {
+    return true;
+  }
+
   async announce(card: Card): Promise<Position> {
     await this.#pass();
     this.#order.tell(card);

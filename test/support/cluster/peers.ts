@@ -106,7 +106,7 @@ export async function fakePeer(order: EtcdOrder, first: Answer) {
     const where = { url: '', peer: fake.url, version: '' };
     await order.announce({ node: 'fake', incarnation, ...times, ...place, ...where });
   };
-  await tell(1_000_000, '');
+  await tell(1_000_000, 'f'.repeat(64));
   return Object.assign(fake, { tell });
 }
 
