@@ -18,6 +18,7 @@ import { feedCase } from './served/feed.js';
 import { footprintCase } from './served/footprint.js';
 import { idleCase } from './served/idle.js';
 import { plainCase } from './served/plain.js';
+import { readCostsCase } from './served/read-costs.js';
 import { readsCase } from './served/reads.js';
 import { threadsCase } from './served/threads.js';
 import { transactionsCase } from './served/transactions.js';
@@ -48,4 +49,5 @@ export const cases: readonly Case[] = [
   footprintCase,
   clusterCase,
   queueCase,
+  readCostsCase,
 ];

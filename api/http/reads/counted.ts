@@ -5,7 +5,8 @@ import { unitsOf } from '../request/request-budget.js';
 import type { Answer } from '../response/envelope.js';
 import { jsonResponse, success } from '../response/envelope.js';
 import { beyond, withQuota } from '../response/quota-answers.js';
-import type { Read } from './reads.js';
+import type { ReadResult } from './parameters.js';
+import { type Read, resultOf } from './reads.js';
 
 export const counted =
   (handle: Handler, cost = 1): Handler =>
@@ -34,9 +35,12 @@ const readCost = (body: Body): number =>
 /** A read of what is committed. */
 export const committed = (read: Read): Handler =>
   counted(({ services: { network }, params, head }) => {
-    const result = read({ network, params, query: queryOf(head.target) });
-    return 'refusal' in result ? result : shown(result.data);
+    const result = resultOf(read, { network, params, query: queryOf(head.target) });
+    return result instanceof Promise ? result.then(answerOf) : answerOf(result);
   });
+
+const answerOf = (result: ReadResult): Answer =>
+  'refusal' in result ? result : shown(result.data);
 
 /** Views that are asked for again are the same object: its text is made once. */
 const texts = new WeakMap<object, string>();

@@ -18,6 +18,7 @@ import {
   rowsOf,
   unknown,
 } from './parameters.js';
+import { inSlices, type Sliced } from './slices.js';
 
 export interface ReadRequest {
   network: ReadNetwork;
@@ -29,7 +30,14 @@ export interface ReadRequest {
 /** What is read: a network as it is, or as it was. */
 type ReadNetwork = Pick<ServedNetwork, 'read' | 'epoch'>;
 
-export type Read = (request: ReadRequest) => ReadResult;
+/** A long one pauses where it yields; what it reads after that must not have changed. */
+export type Read = (request: ReadRequest) => ReadResult | Sliced<ReadResult>;
+
+/** What a read gives: at once, where it is short. */
+export function resultOf(read: Read, request: ReadRequest): ReadResult | Promise<ReadResult> {
+  const result = read(request);
+  return Symbol.iterator in result ? inSlices(result) : result;
+}
 
 const found = (data: unknown, otherwise: ReadResult): ReadResult =>
   data === undefined ? otherwise : { data };
@@ -118,7 +126,9 @@ export function block({ network, params: [hash = ''] }: ReadRequest): ReadResult
   return { data: { ...view, entry, proposal: body, public_key: public_key.toLowerCase() } };
 }
 
-export function votes({ network, params: [hash = ''], query }: ReadRequest): ReadResult {
+export function* votes(request: ReadRequest): Sliced<ReadResult> {
+  const { network, params, query } = request;
+  const [hash = ''] = params;
   const refusal = pathProblem('block_hash', hash);
   if (refusal) return { refusal };
   const limit = rowsOf(query, bounds.pageRows);
@@ -128,12 +138,11 @@ export function votes({ network, params: [hash = ''], query }: ReadRequest): Rea
   const record = network.read.record('blocks', hash.toLowerCase());
   if (!record) return unknown('UNKNOWN_BLOCK', 'block has the hash', hash);
   const { ordinal, electorate } = record.context;
-  const range = { from: [ordinal, after + 1], to: [ordinal + 1] };
-  const { rows, more } = page(votesIn(network, range), limit, ({ bytes }) => bytes);
+  const { rows, more } = yield* votesOn(network, ordinal, after, limit);
   return {
     data: {
       block_hash: hash.toLowerCase(),
-      electorate: network.read.electors(electorate),
+      electorate: yield* electors(network, electorate),
       votes: rows.map(({ public_key, body }) => ({
         public_key: public_key.toLowerCase(),
         vote: body,
@@ -143,10 +152,43 @@ export function votes({ network, params: [hash = ''], query }: ReadRequest): Rea
   };
 }
 
-function* votesIn(network: ReadNetwork, range: { from: number[]; to: number[] }) {
-  for (const { key, value } of network.read.records('votes', range)) {
-    yield { voter: (key as readonly number[])[1], ...network.read.signed(value.entry) };
+/** Records that are read at once, between two pauses. */
+const AT_ONCE = 50;
+
+/** A page of the votes on a block that are committed now: those of later entries are left out. */
+function* votesOn({ read }: ReadNetwork, block: number, after: number, limit: number) {
+  const { seq } = read.position;
+  const rows: ({ voter: number } & ReturnType<ReadNetwork['read']['signed']>)[] = [];
+  let bytes = 0;
+  let voter = after;
+  for (;;) {
+    const range = { from: [block, voter + 1], to: [block + 1], limit: AT_ONCE };
+    const some = [...read.records('votes', range)];
+    for (const { key, value } of some) {
+      yield;
+      voter = (key as readonly number[])[1]!;
+      if (value.entry > seq) continue;
+      const row = { voter, ...read.signed(value.entry) };
+      bytes += row.bytes;
+      const full = rows.length === limit || bytes > serverBounds.pageBytes;
+      if (full && rows.length > 0) return { rows, more: true };
+      rows.push(row);
+    }
+    if (some.length < AT_ONCE) return { rows, more: false };
   }
+}
+
+/** As `read.electors`: none of it changes. */
+function* electors({ read }: ReadNetwork, id: number) {
+  const { agents, weights } = read.record('electorates', id)!;
+  const found: ReturnType<ReadNetwork['read']['electors']> = [];
+  for (const [place, ordinal] of agents.entries()) {
+    yield;
+    const { agent_id } = read.record('agent_numbers', ordinal)!;
+    const { public_key } = read.record('agents', agent_id)!;
+    found.push({ agent_id, public_key, weight: weights[place]! });
+  }
+  return found;
 }
 
 export function transactions({ network, params: [hash = ''], query }: ReadRequest): ReadResult {
@@ -194,7 +236,7 @@ export function alliances({ network, query }: ReadRequest): ReadResult {
 
 const topicsKnown = new Set(Object.values(eventTopics).flat());
 
-export function events({ network, query }: ReadRequest): ReadResult {
+export function* events({ network, query }: ReadRequest): Sliced<ReadResult> {
   const limit = rowsOf(query);
   if (limit === null) return badQuery('limit', expectedRows);
   const after = number(query, 'after', 0);
@@ -209,13 +251,17 @@ export function events({ network, query }: ReadRequest): ReadResult {
   let bytes = 0;
   let seq = after;
   const last = Math.min(head, after + SCANNED);
-  for (const event of readable(network.read.eventTexts(after + 1, last))) {
-    const wanted = about(event.type);
-    if (wanted) bytes += Buffer.byteLength(event.json);
-    const full = chosen.length === limit || bytes > serverBounds.pageBytes;
-    if (full && chosen.length > 0) break;
-    seq = event.seq;
-    if (wanted) chosen.push(JSON.parse(event.json));
+  scan: for (let from = after + 1; from <= last; from += AT_ONCE) {
+    const to = Math.min(last, from + AT_ONCE - 1);
+    for (const event of [...readable(network.read.eventTexts(from, to))]) {
+      yield;
+      const wanted = about(event.type);
+      if (wanted) bytes += Buffer.byteLength(event.json);
+      const full = chosen.length === limit || bytes > serverBounds.pageBytes;
+      if (full && chosen.length > 0) break scan;
+      seq = event.seq;
+      if (wanted) chosen.push(JSON.parse(event.json));
+    }
   }
   const { epoch } = network;
   return {

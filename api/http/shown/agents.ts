@@ -10,6 +10,7 @@ import {
   pathProblem,
   rowsOf,
 } from '../reads/parameters.js';
+import { inSlices } from '../reads/slices.js';
 import { success } from '../response/envelope.js';
 import type { Showing } from './shown.js';
 
@@ -90,7 +91,7 @@ async function memesShown(
   if (before === null) return badQuery('cursor', expectedCursor);
   await view.prepareIndex();
   const asked = { before, limit, rows: memeRows, ...(creator === undefined ? {} : { creator }) };
-  const page = memesOf(network, view.index, asked);
+  const page = await inSlices(memesOf(network, view.index, asked));
   const next_cursor = page.before === null ? null : String(page.before);
   return success(200, { memes: page.memes.map(memeShown), next_cursor });
 }

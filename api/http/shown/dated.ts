@@ -4,7 +4,7 @@ import type { RequestHead } from '../../transport/transport.js';
 import type { Handler } from '../handler.js';
 import { committed, queryOf } from '../reads/counted.js';
 import { badQuery, number } from '../reads/parameters.js';
-import type { Read } from '../reads/reads.js';
+import { type Read, resultOf } from '../reads/reads.js';
 import { success } from '../response/envelope.js';
 import { type Showing, shown } from './shown.js';
 
@@ -26,7 +26,7 @@ const readThen =
     const found = await past.at(at);
     if ('reason' in found) return { refusal: found };
     const { epoch } = network;
-    const result = read({ network: { epoch, read: found.read }, params, query });
+    const result = await resultOf(read, { network: { epoch, read: found.read }, params, query });
     return 'refusal' in result ? result : success(200, result.data);
   };
 

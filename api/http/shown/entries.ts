@@ -1,8 +1,9 @@
 /** /api/v1/entries/{entry} and /log: the log itself, and what came of one of its entries. */
-import { printLine, refuse, storedLines } from '../../../engine/internal.js';
+import { printLine, refuse, type ServedNetwork, storedLines } from '../../../engine/internal.js';
 import { serverBounds } from '../../contract/limit-table.js';
 import { entryOf } from '../../view/log/index.js';
 import { badQuery, expectedRows, number, rowsOf } from '../reads/parameters.js';
+import { inSlices } from '../reads/slices.js';
 import { success } from '../response/envelope.js';
 import type { Showing } from './shown.js';
 
@@ -30,14 +31,29 @@ export const log: Showing = async ({ services: { network } }, query) => {
     const message = `the log has no entry ${from}: it has entries 0 to ${read.position.seq}`;
     return { refusal: refuse('UNKNOWN_ENTRY', message) };
   }
+  const body = await inSlices(linesOf(read, from, last));
+  const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
+  return { status: 200, headers, body };
+};
+
+/** Entries that are read at once, between two pauses. */
+const AT_ONCE = 5;
+
+function* linesOf(
+  { log }: ServedNetwork['read'],
+  from: number,
+  last: number,
+): Generator<undefined, string> {
   const lines: string[] = [];
   let bytes = 0;
-  for (const line of storedLines(read.log, from, last)) {
-    const text = JSON.stringify(printLine(line));
-    bytes += text.length;
-    if (bytes > serverBounds.view.logBytes && lines.length > 0) break;
-    lines.push(`${text}\n`);
+  for (let at = from; at <= last; at += AT_ONCE) {
+    for (const line of [...storedLines(log, at, Math.min(last, at + AT_ONCE - 1))]) {
+      yield;
+      const text = JSON.stringify(printLine(line));
+      bytes += text.length;
+      if (bytes > serverBounds.view.logBytes && lines.length > 0) return lines.join('');
+      lines.push(`${text}\n`);
+    }
   }
-  const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
-  return { status: 200, headers, body: lines.join('') };
-};
+  return lines.join('');
+}

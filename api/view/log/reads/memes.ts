@@ -21,13 +21,18 @@ export interface MemeQuery {
   rows: number;
 }
 
-/** The index must be prepared. */
-export function memesOf(network: ServedNetwork, index: IndexSource, query: MemeQuery): MemePage {
+/** The index must be prepared. It may pause where it yields: what it reads never changes. */
+export function* memesOf(
+  network: ServedNetwork,
+  index: IndexSource,
+  query: MemeQuery,
+): Generator<undefined, MemePage> {
   const { read } = network;
   const memes: MemeRecord[] = [];
   let left = query.rows;
   let before = Math.min(query.before, read.position.event_seq + 1);
   while (before > 1 && left > 0) {
+    yield;
     left -= 1;
     const row = index.rowOfEvent(before - 1);
     const first = row.event_seq - row.entries.reduce((sum, { events }) => sum + events, 0) + 1;
@@ -35,6 +40,7 @@ export function memesOf(network: ServedNetwork, index: IndexSource, query: MemeQ
     const texts = row.totals.events[posted]! > past ? read.eventTexts(first, before - 1) : [];
     const seqs = [...texts].filter(({ type }) => type === 'meme_posted').map(({ seq }) => seq);
     for (const seq of seqs.reverse()) {
+      yield;
       const [event] = read.events(seq, seq);
       if (event?.type !== 'meme_posted') continue;
       if (query.creator !== undefined && event.data.creator.id !== query.creator) continue;

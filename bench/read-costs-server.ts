@@ -1,0 +1,93 @@
+/**
+ * A server over the folder of a run, in a process of its own, that measures each turn of its event
+ * loop by CPU time: other programs on the machine do not count. No other thread works meanwhile.
+ */
+import { startServer } from '../api/index.js';
+import {
+  composeProposal,
+  composeStatus,
+  composeVote,
+  createVerifier,
+  formatInstant,
+  Network,
+  type SignedRequest,
+} from '../engine/internal.js';
+import { agentId } from '../engine/protocol/signing.js';
+import { signatoryOf } from '../sim/agents/keys.js';
+
+/** What its parent asks: an entry that is committed, or what was measured since the last time. */
+export type Question = 'commit' | 'measured';
+/** The longest turn and all turns since then. */
+export interface Measured {
+  longestMs: number;
+  totalMs: number;
+}
+
+const [path = '', seed = '', agents = ''] = process.argv.slice(2);
+
+const verifier = createVerifier('inline');
+const network = await Network.open({ path, genesis: { network_id: 'folkmoot-sim' }, verifier });
+const by = Array.from({ length: Number(agents) }, (_, ordinal) => signatoryOf(seed, ordinal));
+
+/** Engine time goes on from the end of the log. */
+const now = () => formatInstant(Math.max(Date.now(), network.read.position.at));
+
+async function submit(request: SignedRequest) {
+  const outcome = await network.submit(await network.verify(request));
+  if (outcome.result === 'accepted' && 'data' in outcome) return outcome.data;
+  throw new Error(`${request.kind} was not accepted: ${JSON.stringify(outcome)}`);
+}
+
+/** Opens a block and leaves it in voting: most of its electors have voted, in proportion 2 to 1. */
+async function openBlock(): Promise<void> {
+  const { producers } = network.read.activeAgents();
+  const producer = by.find(({ publicKey }) => producers[0]!.public_key === publicKey)!;
+  const parent_hash = network.read.networkState().head_hash;
+  const proposed = await submit(
+    composeProposal(producer, now(), { parent_hash, transactions: [] }),
+  );
+  if (!('block_hash' in proposed)) throw new Error('expected a block');
+  const { block_hash } = proposed;
+  const { electorate } = network.read.record('blocks', block_hash)!.context;
+  const electors = new Map(
+    network.read.electors(electorate).map(({ public_key }, place) => [public_key, place]),
+  );
+  const votes = by.flatMap((one) => {
+    const place = electors.get(one.publicKey);
+    if (place === undefined || place % 10 === 9) return [];
+    const decision = place % 10 < 6 ? 'approve' : 'reject';
+    return [composeVote(one, now(), { block_hash, decision, reason: 'as it seems to me' })];
+  });
+  await Promise.all(votes.map(submit));
+}
+
+await openBlock();
+const server = await startServer({ network, limits: 'off', version: 'bench', transport: 'node' });
+
+let measured: Measured = { longestMs: 0, totalMs: 0 };
+let last = process.cpuUsage();
+function turn(): void {
+  const usage = process.cpuUsage();
+  const ms = (usage.user + usage.system - last.user - last.system) / 1_000;
+  last = usage;
+  measured.longestMs = Math.max(measured.longestMs, ms);
+  measured.totalMs += ms;
+  setImmediate(turn);
+}
+
+let commits = 0;
+async function commit(): Promise<void> {
+  commits += 1;
+  const one = by[commits % by.length]!;
+  const fields = { status: 'active', reason: `again ${commits}` } as const;
+  await submit(composeStatus(one, now(), agentId(one.publicKey), fields));
+}
+
+process.on('message', async (question: Question) => {
+  if (question === 'commit') await commit();
+  process.send?.(measured);
+  measured = { longestMs: 0, totalMs: 0 };
+});
+process.on('disconnect', () => process.exit(0));
+process.send?.({ url: server.url });
+turn();
