@@ -236,7 +236,7 @@ async function runToEnd(
     interventions?.actAfterWindow();
     let goes: boolean;
     try {
-      goes = await world.step(ending.horizon);
+      goes = await world.step(ending.horizon, interventions?.looksAt);
     } catch (error) {
       goes = unlessEnded(error);
     }

@@ -100,6 +100,18 @@ export class Interventions implements Intervening {
     return next;
   }
 
+  /**
+   * When those that wait for a condition are to be asked although nothing happens: a condition that
+   * has to hold for a time is a deadline. Infinite without any.
+   */
+  get looksAt(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { conditions } of this.#pending) {
+      if (conditions) next = Math.min(next, conditions.metAt);
+    }
+    return next;
+  }
+
   actAt(now: number): void {
     this.#act(({ at }) => at <= now);
   }

@@ -73,16 +73,27 @@ export class LocalWorld extends Society {
   /**
    * Runs the next window in which something happens, but nothing from `horizon` on: where all is
    * due later, time passes to there. False when nothing ever will happen.
+   *
+   * @param looksAt when the caller wants to look although nothing happens. Time passes no further
+   * than to the end of the window that holds this instant, so windows stay as they are.
    */
-  async step(horizon = Number.POSITIVE_INFINITY): Promise<boolean> {
+  async step(
+    horizon = Number.POSITIVE_INFINITY,
+    looksAt = Number.POSITIVE_INFINITY,
+  ): Promise<boolean> {
     const network = this.#network;
-    const next = this.#nextWithin(horizon);
-    if (next === Number.POSITIVE_INFINITY || this.broken) return false;
+    const stop = this.#stopAt(horizon, looksAt);
+    const next = this.#nextWithin(Math.min(horizon, stop));
+    if (Math.min(next, stop) === Number.POSITIVE_INFINITY || this.broken) return false;
+    if (this.#beginOf(next) >= stop) {
+      this.now = stop;
+      return true;
+    }
     if (next >= horizon) {
       this.now = Math.max(this.now, horizon);
       return true;
     }
-    const end = Math.min(next - (next % this.#windowMs) + this.#windowMs, horizon);
+    const end = Math.min(this.#beginOf(next) + this.#windowMs, horizon);
     const answered = this.callAndAsk(end);
     if (answered) await answered;
     if (this.arrivesBefore(end)) {
@@ -106,12 +117,23 @@ export class LocalWorld extends Society {
     return true;
   }
 
+  /** When the window begins that an instant is in. */
+  #beginOf(at: number): number {
+    return at === Number.POSITIVE_INFINITY ? at : at - (at % this.#windowMs);
+  }
+
+  /** The end of the window after which the caller looks; infinite where the horizon is nearer. */
+  #stopAt(horizon: number, looksAt: number): number {
+    const end = Math.ceil(looksAt / this.#windowMs) * this.#windowMs;
+    return end > this.now && end < horizon ? end : Number.POSITIVE_INFINITY;
+  }
+
   /** When something happens next; what is made to be otherwise before that window acts first. */
   #nextWithin(horizon: number): number {
     for (;;) {
       const due = this.#network.nextDeadline();
       const next = Math.min(this.nextDue(), due === null ? Number.POSITIVE_INFINITY : due + 1);
-      const begins = next === Number.POSITIVE_INFINITY ? next : next - (next % this.#windowMs);
+      const begins = this.#beginOf(next);
       const { nextAt = Number.POSITIVE_INFINITY } = this.#intervening ?? {};
       if (nextAt > begins || nextAt >= horizon) return next;
       this.now = Math.max(this.now, nextAt);

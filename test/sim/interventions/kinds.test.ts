@@ -180,3 +180,36 @@ test('redraw: chance is another from then on, and follows from its seed', async 
   const other = await run(lively(), [redraw('b')]);
   expect(other.result.digest).not.toBe(fork.result.digest);
 });
+
+/** One block after 5 s, and nothing more for two minutes. */
+const still = (sections: Raw = {}): Raw => ({
+  title: 'A still town',
+  signatures: 'none',
+  agents: [{ group: 'town', count: 6, producers: 1 }],
+  social: {
+    memes: { rate: 0 },
+    discussion: { rate: 0 },
+    alliances: { rate: 0 },
+    breaks: { rate: 0 },
+    occasion_ms: 3_600_000,
+  },
+  producers: { schedule: 'round_robin', block_interval_ms: 120_000 },
+  consensus: { policy: 'majority' },
+  length: { virtual_ms: 130_000 },
+  ...sections,
+});
+
+test.each([
+  [{ measure: 'closed', at_least: 1, held_ms: 100_000 }],
+  [{ measure: 'closed', at_least: 1, held_ms: 33_333 }],
+])('a condition that has to hold is a deadline, as it is of the end: %j', async (held) => {
+  const silence = { kind: 'silence', whom: [{ agent: 1 }], at_condition: held };
+  const { result } = await run(still(), [silence]);
+  const ended = await run(still({ length: { until: held } }));
+  const [{ at_ms } = { at_ms: null }] = result.interventions!;
+  expect(ended.result.ended_by).toMatch(/^until /);
+  // The end is exact; an intervention acts at the end of the window of at most 50 ms.
+  expect(at_ms).toBeGreaterThanOrEqual(ended.result.virtual_ms);
+  expect(at_ms).toBeLessThan(ended.result.virtual_ms + 50);
+  expect(ended.result.virtual_ms).toBeLessThan(111_000);
+});
