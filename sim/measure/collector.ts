@@ -195,6 +195,8 @@ export class Collector implements Observer {
   }
 
   #propose(data: EventData['block_proposal'], at: number): void {
+    const { watched } = this;
+    if (watched?.hash === data.block_hash) watched.alliances = this.#alliances.ids;
     const { lasts } = this.#warmup;
     const { producer } = this.#blocks.propose(data, at, lasts);
     this.totals.proposed += 1;

@@ -63,6 +63,8 @@ export interface SimResult extends Partial<Provenance> {
   broken: RuleViolation | null;
   /** What became of the block that was watched; absent while it is open, or none was. */
   watched?: BlockStatus;
+  /** Alliances that were active when that block was proposed; absent where it never was. */
+  watched_alliances?: readonly string[];
   /** What became of each intervention of the scenario; absent where it has none. */
   interventions?: Acted[];
   /** Both are '' for a run on a server: its log is there, and others write to it too. */

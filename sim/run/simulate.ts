@@ -177,7 +177,7 @@ async function runAssembled(
 ): Promise<SimResult> {
   const { scenario, hooks, deciders } = running;
   const { watch } = running.options;
-  if (watch !== undefined) collector.watched = { hash: watch, status: null };
+  if (watch !== undefined) collector.watched = { hash: watch, status: null, alliances: null };
   const ending = new Ending(scenario, collector, settledAt, START_MS);
   hooks.onGraph?.(graph);
   interventions?.begin(world, collector, () => network.applied);
@@ -197,6 +197,7 @@ async function runAssembled(
     ended_by,
     broken: world.broken,
     watched: collector.watched?.status,
+    watched_alliances: collector.watched?.alliances,
     refusals: world.refusals,
     finished,
     reported: reportedOf(scripts, world, finished),

@@ -23,6 +23,7 @@ export interface RunEnd
   acted: Acted[] | null;
   /** Of the block that was watched. */
   watched?: BlockStatus | null | undefined;
+  watched_alliances?: readonly string[] | null | undefined;
   /** Requests that were not done, by reason. */
   refusals: ReadonlyMap<string, number>;
   finished: Finished;
@@ -59,6 +60,7 @@ export function resultOf(end: RunEnd, network: NetworkFigures): SimResult {
     ...(end.acted === null ? {} : { interventions: end.acted }),
     broken,
     ...(end.watched ? { watched: end.watched } : {}),
+    ...(end.watched_alliances ? { watched_alliances: end.watched_alliances } : {}),
     refused: Object.fromEntries([...end.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
     measures,
     messages,

@@ -6,8 +6,10 @@ import type { Store } from '../../engine/internal.js';
 import { keptResult, readKept } from '../fork/index.js';
 import type { DecisionLine } from '../measure/index.js';
 import { externalsIn } from '../scenario/external.js';
+import { loadData } from '../scenario/files/data.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import { latenciesOf } from '../world/links/latency/between.js';
 import { type Ablation, ablate } from './ablation/ablation.js';
 import { type CandidateKind, candidatesOf } from './ablation/candidates.js';
 import { runAgain } from './ablation/run-again.js';
@@ -54,7 +56,9 @@ export async function attribute(
   const kept = readKept(run, folder);
   const evidence = evidenceOf(store, run, named);
   const decisions = await runAgain(store, evidence, kept);
-  const candidates = candidatesOf(evidence, decisions, kinds);
+  const { traces } = loadData(result.scenario, kept.source);
+  const { slowMs } = latenciesOf(result.scenario, traces);
+  const candidates = candidatesOf(evidence, decisions, kinds, slowMs);
   const ablation = await ablate(result.scenario, candidates.slice(0, most), {
     ...options,
     folder: kept.source,

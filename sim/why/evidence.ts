@@ -39,6 +39,8 @@ export interface ActiveAlliance {
   purpose: string;
   /** Agent ids. */
   members: readonly string[];
+  /** When it became active, milliseconds since 1970. */
+  since: number;
 }
 
 /** A meme about the block that was posted before it closed. */
@@ -156,7 +158,10 @@ function alliancesAt(store: Store, hash: string): ActiveAlliance[] {
       const { alliance_id, purpose, members } = data;
       const joined = members.filter(({ role }) => role !== 'invited').map(({ id }) => id);
       if (data.status !== 'active') active.delete(alliance_id);
-      else active.set(alliance_id, { alliance_id, purpose, members: joined });
+      else {
+        const since = active.get(alliance_id)?.since ?? Date.parse(data.timestamp);
+        active.set(alliance_id, { alliance_id, purpose, members: joined, since });
+      }
     }
   }
   return [...active.values()].sort((a, b) => (a.alliance_id < b.alliance_id ? -1 : 1));

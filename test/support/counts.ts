@@ -60,6 +60,8 @@ export const counts = {
   }),
   /** Random scenarios that are completed, and written and read in two languages. */
   randomScenarios: pick({ quick: 60, full: 2_000 }),
+  /** Simulated ablations, each of some pairs whose effect is known. */
+  pairedTrials: pick({ quick: 2_000, full: 50_000 }),
   /** Random interventions in a run that is held against the run without. */
   randomInterventions: pick({ quick: 40, full: 1_000 }),
   /** Runs that are killed with SIGKILL: at each named point, and at random. */

@@ -23,25 +23,45 @@ function reasonLines({ decisions }: Attribution): string[] {
 }
 
 function ablationLines({ ablation, candidates }: Attribution): string[] {
-  const { rows, replicates, forks, level } = ablation;
+  const { rows, replicates, forks } = ablation;
   if (rows.length === 0) return ['left out: there was nothing to leave out'];
-  const found = rows.filter(({ significant }) => significant);
   const head =
     `left out, one by one: ${rows.length} of ${candidates}, in ${replicates} pairs of runs with ` +
     `the same chance (${forks} forks)`;
-  const what = found.length === 0 ? 'nothing changes' : `${found.length} change`;
-  const verdict = `${what} the chance that the block is finalized, at a level of ${level} in all`;
-  return [head, ...rows.map((row) => rowLine(row, ablation)), verdict];
+  return [head, ...rows.map((row) => rowLine(row, ablation)), ...verdictLines(ablation)];
+}
+
+/** States what was found, and the size of what may have been missed: that is not nothing. */
+function verdictLines({ rows, replicates, level, detectable }: Ablation): string[] {
+  const found = rows.filter(({ significant }) => significant).length;
+  const unmeasured = rows.filter(({ measured }) => !measured).length;
+  const open = rows.length - found - unmeasured;
+  const missed =
+    detectable === null
+      ? `${replicates} pairs can show no change at all; use a larger --replicates`
+      : `${replicates} pairs find a change of ${detectable.toFixed(2)} in 4 of 5 cases, and smaller ` +
+        'ones less often; a larger --replicates finds smaller ones';
+  return [
+    `shown to change the chance that the block is finalized: ${found}, at a level of ${level} in all`,
+    ...(open === 0
+      ? []
+      : [`not shown to change it: ${open}, which is not shown to have no effect`]),
+    ...(unmeasured === 0 ? [] : [`not measured: ${unmeasured}`]),
+    ...(open === 0 ? [] : [missed]),
+  ];
 }
 
 function rowLine(row: AblationRow, { replicates }: Ablation): string {
-  const { kind, name, id, both, only_with, only_without, difference, low, high } = row;
+  const { kind, name, id, both, only_with, only_without, difference, low, high, p_holm } = row;
   const what = kind === 'agent' ? name : `${id} (${name})`;
-  const idle = row.acted === 0 ? '; it changed nothing' : '';
+  if (difference === null || low === null || high === null || p_holm === null) {
+    const why = `it was left out in ${row.acted} of ${replicates} pairs`;
+    return `  ${kind} ${what}: not measured: ${why}`;
+  }
   return (
     `${row.significant ? '*' : ' '} ${kind} ${what}: finalized ${both + only_with} of ` +
     `${replicates} with it, ${both + only_without} without: ${signed(difference)} ` +
-    `[${signed(low)}, ${signed(high)}], p ${row.p_holm.toPrecision(2)}${idle}`
+    `[${signed(low)}, ${signed(high)}], p ${p_holm.toPrecision(2)}`
   );
 }
 

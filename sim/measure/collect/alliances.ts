@@ -19,6 +19,11 @@ export class Alliances {
     return this.#active.size;
   }
 
+  /** Ids of those that are active now. */
+  get ids(): string[] {
+    return [...this.#active.keys()];
+  }
+
   update({ alliance_id: id, status, members }: EventData['alliance_update'], at: number): void {
     const known = this.#active.get(id);
     if (status === 'active') {

@@ -30,6 +30,8 @@ export interface Watched {
   hash: string;
   /** What became of it; null while it is open. */
   status: BlockStatus | null;
+  /** Alliances that were active when it was proposed; null until then. */
+  alliances: readonly string[] | null;
 }
 
 /** Votes of a block, by group number; outsiders are in the totals alone. */

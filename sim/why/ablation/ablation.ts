@@ -7,7 +7,7 @@ import { type Job, type Outcome, runJobs } from '../../run/jobs/index.js';
 import type { Intervention } from '../../scenario/schema/interventions/interventions.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Candidate } from './candidates.js';
-import { type Effect, effectOf, holm, type Pairs } from './effects.js';
+import { detectableWith, type Effect, effectOf, holm, type Pairs } from './effects.js';
 
 /** The chance that something is found where nothing has an effect, over all that is tried. */
 const LEVEL = 0.05;
@@ -25,12 +25,18 @@ export interface AblationOptions {
   onProgress?: (done: number, of: number) => void;
 }
 
-export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>, Pairs, Effect {
+export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>, Pairs {
   /** What left it out, as a scenario has it. */
   intervention: Intervention;
-  /** Pairs in which the intervention changed anything. */
+  /** Pairs in which the intervention was in force when the block was proposed or discussed. */
   acted: number;
-  p_holm: number;
+  /** It acted in all pairs. Where it did not, pairs say nothing of its effect: members are null. */
+  measured: boolean;
+  difference: number | null;
+  low: number | null;
+  high: number | null;
+  p: number | null;
+  p_holm: number | null;
   significant: boolean;
 }
 
@@ -39,6 +45,11 @@ export interface Ablation {
   replicates: number;
   /** Runs that were made. */
   forks: number;
+  /**
+   * The smallest change of the chance that a candidate's pairs find with a probability of 0.8, where
+   * all that differ do so one way; null where no change is large enough.
+   */
+  detectable: number | null;
   /** The most certain first. */
   rows: AblationRow[];
 }
@@ -71,25 +82,31 @@ export async function ablate(
     ...(jobs === undefined ? {} : { jobs }),
     ...(signal ? { signal } : {}),
     onDone(fork, outcome) {
-      arms.set(nameOf(fork), armOf(outcome, fork));
+      arms.set(nameOf(fork), armOf(outcome, fork, candidates));
       onProgress?.(arms.size, forks.length);
     },
   });
   const rows = candidates.map((candidate, at) => rowOf(candidate, at, options.replicates, arms));
-  const adjusted = holm(rows.map(({ p }) => p));
-  const judged = rows.map((row, at) => {
-    const p_holm = adjusted[at]!;
-    return { ...row, p_holm, significant: p_holm <= LEVEL };
+  const { replicates } = options;
+  const detectable = detectableWith(replicates, LEVEL / Math.max(1, rows.length));
+  return { level: LEVEL, replicates, forks: forks.length, detectable, rows: judged(rows) };
+}
+
+/** All count in Holm's correction, also those that are not measured: as if nothing was found. */
+function judged(rows: readonly Omit<AblationRow, 'p_holm' | 'significant'>[]): AblationRow[] {
+  const adjusted = holm(rows.map(({ p }) => p ?? 1));
+  const all = rows.map((row, at) => {
+    const p_holm = row.measured ? adjusted[at]! : null;
+    return { ...row, p_holm, significant: p_holm !== null && p_holm <= LEVEL };
   });
-  judged.sort(
+  return all.sort(
     (a, b) =>
-      a.p_holm - b.p_holm ||
-      a.p - b.p ||
-      Math.abs(b.difference) - Math.abs(a.difference) ||
+      Number(b.measured) - Number(a.measured) ||
+      (a.p_holm ?? 1) - (b.p_holm ?? 1) ||
+      (a.p ?? 1) - (b.p ?? 1) ||
+      Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0) ||
       b.votes - a.votes,
   );
-  const { replicates } = options;
-  return { level: LEVEL, replicates, forks: forks.length, rows: judged };
 }
 
 /** Candidates that leave the run at the same moment share the runs with everything. */
@@ -131,13 +148,22 @@ function forkOf(
 const nameOf = ({ candidate, fromMs, replicate }: Omit<Fork, keyof Job>): string =>
   `${candidate ?? `all ${fromMs}`} ${replicate}`;
 
-function armOf(outcome: Outcome, { candidate, replicate }: Fork): Arm {
+function armOf(
+  outcome: Outcome,
+  { candidate, replicate }: Fork,
+  candidates: readonly Candidate[],
+): Arm {
   if ('failure' in outcome) {
     const which = `replicate ${replicate}${candidate === null ? '' : ` of ${candidate}`}`;
     throw new StoreError('FAILED', `a fork, ${which}, did not end: ${outcome.failure.message}`);
   }
-  const { watched, interventions = [] } = outcome.result;
-  return { finalized: watched === 'finalized', acted: (interventions.at(-1)?.did ?? 0) > 0 };
+  const { watched, watched_alliances: allied, interventions = [] } = outcome.result;
+  const did = (interventions.at(-1)?.did ?? 0) > 0;
+  // A block that was never proposed is not the block whose chance is estimated.
+  const left = candidate === null ? null : candidates[candidate]!;
+  const inForce = left?.kind === 'alliance' ? !allied?.includes(left.id) : true;
+  const acted = did && allied !== undefined && inForce;
+  return { finalized: watched === 'finalized', acted };
 }
 
 function rowOf(
@@ -156,5 +182,9 @@ function rowOf(
     else if (whole.finalized) pairs.only_with += 1;
     else if (without.finalized) pairs.only_without += 1;
   }
-  return { ...candidate, ...pairs, ...effectOf(pairs), intervention, acted };
+  const measured = acted === replicates;
+  const effect: Effect | typeof unknown = measured ? effectOf(pairs) : unknown;
+  return { ...candidate, ...pairs, ...effect, intervention, acted, measured };
 }
+
+const unknown = { difference: null, low: null, high: null, p: null } as const;

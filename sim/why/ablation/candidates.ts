@@ -20,21 +20,26 @@ export interface Candidate {
   fromMs: number;
 }
 
-/** Alliances are dissolved so long before the block is proposed: their members' leaving arrives. */
-const LEAD_MS = 2_000;
+/** The lead is longer than a slow message by this: two windows, in which members are called. */
+const WINDOWS_MS = 100;
 
-/** Kinds in turn, the best of each first. */
+/**
+ * Kinds in turn, the best of each first.
+ *
+ * @param slowMs how long a slow message takes: members' leaving has to arrive before the proposal.
+ */
 export function candidatesOf(
   evidence: Evidence,
   lines: readonly DecisionLine[],
   kinds: readonly CandidateKind[],
+  slowMs: number,
 ): Candidate[] {
   const { block, startedAt } = evidence;
   const proposedMs = block.proposed_at - startedAt;
   const of: Record<CandidateKind, () => Candidate[]> = {
     meme: () => memesOf(evidence, lines),
     agent: () => agentsOf(evidence, lines, proposedMs),
-    alliance: () => alliancesOf(evidence, proposedMs),
+    alliance: () => alliancesOf(evidence, proposedMs, slowMs + WINDOWS_MS),
   };
   const ranked = kinds.map((kind) => of[kind]().sort((a, b) => b.votes - a.votes));
   const longest = Math.max(0, ...ranked.map(({ length }) => length));
@@ -84,9 +89,14 @@ function agentsOf(
   });
 }
 
-function alliancesOf({ alliances, electors, votes }: Evidence, proposedMs: number): Candidate[] {
+/** Dissolved as late as its members can leave before the proposal, but once it is active. */
+function alliancesOf(
+  { alliances, electors, votes, startedAt }: Evidence,
+  proposedMs: number,
+  leadMs: number,
+): Candidate[] {
   const voters = new Set(votes.map(({ elector }) => electors[elector]!.agent_id));
-  return alliances.map(({ alliance_id, purpose, members }) => ({
+  return alliances.map(({ alliance_id, purpose, members, since }) => ({
     kind: 'alliance',
     id: alliance_id,
     name: purpose,
@@ -94,7 +104,7 @@ function alliancesOf({ alliances, electors, votes }: Evidence, proposedMs: numbe
     intervention: {
       kind: 'dissolve',
       alliance: alliance_id,
-      at_ms: Math.max(0, proposedMs - LEAD_MS),
+      at_ms: Math.max(since - startedAt + 1, proposedMs - leadMs),
     },
     fromMs: proposedMs + 1,
   }));

@@ -67,3 +67,35 @@ export function holm(ps: readonly number[]): number[] {
   }
   return adjusted;
 }
+
+/** The probability with which an effect of the stated size is to be found. */
+const POWER = 0.8;
+
+/**
+ * The smallest effect that so many pairs find at a level with a probability of 0.8, where all pairs
+ * that differ do so one way: of effects of one size those are found most easily. Null where even an
+ * effect of 1 is not found.
+ */
+export function detectableWith(pairs: number, level: number): number | null {
+  let least = 1;
+  while (least <= pairs && mcNemar(0, least) > level) least += 1;
+  if (least > pairs) return null;
+  let [low, high] = [0, 1];
+  for (let step = 0; step < 40; step += 1) {
+    const middle = (low + high) / 2;
+    if (atLeast(least, pairs, middle) >= POWER) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/** The chance of at least so many hits in so many trials (binomial). */
+function atLeast(least: number, trials: number, share: number): number {
+  let sum = 0;
+  let term = (1 - share) ** trials;
+  for (let hits = 0; hits < least; hits += 1) {
+    sum += term;
+    term *= ((trials - hits) / (hits + 1)) * (share / (1 - share));
+  }
+  return 1 - sum;
+}

@@ -2,7 +2,7 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { attributed, murmured, worldOf } from './world.js';
+import { alliedWorld, attributed, murmured, worldOf } from './world.js';
 
 test('ablation: the one meme among 200 on which all hangs is ranked first', async () => {
   const world = await worldOf('memes', 'planted');
@@ -44,6 +44,26 @@ test('ablation: where nothing was planted, in 20 runs nothing is significant', a
   }
   // Not because the outcome was certain: it is drawn anew in each pair.
   expect(finalized.size).toBeGreaterThan(2);
+});
+
+test.each([20, 1_000, 2_500])('ablation: an alliance that decides, links of %d ms', async (ms) => {
+  const world = await alliedWorld(ms, 1_000);
+  const { ablation } = await attributed(world, { kinds: ['alliance'], replicates: 6 });
+  expect(ablation.rows).toHaveLength(1);
+  expect(ablation.rows[0]).toMatchObject({
+    ...{ measured: true, acted: 6, difference: -1, only_with: 6, significant: true },
+  });
+  expect(ablation.detectable).toBeGreaterThan(0.9);
+});
+
+test('ablation: an alliance that nobody can leave in time is not measured', async () => {
+  const world = await alliedWorld(2_500, 22_700);
+  const { ablation } = await attributed(world, { kinds: ['alliance'], replicates: 6 });
+  expect(ablation.rows).toHaveLength(1);
+  expect(ablation.rows[0]).toMatchObject({
+    ...{ measured: false, acted: 0, significant: false },
+    ...{ difference: null, low: null, high: null, p: null, p_holm: null },
+  });
 });
 
 test('ablation: the same again gives the same', async () => {

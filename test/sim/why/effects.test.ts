@@ -1,7 +1,9 @@
 /** What pairs of runs say: the exact test, its interval, and what Holm makes of many. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { effectOf, holm, mcNemar } from '../../../dist/sim/why/ablation/effects.js';
+import { Streams } from '../../../dist/sim/rng.js';
+import { detectableWith, effectOf, holm, mcNemar } from '../../../dist/sim/why/ablation/effects.js';
+import { counts } from '../../support/counts.js';
 
 const choose = (of: number, some: number): number =>
   some === 0 ? 1 : (choose(of - 1, some - 1) * of) / some;
@@ -63,4 +65,32 @@ test('Holm: steps down, keeps the order, and is never below what it adjusts', ()
       }
     }),
   );
+});
+
+test('detectable: an effect of that size is found in 4 of 5 trials, and a smaller one less often', () => {
+  const rng = new Streams('pairs of runs').of('world', 'detectable');
+  const found = (pairs: number, level: number, effect: number) => {
+    let significant = 0;
+    for (let trial = 0; trial < counts.pairedTrials; trial += 1) {
+      let differ = 0;
+      for (let pair = 0; pair < pairs; pair += 1) if (rng.chance(effect)) differ += 1;
+      if (mcNemar(differ, 0) <= level) significant += 1;
+    }
+    return significant / counts.pairedTrials;
+  };
+  // Four standard deviations of a share of 0.8.
+  const margin = 4 * Math.sqrt(0.16 / counts.pairedTrials);
+  for (const [pairs, level] of [
+    [20, 0.005],
+    [20, 0.05],
+    [100, 0.05 / 7],
+  ] as const) {
+    const effect = detectableWith(pairs, level)!;
+    expect(Math.abs(found(pairs, level, effect) - 0.8)).toBeLessThan(margin);
+    expect(found(pairs, level, effect / 2)).toBeLessThan(0.5);
+  }
+  // An effect of -0.187, which each of ten agents has, is far below what 20 pairs can show.
+  expect(detectableWith(20, 0.005)).toBeGreaterThan(0.4);
+  expect(found(20, 0.005, 0.187)).toBeLessThan(0.05);
+  expect(detectableWith(5, 0.005)).toBe(null);
 });

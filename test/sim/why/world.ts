@@ -86,6 +86,58 @@ export async function worldOf(by: keyof typeof minds, seed: string): Promise<Wor
   return { folder, out, result, block, preacher: preacherName };
 }
 
+/** The founder's allies vote for each block, as the maker does; as many are against it. */
+const minority = `
+  export const start = ({ me, parameters }) =>
+    me.ordinal === 1 ? { do: 'wake', ms: parameters.after_ms } : null;
+  export const wake = () => ({ do: 'invite', agents: [2, 3, 4] });
+  export const invited = () => ({ do: 'answer', accept: true });
+  export const mingle = () => null;
+  export const hear = () => ({ do: 'wait', ms: 100 });
+  export const vote = ({ parameters }) => ({ do: 'vote', decision: parameters.votes });`;
+
+/**
+ * A world in which the weight that comes by one alliance decides the second block.
+ *
+ * @param afterMs when its founder invites the others, counted from when it has joined.
+ */
+export async function alliedWorld(latencyMs: number, afterMs: number): Promise<World> {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'minority.mjs'), minority);
+  const following = (votes: string) => ({
+    kind: 'script',
+    module: './minority.mjs',
+    parameters: { votes, after_ms: afterMs },
+  });
+  const scenario = completeScenario(
+    {
+      title: 'Allied',
+      agents: [
+        { group: 'maker', count: 1, producers: 1, strategy: { kind: 'honest' } },
+        { group: 'allies', count: 4, strategy: following('approve') },
+        { group: 'others', count: 5, strategy: following('reject') },
+      ],
+      producers: { memes: 0, schedule: 'round_robin', block_interval_ms: 30_000 },
+      social: { discussion: { rate: 0 }, memes: { rate: 0 }, breaks: { rate: 0 } },
+      links: { latency: { distribution: 'constant', mean_ms: latencyMs, spread_ms: 0 } },
+      consensus: {
+        policy: 'majority',
+        participation: 0,
+        dormant_after: 0,
+        weights: 'alliance_bonus',
+        voting_period_ms: 20_000,
+      },
+      length: { blocks: 2 },
+    },
+    folder,
+  );
+  const out = join(folder, 'run');
+  const result = await simulate(scenario, { out, folder, verifier: 'off' });
+  const [, second] = [...storeOf(out).range('block_numbers', { limit: 2 })];
+  const { block_hash: block } = JSON.parse(second!.json) as { block_hash: string };
+  return { folder, out, result, block, preacher: '' };
+}
+
 function storeOf(out: string) {
   const path = join(out, 'network');
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });

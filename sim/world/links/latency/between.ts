@@ -8,6 +8,9 @@ import { type Sampler, shortestMs } from './sampler.js';
 /** As `links.between` names the network. */
 const NETWORK_NAME = 'network';
 
+/** The hash below which 999 of 1,000 lie. */
+const SLOW = Math.floor(0.999 * 2 ** 32);
+
 export type Linked = Pick<Scenario, 'links' | 'agents' | 'population'>;
 
 export interface Latencies {
@@ -15,6 +18,8 @@ export interface Latencies {
   of(from: number, to: number): Sampler;
   /** The least that any message can need. */
   shortestMs: number;
+  /** Of a thousand messages between any two, 999 need no longer. */
+  slowMs: number;
 }
 
 export function latenciesOf(scenario: Linked, traces: Traces): Latencies {
@@ -27,7 +32,8 @@ export function latenciesOf(scenario: Linked, traces: Traces): Latencies {
     return sampler;
   };
   const usual = samplerOf(latency);
-  if (between.length === 0) return { of: () => usual, shortestMs: shortestMs(usual) };
+  if (between.length === 0)
+    return { of: () => usual, shortestMs: shortestMs(usual), slowMs: usual(SLOW) };
   const places = placesOf(scenario);
   const pairs = places.flatMap((from) =>
     places.map((to) => samplerOf(wantedBetween(scenario, from, to))),
@@ -45,6 +51,7 @@ export function latenciesOf(scenario: Linked, traces: Traces): Latencies {
         (from < 0 ? network : placeOf[from]!) * places.length + (to < 0 ? network : placeOf[to]!)
       ]!,
     shortestMs: Math.min(...pairs.map(shortestMs)),
+    slowMs: Math.max(...pairs.map((sampler) => sampler(SLOW))),
   };
 }
 
