@@ -78,10 +78,10 @@ const document = `# Scripts
 A script is a strategy of your own: a TypeScript or JavaScript module beside the scenario, named
 by \`strategy: { kind: script, module: PATH, parameters: {...} }\`. It exports some of the
 functions below. Each is called for one agent, with what the agent sees (\`view\`) and its own
-random stream (\`rng\`); what it returns, a command or a list of them, the agent does. In \`hear\` and
-\`vote\` the stream belongs to the block, the function and the round, so that a run with one block
-less draws the same about every other block ([model.md](model.md), section 4). What the script
-leaves out follows the agent's personality. [simulating.md](simulating.md) shows the first steps;
+random stream (\`rng\`); what it returns, a command or a list of them, the agent does. In
+\`hear\` and \`vote\` the stream belongs to the block, the function and the round, so that a run
+with one block less draws the same about every other block ([model.md](model.md), section 4). What
+the script leaves out follows the agent's personality. [simulating.md](simulating.md) shows the first steps;
 \`sim/scenarios/scripts/\` has scripts to start from. The types are in \`folkmoot/sim\`, and
 \`folkmoot scenario check FILE\` holds a script against them where TypeScript is installed. This
 page is made from the code.

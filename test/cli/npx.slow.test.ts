@@ -19,7 +19,7 @@ function installed(): string {
   return project;
 }
 
-/** A copy of the checkout to build in: a build of the checkout would be beside tests that run it. */
+/** A copy of the checkout to build in: other tests run the build of the checkout itself. */
 function checkout(): string {
   const copy = join(temporaryFolder(), 'checkout');
   const left = ['.git', 'dist', 'node_modules', 'runs', 'test'].map((name) => join(root, name));

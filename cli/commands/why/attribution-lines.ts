@@ -39,8 +39,8 @@ function verdictLines({ rows, replicates, level, detectable }: Ablation): string
   const missed =
     detectable === null
       ? `${replicates} pairs can show no change at all; use a larger --replicates`
-      : `${replicates} pairs find a change of ${detectable.toFixed(2)} in 4 of 5 cases, and smaller ` +
-        'ones less often; a larger --replicates finds smaller ones';
+      : `${replicates} pairs find a change of ${detectable.toFixed(2)} in 4 of 5 cases, ` +
+        'smaller changes less often; a larger --replicates finds smaller ones';
   return [
     `shown to change the chance that the block is finalized: ${found}, at a level of ${level} in all`,
     ...(open === 0

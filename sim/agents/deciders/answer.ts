@@ -3,16 +3,35 @@ import { canonical, type Static, Type, validator } from '../../../engine/interna
 import { commandFor, type Doing } from '../script/commands/commands.js';
 import { scriptCommands } from '../script/commands/schemas.js';
 import { oneLine } from '../script/one-line.js';
-import { MOST_TOKENS } from './doors/door.js';
 
 /** What a decider may say at once, whatever carries it. */
 export const LARGEST_ANSWER_BYTES = 262_144;
 /** What an agent takes from one question to the next, as canonical JSON. */
 const LARGEST_MEMORY_BYTES = 8_192;
 
+/** The largest token count of one call. */
+export const MOST_TOKENS = 1_000_000_000;
+
 const about = (description: string) => ({ description });
 const tokens = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_TOKENS, ...about(description) }));
+
+/** Tokens that a call used; a member is left out where the decider does not report it. */
+export interface Usage {
+  input_tokens?: number;
+  output_tokens?: number;
+}
+
+/** The counts in `input` and `output` that are possible; undefined when neither is. */
+export function usageOf(input: unknown, output: unknown): Usage | undefined {
+  const isCount = (value: unknown): value is number =>
+    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MOST_TOKENS;
+  if (!isCount(input) && !isCount(output)) return undefined;
+  return {
+    ...(isCount(input) ? { input_tokens: input } : {}),
+    ...(isCount(output) ? { output_tokens: output } : {}),
+  };
+}
 
 /** A whole answer. One command, or a list of them, stands for an answer that has nothing else. */
 export const Answer = Type.Object(

@@ -2,16 +2,9 @@
 import { canonical } from '../../../engine/internal.js';
 import type { External } from '../../scenario/schema/strategies.js';
 import type { Doing } from '../script/commands/commands.js';
-import { type Answer, answerOf, plainLine } from './answer.js';
+import { type Answer, answerOf, plainLine, type Usage, usageOf } from './answer.js';
 import { AskingEnded, type Budget } from './budget.js';
-import {
-  type Door,
-  type FailureReason,
-  NoAnswer,
-  type Said,
-  type Usage,
-  usageOf,
-} from './doors/door.js';
+import { type Door, type FailureReason, NoAnswer, type Said } from './doors/door.js';
 import type { Question } from './question.js';
 
 /** The outcome of a question. */

@@ -46,8 +46,8 @@ export interface Ablation {
   /** Runs that were made. */
   forks: number;
   /**
-   * The smallest change of the chance that a candidate's pairs find with a probability of 0.8, where
-   * all that differ do so one way; null where no change is large enough.
+   * The smallest change of the chance that a candidate's pairs find with a probability of 0.8, when
+   * all pairs that differ do so one way; null when no change is large enough.
    */
   detectable: number | null;
   /** The most certain first. */

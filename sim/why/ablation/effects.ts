@@ -92,7 +92,8 @@ export function detectableWith(pairs: number, level: number): number | null {
 /** The chance of at least so many hits in so many trials (binomial). */
 function atLeast(least: number, trials: number, share: number): number {
   let sum = 0;
-  let term = (1 - share) ** trials;
+  let term = 1;
+  for (let trial = 0; trial < trials; trial += 1) term *= 1 - share;
   for (let hits = 0; hits < least; hits += 1) {
     sum += term;
     term *= ((trials - hits) / (hits + 1)) * (share / (1 - share));

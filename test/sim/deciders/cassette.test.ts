@@ -243,7 +243,7 @@ test('cassette: what a killed run left half written is asked again, and nothing 
 const callsIn = (text: string) =>
   text.split('\n').filter((line) => line.startsWith('{"call":') && !line.includes('"unusable":'));
 
-test('cassette: a call is on disk before it is made, and one under way at the end counts', async () => {
+test('cassette: a call is on disk before it is made, and counts when it never ends', async () => {
   const { scenario, decider, folder, result, text } = await recorded();
   const out = join(folder, 'stopped');
   const end = new AbortController();

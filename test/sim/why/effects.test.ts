@@ -67,7 +67,7 @@ test('Holm: steps down, keeps the order, and is never below what it adjusts', ()
   );
 });
 
-test('detectable: an effect of that size is found in 4 of 5 trials, and a smaller one less often', () => {
+test('detectable: 4 of 5 trials find an effect of that size, fewer a smaller one', () => {
   const rng = new Streams('pairs of runs').of('world', 'detectable');
   const found = (pairs: number, level: number, effect: number) => {
     let significant = 0;

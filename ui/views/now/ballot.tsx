@@ -6,10 +6,10 @@ import type { BlockShown } from '../../data/messages.js';
 import { agents, blocks, clock, focused, network, position } from '../../data/store.js';
 import { lookAt } from '../../parts/focus.js';
 import { Glyph, outcomes } from '../../parts/glyph.js';
-import { NoAgents } from '../../parts/no-agents.js';
 import { useNow } from '../../parts/now.js';
 import { TallyBar, thresholdsOf } from '../../parts/tally.js';
 import { Name } from '../../parts/text.js';
+import { NoAgents } from '../no-agents.js';
 import { Vetoes } from './vetoes.js';
 
 export function Ballot() {

@@ -1,4 +1,5 @@
 /** A way to a decider: carries a question there and what it says back, once and within a time. */
+import type { Usage } from '../answer.js';
 import type { Question } from '../question.js';
 
 /** Why a call gave no answer that can be used. */
@@ -38,32 +39,12 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Tokens that a call used; a member is left out where the decider does not report it. */
-export interface Usage {
-  input_tokens?: number;
-  output_tokens?: number;
-}
-
 /** A decider's response. */
 export interface Said {
   /** A JSON value. */
   value: unknown;
   /** Tokens, as the protocol around the answer reports them. */
   usage?: Usage;
-}
-
-/** The largest token count of one call. */
-export const MOST_TOKENS = 1_000_000_000;
-
-/** The counts in `input` and `output` that are possible; undefined when neither is. */
-export function usageOf(input: unknown, output: unknown): Usage | undefined {
-  const isCount = (value: unknown): value is number =>
-    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MOST_TOKENS;
-  if (!isCount(input) && !isCount(output)) return undefined;
-  return {
-    ...(isCount(input) ? { input_tokens: input } : {}),
-    ...(isCount(output) ? { output_tokens: output } : {}),
-  };
 }
 
 export interface Door {

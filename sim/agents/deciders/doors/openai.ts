@@ -1,8 +1,8 @@
 /** Chat completions, as OpenAI and many model servers have them: prompts out, one message back. */
 import { parseJson } from '../../../../engine/internal.js';
-import { plainLine } from '../answer.js';
+import { plainLine, usageOf } from '../answer.js';
 import type { Question } from '../question.js';
-import { NoAnswer, sent, usageOf } from './door.js';
+import { NoAnswer, sent } from './door.js';
 import type { Dialect } from './http.js';
 
 export interface ChatOptions {

@@ -1,7 +1,7 @@
 /** The text of a network without agents: how they come. */
 import { worldClock } from '../clock/control.js';
 import { waitsToStart } from '../clock/world.js';
-import { Reference } from './reference.js';
+import { Reference } from '../parts/reference.js';
 
 export function NoAgents() {
   if (waitsToStart()) return <p>Agents appear here once the run has started.</p>;
