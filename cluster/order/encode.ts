@@ -5,6 +5,7 @@
 import {
   type CommandKind,
   carriage,
+  limits,
   type SignedRequest,
   type Static,
   Type,
@@ -17,7 +18,8 @@ const PROTOCOL = 1;
 const LENGTH_BYTES = 4;
 
 const size = Type.Integer({ minimum: 0, maximum: 2 ** 31 });
-const text = Type.String({ maxLength: 16_384 });
+/** As long as admission takes them. */
+const text = Type.String({ maxLength: limits.bodyBytes });
 
 const InputHead = Type.Object({
   kind: Type.Enum(Object.keys(carriage) as CommandKind[]),
@@ -29,7 +31,8 @@ const InputHead = Type.Object({
   body: size,
   /** Bytes; absent without one. */
   file: Type.Optional(size),
-  failedTransaction: Type.Optional(size),
+  /** Of a proposal: the first transaction whose signature does not hold, -1 for none. */
+  failedTransaction: Type.Optional(Type.Integer({ minimum: -1, maximum: 2 ** 31 })),
   /** Absent where it is empty. */
   spender: Type.Optional(text),
 });

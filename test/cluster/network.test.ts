@@ -112,7 +112,7 @@ test('nodes: with --verify-all a signature that another node let in is found', a
     inputs: [{ request: forged, spender: '' }],
   });
   await expect.poll(() => careful.fatal.map(({ message }) => message)).toHaveLength(1);
-  expect(careful.fatal[0]!.message).toMatch(/which node n3 made, is refused here: MISMATCH/);
+  expect(careful.fatal[0]!.message).toMatch(/by node n3: MISMATCH/);
 });
 
 test('nodes: the older of two processes with one name ends', async () => {
