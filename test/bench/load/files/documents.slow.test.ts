@@ -72,7 +72,7 @@ test('guide: its conditions, objectives and figures can be read', () => {
   const named = rows.split('\n').flatMap((row) => [...row.split('|')[1]!.matchAll(/`([\w.]+)`/g)]);
   expect(named.length).toBeGreaterThan(15);
   for (const [, name] of named) {
-    const bound = /errors$/.test(name!) ? '1%' : /p\d+$|max$/.test(name!) ? '1ms' : '1';
+    const bound = /errors$|of_target$/.test(name!) ? '1%' : /p\d+$|max$/.test(name!) ? '1ms' : '1';
     expect(parseConditions([`${name}>${bound}`], { relative: false })).toHaveLength(1);
   }
 });
