@@ -56,7 +56,7 @@ export interface LoadTarget {
 }
 
 export interface LoadVerdict {
-  verdict: 'VALID' | 'UNSTABLE' | 'CLIENT_BOUND' | 'INVALID';
+  verdict: 'VALID' | 'UNSTABLE' | 'CLIENT_BOUND' | 'WORKLOAD_BOUND' | 'INVALID';
   reasons: string[];
   /** Null while the run goes on: what the verdict would be if what is under way is accepted. */
   ended: 'complete' | 'interrupted' | 'failed' | null;

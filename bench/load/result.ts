@@ -91,7 +91,9 @@ export const Second = Type.Object(
 );
 export type Second = Static<typeof Second>;
 
-export const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'INVALID'] as const;
+export const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALID'] as const;
+/** Verdicts of runs whose figures describe the server. */
+export const usableVerdicts: readonly (typeof verdicts)[number][] = ['VALID', 'UNSTABLE'];
 
 /** One probe of `--saturate`. */
 export const Probe = Type.Object(
@@ -185,6 +187,38 @@ export const LoadResult = Type.Object(
             strictly,
           ),
           about('the first and the second half of the measured time; none if it ended early'),
+        ),
+        held: Type.Optional(
+          Type.Object(
+            {
+              connections: Type.Number(about('waiting for a free connection')),
+              answers: Type.Number(about('waiting for answers on which the next request depends')),
+              signatures: Type.Number(about('waiting for signatures of the generator')),
+            },
+            {
+              ...strictly,
+              ...about(
+                'shares of the measured time in which arrivals waited; absent in older results',
+              ),
+            },
+          ),
+        ),
+        limit: Type.Optional(
+          orNull(
+            Type.Object(
+              {
+                per_s: rate('arrivals a second that the workload offered'),
+                option: Type.Enum(['--agents', '--batch'], {
+                  description: 'option that raises it',
+                }),
+                value: count('value of the option at which the workload offers the rate'),
+              },
+              {
+                ...strictly,
+                ...about('limit that the workload itself sets; null where it sets none'),
+              },
+            ),
+          ),
         ),
       },
       strictly,

@@ -25,6 +25,16 @@ export type CallOutcome =
   | { kind: 'refused'; status: number; code: string; reason: string }
   | { kind: 'lie' | 'timed_out' | 'broken' | 'unfinished' };
 
+/** Causes for which an arrival waits: answers of the server, or signatures of the generator. */
+export type Wait = 'answers' | 'signatures';
+
+/** The highest rate that a workload offers, and the option and value that raise it. */
+export interface Limit {
+  perS: number;
+  option: '--agents' | '--batch';
+  value: number;
+}
+
 /** What a run gives to its workload. */
 export interface RunContext {
   options: LoadOptions;
@@ -65,6 +75,13 @@ export interface Workload {
    * any more. What it returns is sent at once.
    */
   next(intendedMs: number): Call | null;
+  /** Names the cause when `next` gave null; without it, answers. */
+  waitsFor?(): Wait;
+  /**
+   * Computes the rate that the workload offered, and the option that makes it offer `perS` arrivals
+   * a second; null where the workload has no limit, or no option raises it.
+   */
+  limit?(perS: number): Limit | null;
   /** The schedule is over: resolves when what is under way is final, late, or `signal` aborts. */
   drain(signal: AbortSignal): Promise<void>;
   /** Closes connections and threads, and takes the run's agents out of the network. */

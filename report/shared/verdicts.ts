@@ -26,5 +26,8 @@ export const loadVerdicts = {
   UNSTABLE: 'The two halves of the run differ: the figures are an average of no steady state.',
   CLIENT_BOUND:
     'The load tester could not keep its own schedule: the figures are its own, not the server’s.',
+  WORKLOAD_BOUND:
+    'The workload had too few requests to send, so the server never got the rate. ' +
+    'The reason names the option to raise.',
   INVALID: 'The figures are not of the load that was asked for.',
 } as const;

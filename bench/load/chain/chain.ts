@@ -8,12 +8,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Agent } from '../agents/agents.js';
 import { type BlocksAhead, withSpares } from '../prepare/blocks.js';
 import type { SignedRecord } from '../prepare/signed-record.js';
+import { newHistogram, percentile, record as sample } from '../record/histogram.js';
 import type { Asker } from '../server/ask.js';
-import type { Call, CallOutcome, RunContext } from '../workload.js';
+import type { Call, CallOutcome, Limit, RunContext, Wait } from '../workload.js';
 import { type ChainEvent, readChainEvent } from './events.js';
 import { Finality } from './finality.js';
 import { type Found, HeadLooks } from './head-looks.js';
-import { neededOf, noteUse, proposalCall, undecided, Voting } from './voting.js';
+import { electorateFor, neededOf, noteUse, proposalCall, undecided, Voting } from './voting.js';
 
 export interface ChainPlan {
   context: RunContext;
@@ -34,6 +35,10 @@ export interface ChainPlan {
 
 const POLL_MS = 20;
 const WATCH_MS = 1_000;
+/** Leaves room for larger blocks, which take longer. */
+const MARGIN = 1.25;
+/** Limits of the option --agents, and of a block in the protocol. */
+const MOST = { agents: 100_000, batch: 1_000 } as const;
 
 export class Chain {
   readonly #plan: ChainPlan;
@@ -52,6 +57,9 @@ export class Chain {
   #patient = false;
   #confirmed = true;
   readonly #looks: HeadLooks;
+  /** Times from one head of the chain to the next, milliseconds. */
+  readonly #rounds = newHistogram();
+  #steppedMs: number | null = null;
   #progressMs: number;
   #begun = false;
   #ending = false;
@@ -74,6 +82,33 @@ export class Chain {
     if (this.#plan.arrivals === 'proposals') return this.#proposal(intendedMs);
     if (!this.#open) this.advance();
     return this.#vote();
+  }
+
+  /** Names the cause while `next` has no call. */
+  get waitsFor(): Wait {
+    if (this.#open) return this.#open.wants ? 'signatures' : 'answers';
+    const told = !this.#patient || this.#confirmed;
+    return this.#looks.pending || !told ? 'answers' : 'signatures';
+  }
+
+  /**
+   * Blocks follow one another, so a round offers the arrivals of one block. The median round
+   * counts: a server that stalls for a while does not lower the chain's limit.
+   */
+  limit(perS: number): Limit | null {
+    const roundMs = percentile(this.#rounds, 50);
+    if (roundMs === null) return null;
+    const { agents, arrivals, context } = this.#plan;
+    const blocksPerS = 1_000 / Math.max(0.001, roundMs);
+    const wanted = (MARGIN * perS) / blocksPerS;
+    if (arrivals === 'proposals') {
+      const value = roundedUp(wanted * context.options.batch);
+      return value > MOST.batch ? null : { perS: blocksPerS, option: '--batch', value };
+    }
+    const others = this.#validators - agents.length;
+    const value = roundedUp(Math.max(1, electorateFor(Math.ceil(wanted)) - others));
+    const offered = blocksPerS * neededOf(this.#validators);
+    return value > MOST.agents ? null : { perS: offered, option: '--agents', value };
   }
 
   /** Sends what is not the schedule's, and wakes those who wait for what is. */
@@ -248,11 +283,14 @@ export class Chain {
   }
 
   #step(hash: string, height: number): void {
+    const nowMs = this.#plan.context.now();
+    if (this.#steppedMs !== null) sample(this.#rounds, nowMs - this.#steppedMs);
+    this.#steppedMs = nowMs;
     this.#head = { hash, height };
     this.#open = this.#ahead?.plan.block.parent === hash ? this.#ahead : null;
     this.#ahead = null;
     this.#looks.moved();
-    this.#progressMs = this.#plan.context.now();
+    this.#progressMs = nowMs;
   }
 
   /** The block got nowhere: looks where the chain is before the next. */
@@ -290,6 +328,12 @@ export class Chain {
     if (this.#open) this.#lost(this.#open);
     else if (!this.#mayPropose()) this.#look();
   }
+}
+
+/** Rounds up to two digits. */
+function roundedUp(value: number): number {
+  const step = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
+  return step * Math.ceil(value / step);
 }
 
 /** What is read of it, if it is as the interface says. */

@@ -24,6 +24,9 @@ export interface VotingPlan {
 /** Of `electorate` voters, so many approvals are more than two thirds. */
 export const neededOf = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;
 
+/** The smallest electorate of which so many approvals are needed, or more. */
+export const electorateFor = (needed: number) => Math.ceil(1.5 * (needed - 1));
+
 /** Answers to a vote that say that its block takes none any more. */
 const ended = new Set(['VOTING_CLOSED', 'UNKNOWN_BLOCK']);
 

@@ -1,6 +1,6 @@
 /** Two results side by side, and what keeps them from being compared. */
 import { shown, unitOf } from '../../../report/shared/numbers.js';
-import type { LoadResult } from '../result.js';
+import { type LoadResult, usableVerdicts } from '../result.js';
 import { type Figure, figuresOf } from './figures.js';
 
 export interface Comparison {
@@ -66,8 +66,7 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
 }
 
 /** UNSTABLE figures are uncertain; these are not the server's. */
-export const usable = ({ verdict }: LoadResult): boolean =>
-  verdict !== 'INVALID' && verdict !== 'CLIENT_BOUND';
+export const usable = ({ verdict }: LoadResult): boolean => usableVerdicts.includes(verdict);
 
 /** Whether the machine set the pace: in the closed loop, and at the rate that just holds. */
 const bothLimited = (a: LoadResult, b: LoadResult): boolean =>

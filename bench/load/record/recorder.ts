@@ -26,7 +26,7 @@ export interface Window {
 }
 
 export type Recorded = Pick<LoadResult, 'transactions' | 'finality' | 'operations' | 'seconds'> & {
-  arrivals: Omit<LoadResult['arrivals'], 'of_target' | 'halves'>;
+  arrivals: Omit<LoadResult['arrivals'], 'of_target' | 'halves' | 'held' | 'limit'>;
   delivery: Omit<LoadResult['delivery'], 'subscribers'>;
   sentPerS: number;
   lag: Percentiles;

@@ -4,7 +4,7 @@ import { arrivalsPerS, type LoadOptions } from '../options.js';
 import { Recorder } from '../record/recorder.js';
 import { closedLoop, openLoop } from '../send/arrivals.js';
 import type { Exchange } from '../send/connection.js';
-import { Schedule } from '../send/schedule.js';
+import { type Held, Schedule } from '../send/schedule.js';
 import { Sender } from '../send/sender.js';
 import type { CallOutcome, RunContext, Workload } from '../workload.js';
 
@@ -56,6 +56,11 @@ export class Measurement {
     if (this.#utilization !== null) return this.#utilization;
     const start = this.#loopAtStart;
     return start ? performance.eventLoopUtilization(start).utilization : 0;
+  }
+
+  /** For how long arrivals waited in the measured time, by what they waited for. */
+  get held(): Held {
+    return this.#schedule?.held ?? { connections: 0, answers: 0, signatures: 0 };
   }
 
   /** What was measured by then of the time that was meant to be. */
@@ -135,6 +140,7 @@ export class Measurement {
       endMs,
       now,
       next: (intendedMs) => workload.next(intendedMs),
+      waitsFor: () => workload.waitsFor?.() ?? 'answers',
       hasRoom: () => this.#sender.hasRoom,
       send: (call, intendedMs) => this.#sender.sendArrival(call, intendedMs),
       due: (intendedMs, lagMs) => {

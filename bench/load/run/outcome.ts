@@ -2,8 +2,10 @@
 import { cpus } from 'node:os';
 import { arrivalsPerS, type LoadOptions } from '../options.js';
 import type { Recorded, Recorder } from '../record/recorder.js';
-import type { LoadResult } from '../result.js';
+import type { LoadResult, Operation } from '../result.js';
+import type { Held } from '../send/schedule.js';
 import type { Target } from '../server/target.js';
+import type { Limit } from '../workload.js';
 import { verdictOf } from './verdict.js';
 
 export interface Findings {
@@ -18,6 +20,10 @@ export interface Findings {
   notes: string[];
   utilization: number;
   subscribers: number;
+  /** Milliseconds of the measured time in which arrivals waited, by cause. */
+  held: Held;
+  /** Limit of the workload, at the rate of the run. */
+  limit: Limit | null;
   signed: { keys: number; messages: number; preparedAhead: number };
   commit: string;
   r: number | null;
@@ -54,12 +60,22 @@ interface Standing {
 }
 type LoadHalves = Recorder['halves'];
 
+/** One lost proposal of few does not make the server the limit of a run. */
+const isFailing = ({ sent, accepted }: Operation) => sent - accepted > Math.max(1, 0.01 * sent);
+
 function found(findings: Findings, all: Recorded, { halves, open }: Standing): LoadResult {
-  const { options, target, recorder, signed } = findings;
+  const { options, target, recorder, signed, limit } = findings;
   const measuredS = findings.measuredMs / 1000;
   const { arrivals, delivery, lag, sentPerS, ...recorded } = all;
   const targetPerS = arrivalsPerS(options);
   const more = (count: number) => (measuredS > 0 ? count / measuredS : 0);
+  const share = (ms: number) => Math.min(1, more(ms) / 1_000);
+  const { connections, answers, signatures } = findings.held;
+  const held = {
+    connections: share(connections),
+    answers: share(answers),
+    signatures: share(signatures),
+  };
   const { verdict, reasons } = verdictOf({
     ended: findings.ended,
     targetPerS,
@@ -69,6 +85,13 @@ function found(findings: Findings, all: Recorded, { halves, open }: Standing): L
     lagP99: lag.p99,
     responseP99: recorder.responseAt(99),
     utilization: findings.utilization,
+    held,
+    limit,
+    isFailing: recorded.operations.some(isFailing),
+    connections: {
+      count: options.connections,
+      serviceP50: Math.max(0, ...recorded.operations.map(({ service }) => service.p50 ?? 0)),
+    },
     transactions: recorded.transactions,
     delivery: { subscribers: findings.subscribers, ...delivery },
     halves,
@@ -91,6 +114,8 @@ function found(findings: Findings, all: Recorded, { halves, open }: Standing): L
       ...arrivals,
       of_target: targetPerS === null ? null : arrivals.accepted_per_s / targetPerS,
       halves: halves ?? [],
+      held,
+      limit: limit && { per_s: limit.perS, option: limit.option, value: limit.value },
     },
     ...recorded,
     delivery: { subscribers: findings.subscribers, ...delivery },

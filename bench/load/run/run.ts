@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LoadError } from '../error.js';
-import type { LoadOptions } from '../options.js';
+import { arrivalsPerS, type LoadOptions } from '../options.js';
 import type { LoadResult, Second } from '../result.js';
 import { lookAt, type Target } from '../server/target.js';
 import type { Prepared, Workload } from '../workload.js';
@@ -137,8 +137,11 @@ class Run {
   #findings(): Findings {
     const { recorder, startedAt, utilization } = this.#measurement;
     const nowMs = performance.now();
+    const perS = arrivalsPerS(this.#options);
     return {
       options: this.#options,
+      held: this.#measurement.held,
+      limit: perS === null ? null : (this.#workload.limit?.(perS) ?? null),
       target: this.#target,
       recorder,
       startedAt,

@@ -10,13 +10,19 @@
  *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
  *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
  *   lag: when it is busy, or one in ten was so late. What was sent and not accepted is the
- *   server's, and so is waiting for a free connection.
+ *   server's, and so is waiting for a free connection. It is also to blame when less than 99 % was
+ *   sent because for more than half of the time arrivals waited for its signatures.
+ * - WORKLOAD_BOUND: the server never got the rate. Less than 99 % was sent, of which 99 % was
+ *   accepted, as of each kind of request beside the schedule; for more than half of the time
+ *   arrivals waited, with connections free, until answers gave the workload another request; and
+ *   the median round of the workload offers less than the rate. A closed loop gets a note.
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
  */
 import type { Half } from '../record/recorder.js';
 import type { LoadResult } from '../result.js';
+import type { Limit } from '../workload.js';
 
 export interface Evidence {
   ended: LoadResult['ended'];
@@ -30,6 +36,13 @@ export interface Evidence {
   responseP99: number | null;
   /** Of the event loop, 0 to 1. */
   utilization: number;
+  /** Shares of the measured time in which arrivals waited. */
+  held: NonNullable<LoadResult['arrivals']['held']>;
+  limit: Limit | null;
+  /** More than 1 % of the requests of an operation, in the schedule or beside it, failed. */
+  isFailing: boolean;
+  /** Open at a time, and for how long a request needs one, milliseconds. */
+  connections: { count: number; serviceP50: number };
   transactions: Pick<LoadResult['transactions'], 'proposed' | 'timed_out'>;
   delivery: Pick<LoadResult['delivery'], 'subscribers' | 'expected' | 'holes' | 'disconnects'>;
   /** Null where the run ended early. */
@@ -41,6 +54,7 @@ export type Verdict = Pick<LoadResult, 'verdict' | 'reasons'>;
 const LEAST_SHARE = 0.99;
 const LATE_MS = 10;
 const BUSY = 0.9;
+const MOSTLY = 0.5;
 const DIFFERENCE = 0.1;
 const SLOWER_MS = 2;
 
@@ -54,12 +68,50 @@ export function verdictOf(evidence: Evidence): Verdict {
     return { verdict: 'CLIENT_BOUND', reasons };
   }
   if (acceptedPerS === 0) return { verdict: 'INVALID', reasons: ['nothing was accepted'] };
-  const missing = [...(short ?? []), ...lossesOf(evidence)];
+  const losses = lossesOf(evidence);
+  if (short && losses.length === 0 && isWorkloadBound(evidence)) {
+    return { verdict: 'WORKLOAD_BOUND', reasons: [workloadLimit(evidence), ...short] };
+  }
+  const missing = [...(short ?? []), ...(short ? connectionsOf(evidence) : []), ...losses];
   if (missing.length > 0) return { verdict: 'INVALID', reasons: missing };
   const differences = differencesOf(evidence);
-  const known = lateness.map((fact) => `response times hold that of the generator: ${fact}`);
+  const known = lateness.map((fact) => `response times include that of the generator: ${fact}`);
   const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
-  return { verdict, reasons: [...differences, ...(evidence.targetPerS === null ? [] : known)] };
+  const notes = evidence.targetPerS === null ? idleOf(evidence) : known;
+  return { verdict, reasons: [...differences, ...notes] };
+}
+
+function isWorkloadBound(evidence: Evidence): boolean {
+  const { targetPerS, sentPerS, acceptedPerS, held, limit, isFailing } = evidence;
+  if (targetPerS === null || limit === null || isFailing || held.answers <= MOSTLY) return false;
+  const least = LEAST_SHARE * targetPerS;
+  return sentPerS < least && acceptedPerS >= LEAST_SHARE * sentPerS && limit.perS < least;
+}
+
+const workloadLimit = ({ held, limit, targetPerS }: Evidence): string =>
+  `the workload was the limit: it had no request for ${figure(100 * held.answers)} % of the ` +
+  `time, and offers ${figure(limit!.perS)} of ${figure(targetPerS!)} arrivals a second; use ` +
+  `${limit!.option} ${limit!.value}`;
+
+/** Notes a closed loop whose workload had fewer requests than --concurrency allows. */
+const idleOf = ({ held }: Evidence): string[] =>
+  held.answers > MOSTLY
+    ? [
+        `the workload had fewer requests than --concurrency for ${figure(100 * held.answers)} % ` +
+          'of the time; use more --agents or a lower --concurrency',
+      ]
+    : [];
+
+/** Computes how many connections the rate needs at the service time, where all were in use. */
+function connectionsOf({ held, connections, targetPerS }: Evidence): string[] {
+  const { count, serviceP50 } = connections;
+  const needed = Math.ceil((targetPerS! * serviceP50) / 1_000);
+  if (held.connections <= MOSTLY || needed <= count) return [];
+  return [
+    `all ${count} connections were in use for ${figure(100 * held.connections)} % of the time: ` +
+      `at a median service time of ${figure(serviceP50)} ms the rate needs ${needed}; use ` +
+      `--connections ${needed}, if the server is as fast with that many`,
+  ];
 }
 
 /** Whether the generator is to blame. */
@@ -72,12 +124,16 @@ function isBound(evidence: Evidence): boolean {
   if (targetPerS === null) return busy || beyond(lagP90, 0.1);
   const late = beyond(lagP99, 0.5) || beyond(lagP90, 0.1);
   const unsent = sentPerS < LEAST_SHARE * targetPerS;
-  return shortBy(evidence) ? unsent && (late || busy) : late;
+  const unsigned = evidence.held.signatures > MOSTLY;
+  return shortBy(evidence) ? unsent && (late || busy || unsigned) : late;
 }
 
 /** What is known of a generator that is late or busy. */
-function latenessOf({ lagP99, utilization }: Evidence): string[] {
+function latenessOf({ lagP99, utilization, held }: Evidence): string[] {
   return [
+    ...(held.signatures > MOSTLY
+      ? [`arrivals waited for its signatures for ${figure(100 * held.signatures)} % of the time`]
+      : []),
     ...((lagP99 ?? 0) > LATE_MS
       ? [`its lag is ${figure(lagP99 ?? 0)} ms at the 99th percentile`]
       : []),
@@ -90,9 +146,11 @@ function latenessOf({ lagP99, utilization }: Evidence): string[] {
 /** What is missing from the rate, or null. */
 function shortBy({ targetPerS, acceptedPerS }: Evidence): string[] | null {
   if (targetPerS === null || acceptedPerS >= LEAST_SHARE * targetPerS) return null;
-  const share = (100 * acceptedPerS) / targetPerS;
-  const found = `${figure(acceptedPerS)} of ${figure(targetPerS)} arrivals a second were accepted`;
-  return [`${found}, ${figure(share)} %; expected at least ${100 * LEAST_SHARE} %`];
+  // Cut, not rounded: 98.96 % does not read as the 99 % that are expected.
+  const share = Math.floor((1_000 * acceptedPerS) / targetPerS) / 10;
+  const accepted = Math.floor(10 * acceptedPerS) / 10;
+  const found = `${exact(accepted)} of ${exact(targetPerS)} arrivals a second were accepted`;
+  return [`${found}, ${exact(share)} %; expected at least ${100 * LEAST_SHARE} %`];
 }
 
 /** What was accepted, and yet did not come of it. */
@@ -149,6 +207,8 @@ const slower = (half: Half, other: Half): boolean => {
   const [halfMs, otherMs] = [half.response_p50 ?? 0, other.response_p50 ?? 0];
   return halfMs > 2 * otherMs && halfMs - otherMs > SLOWER_MS;
 };
+
+const exact = (value: number) => value.toLocaleString('en-US', { maximumFractionDigits: 1 });
 
 const figure = (value: number) =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 });

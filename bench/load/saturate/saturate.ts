@@ -51,6 +51,24 @@ function speedMoved(probes: readonly Probe[]): boolean {
   return Math.max(...speeds) > (1 + MOVED) * Math.min(...speeds);
 }
 
+/** Judges brackets whose failing rate says nothing of the server: all its probes were bound. */
+function boundOf(brackets: readonly Bracket[]): Pick<LoadResult, 'verdict' | 'reasons'> | null {
+  const last = brackets.flatMap(({ fails, probes }): Probe[] => {
+    const failed = probes.filter(({ rate }) => rate === fails);
+    const isBound = failed.every(({ verdict }) => Object.hasOwn(limits, verdict));
+    return isBound ? failed.slice(-1) : [];
+  });
+  const { verdict, reasons } = last.at(-1) ?? {};
+  if (verdict === undefined) return null;
+  const limit = `${limits[verdict as keyof typeof limits]} was the limit`;
+  const where = `${limit} in ${last.length} of ${brackets.length} brackets`;
+  // The probe's reason names the option that raises the limit of a workload.
+  const why = verdict === 'WORKLOAD_BOUND' ? (reasons ?? []) : [];
+  return { verdict, reasons: [where, ...why] };
+}
+
+const limits = { CLIENT_BOUND: 'the generator', WORKLOAD_BOUND: 'the workload' } as const;
+
 /** What the brackets are worth together. */
 function verdictOf(
   brackets: readonly Bracket[],
@@ -60,14 +78,8 @@ function verdictOf(
   if (brackets.some(({ holds }) => holds === 0)) {
     return { verdict: 'INVALID', reasons: ['no rate held'] };
   }
-  const bound = brackets.filter(({ fails, probes }) => {
-    const failed = probes.filter(({ rate }) => rate === fails);
-    return failed.length > 0 && failed.every(({ verdict }) => verdict === 'CLIENT_BOUND');
-  });
-  if (bound.length > 0) {
-    const reason = `the generator was the limit in ${bound.length} of ${brackets.length} brackets`;
-    return { verdict: 'CLIENT_BOUND', reasons: [reason] };
-  }
+  const bound = boundOf(brackets);
+  if (bound) return bound;
   const moved = brackets.filter(({ unstable }) => unstable).length;
   const reasons = [
     ...(moved > 0 ? [`R moved by more than 10 % in ${moved} of ${brackets.length} brackets`] : []),

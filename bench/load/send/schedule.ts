@@ -2,8 +2,11 @@
  * Sends arrivals when they are due, as soon as the workload has a call and a connection is free;
  * until then they wait in line and keep their intended time. Watches how late it is itself.
  */
-import type { Call } from '../workload.js';
+import type { Call, Wait } from '../workload.js';
 import type { Arrivals } from './arrivals.js';
+
+/** Milliseconds in which arrivals waited, by the cause for which the first of them waited. */
+export type Held = Record<'connections' | Wait, number>;
 
 export interface ScheduleOptions {
   arrivals: Arrivals;
@@ -12,6 +15,8 @@ export interface ScheduleOptions {
   endMs: number;
   now: () => number;
   next(intendedMs: number): Call | null;
+  /** Names the cause when `next` gave null. */
+  waitsFor(): Wait;
   hasRoom(): boolean;
   send(call: Call, intendedMs: number): void;
   /** Something fell due at its time, and was taken up so much later. */
@@ -33,6 +38,9 @@ export class Schedule {
   #running = false;
   #pumping = false;
   #ended: () => void = () => {};
+  readonly #held: Held = { connections: 0, answers: 0, signatures: 0 };
+  #waitsFor: keyof Held | null = null;
+  #waitsSinceMs = 0;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
@@ -50,6 +58,7 @@ export class Schedule {
   /** What is in line is not sent any more. */
   stop(): void {
     this.#running = false;
+    this.#waits(null);
     if (this.#timer) clearTimeout(this.#timer);
     this.#ended();
   }
@@ -59,20 +68,38 @@ export class Schedule {
     // A workload that is asked for a call may wake us: the one that asked goes on.
     if (this.#pumping) return;
     this.#pumping = true;
-    while (this.#running && this.#options.hasRoom() && this.#sendFirst());
+    let waitsFor: keyof Held | null | undefined;
+    while (this.#running && waitsFor === undefined) waitsFor = this.#sendFirst();
+    this.#waits(waitsFor ?? null);
     this.#pumping = false;
   }
 
-  /** False when nobody is in line, or the first has to wait. */
-  #sendFirst(): boolean {
-    const { arrivals, now, next, send } = this.#options;
+  /** In the measured time so far. */
+  get held(): Held {
+    this.#waits(this.#waitsFor);
+    return { ...this.#held };
+  }
+
+  /** Returns the cause for which the first waits, null when none waits, undefined once sent. */
+  #sendFirst(): keyof Held | null | undefined {
+    const { arrivals, now, next, send, hasRoom, waitsFor } = this.#options;
     const intendedMs = arrivals.first(now());
-    if (intendedMs === null) return false;
+    if (intendedMs === null) return null;
+    if (!hasRoom()) return 'connections';
     const call = next(intendedMs);
-    if (call === null) return false;
+    if (call === null) return waitsFor();
     arrivals.take();
     send(call, intendedMs);
-    return true;
+    return undefined;
+  }
+
+  #waits(waitsFor: keyof Held | null): void {
+    const { now, measureMs, endMs } = this.#options;
+    const nowMs = now();
+    const inWindow = Math.min(nowMs, endMs) - Math.max(this.#waitsSinceMs, measureMs);
+    if (this.#waitsFor !== null && inWindow > 0) this.#held[this.#waitsFor] += inWindow;
+    this.#waitsFor = waitsFor;
+    this.#waitsSinceMs = nowMs;
   }
 
   #tick(): void {

@@ -16,6 +16,8 @@ export function chained(plan: AssemblyPlan): Workload {
       return { subscribers: 0 };
     },
     next: (intendedMs) => chain!.next(intendedMs),
+    waitsFor: () => chain!.waitsFor,
+    limit: (perS) => chain!.limit(perS),
     drain: async (signal) => chain?.drain(signal),
     close: async () => pool?.close(),
     signed: () => pool!.record.signed,

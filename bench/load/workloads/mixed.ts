@@ -44,6 +44,12 @@ export function mixed({ rate, batch }: LoadOptions): Workload {
       return { subscribers: 0 };
     },
     next: (intendedMs) => draw!(intendedMs),
+    waitsFor: () => chain!.waitsFor,
+    limit(perS) {
+      const share = weights.vote / 100;
+      const votes = chain!.limit(perS * share);
+      return votes && { ...votes, perS: votes.perS / share };
+    },
     drain: async (signal) => chain?.drain(signal),
     close: async () => pool?.close(),
     signed: () => pool!.record.signed,

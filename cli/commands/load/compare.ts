@@ -34,9 +34,9 @@ Examples:
   $ folkmoot load compare before/ after/
   $ folkmoot load compare base.json now.json --fail-on 'p99>+10%' --fail-on 'errors>1%'
 
-Exit codes: 14 when one of them is INVALID or CLIENT_BOUND, so that its figures are not the
-server's, whatever else; then 15 when a condition is met; then 17 when a condition is about a figure
-that was not measured; else 0; 2 usage, or no result.`,
+Exit codes: 14 when one of them is INVALID, CLIENT_BOUND or WORKLOAD_BOUND, so that its figures
+are not the server's, whatever else; then 15 when a condition is met; then 17 when a condition is
+about a figure that was not measured; else 0; 2 usage, or no result.`,
     )
     .action(run);
 }

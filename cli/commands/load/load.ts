@@ -29,7 +29,8 @@ ${workloads()}
 
 Latencies count from when a request was to be sent, so a server that stalls cannot hide it. The
 verdict says whether figures can be trusted: VALID; UNSTABLE, the halves of the run disagree;
-CLIENT_BOUND, the generator was too slow; INVALID, the server failed, or took less than 99 % of the
+CLIENT_BOUND, the generator was too slow; WORKLOAD_BOUND, the workload had too few requests to send,
+and the reason says which option to raise; INVALID, the server failed, or took less than 99 % of the
 rate. Of the workload transactions, --rate counts transactions. Durations have a unit: 500ms, 10s,
 2m.
 
@@ -38,9 +39,10 @@ and times second by second, what was not accepted and why. Who has that address,
 end the run, and lets one begin that waits for it (--watch=paused). Watching changes no figure, and
 the command ends with the run, whoever looks on. Of what --out kept, folkmoot explore DIR shows it.
 
-Exit codes: 0 done; 1 the server is not there, or its limits forbid the run; 2 usage; 14 INVALID or
-CLIENT_BOUND; 15 a condition of --fail-on is met; 17 a condition of --fail-on or --slo is about a
-figure that the run does not measure, which ends the command before the run where that is known.
+Exit codes: 0 done; 1 the server is not there, or its limits forbid the run; 2 usage; 14 INVALID,
+CLIENT_BOUND or WORKLOAD_BOUND; 15 a condition of --fail-on is met; 17 a condition of --fail-on or
+--slo is about a figure that the run does not measure. The command ends before the run where the
+options show that.
 
 Examples:
   $ folkmoot serve --limits off                            the server, in another terminal

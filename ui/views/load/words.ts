@@ -85,5 +85,6 @@ export const tones: Record<LoadVerdict['verdict'], 'holds' | 'failed' | 'uncheck
   VALID: 'holds',
   UNSTABLE: 'unchecked',
   CLIENT_BOUND: 'failed',
+  WORKLOAD_BOUND: 'failed',
   INVALID: 'failed',
 };

@@ -12,6 +12,10 @@ const well: Evidence = {
   lagP99: 2,
   responseP99: 20,
   utilization: 0.3,
+  held: { connections: 0, answers: 0.2, signatures: 0 },
+  limit: { perS: 2_000, option: '--agents', value: 700 },
+  isFailing: false,
+  connections: { count: 128, serviceP50: 10 },
   transactions: { proposed: 200, timed_out: 2 },
   delivery: { subscribers: 100, expected: 200, holes: 2, disconnects: 1 },
   halves: [
@@ -22,6 +26,12 @@ const well: Evidence = {
 
 const closed: Partial<Evidence> = { targetPerS: null };
 const slow: Partial<Evidence> = { sentPerS: 700, acceptedPerS: 700, responseP99: 3_000 };
+/** All that was sent was accepted, and arrivals waited mostly for this. */
+const waiting = (what: keyof Evidence['held'], perS = 500): Partial<Evidence> => ({
+  ...{ sentPerS: 500, acceptedPerS: 500 },
+  held: { connections: 0, answers: 0, signatures: 0, [what]: 0.9 },
+  limit: { perS, option: '--agents', value: 30 },
+});
 const halves = (first: [number, number], second: [number, number]): Partial<Evidence> => ({
   halves: [
     { accepted: first[0], response_p50: first[1] },
@@ -60,6 +70,28 @@ test.each<[string, Partial<Evidence>, string]>([
   ['a closed loop on a busy generator', { ...closed, utilization: 0.96 }, 'CLIENT_BOUND'],
   ['a closed loop, late for a tenth of the time', { ...closed, lagP90: 11 }, 'CLIENT_BOUND'],
   ['a closed loop, late for a hundredth', { ...closed, lagP99: 40 }, 'VALID'],
+  ['a workload that has too little to send', waiting('answers'), 'WORKLOAD_BOUND'],
+  [
+    'the same workload, of which answers are refused',
+    { ...waiting('answers'), acceptedPerS: 450 },
+    'INVALID',
+  ],
+  ['a workload whose proposals fail', { ...waiting('answers'), isFailing: true }, 'INVALID'],
+  ['a workload that offers enough at its typical pace', waiting('answers', 1_000), 'INVALID'],
+  ['a workload that no option helps', { ...waiting('answers'), limit: null }, 'INVALID'],
+  [
+    'a workload that waits for less than half of the time',
+    { ...waiting('answers'), held: { connections: 0.4, answers: 0.5, signatures: 0 } },
+    'INVALID',
+  ],
+  ['a server that takes all connections', waiting('connections'), 'INVALID'],
+  ['a generator that cannot sign in time', waiting('signatures'), 'CLIENT_BOUND'],
+  [
+    'a generator that is late beside a workload with too little',
+    { ...waiting('answers'), lagP99: 1_600 },
+    'CLIENT_BOUND',
+  ],
+  ['a closed loop whose workload has little', { ...waiting('answers'), ...closed }, 'VALID'],
   ['halves that accept not the same', { ...closed, ...halves([500, 3], [440, 3]) }, 'UNSTABLE'],
   ['halves that differ by chance', { ...closed, ...halves([8, 3], [6, 3]) }, 'VALID'],
   ['halves of which one is slow', halves([5_000, 3], [5_000, 6.1]), 'UNSTABLE'],
@@ -83,4 +115,16 @@ test('verdict: lag that is part of response times is told of a valid run', () =>
   const { verdict, reasons } = verdictOf({ ...well, lagP99: 15, responseP99: 100 });
   expect(verdict).toBe('VALID');
   expect(reasons[0]).toContain('15 ms');
+});
+
+test('verdict: what is short of 99 % does not read as 99 %', () => {
+  const [reason] = verdictOf({ ...well, acceptedPerS: 989.96 }).reasons;
+  expect(reason).toContain('989.9 of 1,000');
+  expect(reason).toContain('98.9 %');
+});
+
+test('verdict: names the option, and how many connections a rate needs', () => {
+  expect(verdictOf({ ...well, ...waiting('answers') }).reasons[0]).toContain('use --agents 30');
+  const few = { ...waiting('connections'), connections: { count: 8, serviceP50: 400 } };
+  expect(verdictOf({ ...well, ...few }).reasons.join()).toContain('use --connections 400');
 });

@@ -16,6 +16,7 @@ function scheduled(change: Partial<ScheduleOptions>) {
     endMs: 1_000,
     now: () => Date.now(),
     next: () => call,
+    waitsFor: () => 'answers',
     hasRoom: () => true,
     send: (_, intendedMs) => sent.push(intendedMs),
     due: (intendedMs) => due.push(intendedMs),
@@ -52,9 +53,12 @@ test('schedule: arrivals wait in line for the workload, and keep their times', a
   open = true;
   schedule.pump();
   expect(sent).toEqual(every100.slice(0, 6));
+  // From the first that was due to the moment at which it could be sent.
+  expect(schedule.held).toEqual({ connections: 0, answers: 550, signatures: 0 });
   vi.advanceTimersByTime(500);
   await ended;
   expect(sent).toEqual(every100);
+  expect(schedule.held.answers).toBe(550);
 });
 
 test('schedule: a workload that wakes it while it is asked gets no arrival twice', async () => {

@@ -32,6 +32,7 @@ test('generator: a slow server without a free connection is not its fault', asyn
     return { result: await load(server, { rate: 100, connections: 8 }) };
   });
   expect(result.verdict).toBe('INVALID');
+  expect(result.arrivals.held!.connections).toBeGreaterThan(0.5);
   expect(operation(result, 'read').response.p90).toBeGreaterThan(600);
   // Eight at a time, each for 400 ms: the other requests waited in line.
   expect(result.arrivals.accepted).toBeLessThanOrEqual(40);
