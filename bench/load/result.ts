@@ -251,6 +251,25 @@ export const LoadResult = Type.Object(
     generator: Type.Object(
       {
         lag: latency('how much later than it could the generator sent'),
+        of_response: Type.Optional(
+          orNull(
+            Type.Object(
+              {
+                p50: orNull(Type.Number(about('at the median'))),
+                p90: orNull(Type.Number(about('at the 90th percentile'))),
+                p95: orNull(Type.Number(about('at the 95th percentile'))),
+                p99: orNull(Type.Number(about('at the 99th percentile'))),
+              },
+              {
+                ...strictly,
+                ...about(
+                  'lag as a share of response time, of the fastest operation; null in the ' +
+                    'closed loop, absent in older results',
+                ),
+              },
+            ),
+          ),
+        ),
         utilization: Type.Number(about('of its event loop, 0 to 1')),
         prepared_ahead: Type.Number(about('share of signatures made before the measured time')),
         keys: count('keys that signed'),

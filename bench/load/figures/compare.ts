@@ -169,7 +169,7 @@ function doubts(name: string, result: LoadResult): string[] {
   const { verdict, reasons, ended } = result;
   const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : '';
   return [
-    ...(verdict === 'VALID' ? [] : [`${name} is ${verdict}${why}`]),
+    ...(verdict === 'VALID' && why === '' ? [] : [`${name} is ${verdict}${why}`]),
     ...(ended === 'complete' ? [] : [`${name} did not end as planned: it ${early(result)}`]),
   ];
 }

@@ -18,8 +18,8 @@ export function keyFacts(result: LoadResult): Html {
       name: 'accepted',
       value: `${perSecond(rate)}${share === null ? '' : ` (${percent(share)})`}`,
     },
-    ...figure(result, 'p50', `median response${slowest}`),
-    ...figure(result, 'p99', `p99 response${slowest}`),
+    ...withService(result, 'p50', `median response${slowest}`),
+    ...withService(result, 'p99', `p99 response${slowest}`),
     ...figure(result, 'finality.p99', 'p99 finality'),
     ...figure(result, 'delivery.p99', 'p99 delivery'),
     ...figure(result, 'errors', 'not accepted'),
@@ -41,6 +41,14 @@ function figure(result: LoadResult, name: string, title: string): Fact[] {
   const one = figureOf(name)!;
   const value = one.of(result);
   return value === null ? [] : [{ name: title, value: valueText(one, value) }];
+}
+
+/** In the open loop the response has the wait before the request was sent; service has not. */
+function withService(result: LoadResult, name: 'p50' | 'p99', title: string): Fact[] {
+  const [response] = figure(result, name, title);
+  const [service] = figure(result, `service.${name}`, title);
+  if (!response || !service || result.asked.loop === 'closed') return response ? [response] : [];
+  return [{ name: title, value: `${response.value} (service ${service.value})` }];
 }
 
 function held({ brackets }: NonNullable<LoadResult['saturation']>): string {

@@ -6,7 +6,7 @@ import type { LoadResult, Operation } from '../result.js';
 import type { Held } from '../send/schedule.js';
 import type { Target } from '../server/target.js';
 import type { Limit } from '../workload.js';
-import { verdictOf } from './verdict.js';
+import { lagShares, verdictOf } from './verdict.js';
 
 export interface Findings {
   options: LoadOptions;
@@ -76,6 +76,8 @@ function found(findings: Findings, all: Recorded, { halves, open }: Standing): L
     answers: share(answers),
     signatures: share(signatures),
   };
+  const operations = recorded.operations.filter((one) => !one.operation.includes('(beside)'));
+  const late = lagShares(lag, operations);
   const { verdict, reasons } = verdictOf({
     ended: findings.ended,
     targetPerS,
@@ -85,6 +87,7 @@ function found(findings: Findings, all: Recorded, { halves, open }: Standing): L
     lagP99: lag.p99,
     responseP99: recorder.responseAt(99),
     utilization: findings.utilization,
+    lagParts: targetPerS === null ? [] : late.parts,
     held,
     limit,
     isFailing: recorded.operations.some(isFailing),
@@ -121,6 +124,7 @@ function found(findings: Findings, all: Recorded, { halves, open }: Standing): L
     delivery: { subscribers: findings.subscribers, ...delivery },
     generator: {
       lag,
+      of_response: targetPerS === null ? null : late.shares,
       utilization: findings.utilization,
       prepared_ahead: signed.preparedAhead,
       keys: signed.keys,

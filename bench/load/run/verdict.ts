@@ -19,9 +19,12 @@
  * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
  *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
+ *
+ * In the open loop a note says where the lag is more than a tenth of a response time at the same
+ * percentile: a change of the server by a tenth is then smaller than the part of the generator.
  */
 import type { Half } from '../record/recorder.js';
-import type { LoadResult } from '../result.js';
+import type { LoadResult, Operation, Percentiles } from '../result.js';
 import type { Limit } from '../workload.js';
 
 export interface Evidence {
@@ -34,6 +37,8 @@ export interface Evidence {
   lagP90: number | null;
   lagP99: number | null;
   responseP99: number | null;
+  /** Where the lag is a large part of a response time. */
+  lagParts: readonly LagPart[];
   /** Of the event loop, 0 to 1. */
   utilization: number;
   /** Shares of the measured time in which arrivals waited. */
@@ -49,12 +54,21 @@ export interface Evidence {
   halves: readonly [Half, Half] | null;
 }
 
+/** The lag beside the response time at the same percentile, milliseconds. */
+export interface LagPart {
+  percentile: 'p50' | 'p90' | 'p95' | 'p99';
+  lagMs: number;
+  responseMs: number;
+}
+
 export type Verdict = Pick<LoadResult, 'verdict' | 'reasons'>;
 
 const LEAST_SHARE = 0.99;
 const LATE_MS = 10;
 const BUSY = 0.9;
 const MOSTLY = 0.5;
+/** Share of a response time above which the lag is noted. */
+const MOST_LAG = 0.1;
 const DIFFERENCE = 0.1;
 const SLOWER_MS = 2;
 
@@ -77,8 +91,49 @@ export function verdictOf(evidence: Evidence): Verdict {
   const differences = differencesOf(evidence);
   const known = lateness.map((fact) => `response times include that of the generator: ${fact}`);
   const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
-  const notes = evidence.targetPerS === null ? idleOf(evidence) : known;
+  const notes = evidence.targetPerS === null ? idleOf(evidence) : [...known, ...lagNote(evidence)];
   return { verdict, reasons: [...differences, ...notes] };
+}
+
+const percentiles = ['p50', 'p90', 'p95', 'p99'] as const;
+
+/**
+ * The lag at each percentile as a share of the response time there, of the operation where that is
+ * largest; null without a sample. Of an open loop, whose response times include the lag.
+ */
+export function lagShares(
+  lag: Percentiles,
+  operations: readonly Operation[],
+): { shares: Record<LagPart['percentile'], number | null>; parts: LagPart[] } {
+  const parts = percentiles.flatMap((percentile): LagPart[] => {
+    const lagMs = lag[percentile];
+    const times = operations.flatMap(({ response }) => response[percentile] ?? []);
+    return lagMs === null || times.length === 0
+      ? []
+      : [{ percentile, lagMs, responseMs: Math.min(...times) }];
+  });
+  const of = (percentile: LagPart['percentile']): number | null => {
+    const part = parts.find((one) => one.percentile === percentile);
+    return part ? shareOf(part) : null;
+  };
+  return {
+    shares: { p50: of('p50'), p90: of('p90'), p95: of('p95'), p99: of('p99') },
+    parts: parts.filter((part) => shareOf(part) > MOST_LAG),
+  };
+}
+
+/** At most 1: requests that failed have a lag as well, but no response time. */
+const shareOf = ({ lagMs, responseMs }: LagPart): number =>
+  responseMs > 0 ? Math.min(1, lagMs / responseMs) : 0;
+
+function lagNote({ lagParts }: Evidence): string[] {
+  if (lagParts.length === 0) return [];
+  const parts = lagParts.map((part) => {
+    const [lag, response] = [part.lagMs, part.responseMs].map(fine);
+    return `${lag} of ${response} ms at ${part.percentile} (${Math.round(100 * shareOf(part))} %)`;
+  });
+  const found = `the generator's lag is more than ${100 * MOST_LAG} % of response times`;
+  return [`${found}: ${parts.join(', ')}; service times are without it`];
 }
 
 function isWorkloadBound(evidence: Evidence): boolean {
@@ -209,6 +264,9 @@ const slower = (half: Half, other: Half): boolean => {
 };
 
 const exact = (value: number) => value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+
+const fine = (value: number) =>
+  value.toLocaleString('en-US', { maximumFractionDigits: value < 1 ? 3 : 1 });
 
 const figure = (value: number) =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 });

@@ -37,7 +37,7 @@ function figuresOf({ asked }: LoadShown, figures: LoadFigures): Named[] {
       `${perSecond(arrivals.accepted_per_s)}${share === null ? '' : ` (${percent(share)})`}`,
     ],
     ...(transactions ? [['finalized transactions', perSecond(transactions.tps)] as Named] : []),
-    [`median response${slowest}`, time(response.p50)],
+    [`median response${slowest}`, `${time(response.p50)}${serviceText(asked, times)}`],
     [`p95 response${slowest}`, time(response.p95)],
     [`p99 response${slowest}`, time(response.p99)],
     ...(finality ? [['p99 finality', time(finality.p99)] as Named] : []),
@@ -45,6 +45,15 @@ function figuresOf({ asked }: LoadShown, figures: LoadFigures): Named[] {
     ...(delivery ? [['deliveries', perSecond(delivery.deliveries_per_s)] as Named] : []),
     ['not accepted', percent(errors)],
   ];
+}
+
+/** In the open loop the response has the wait before the request was sent; service has not. */
+function serviceText({ loop }: LoadShown['asked'], times: LoadFigures['times']): string {
+  const medians = times.flatMap(({ time: kind, operation, p50 }) =>
+    kind === 'service' && !operation?.includes(' ') ? (p50 ?? []) : [],
+  );
+  if (loop === 'closed' || medians.length === 0) return '';
+  return ` (service ${time(Math.max(...medians))})`;
 }
 
 /** Of what is signed: each vote, and each transaction. */

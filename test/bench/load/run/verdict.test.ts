@@ -1,6 +1,7 @@
 /** When a run's figures can be trusted: the rule, case by case. */
 import { expect, test } from 'vitest';
-import { type Evidence, verdictOf } from '../../../../dist/bench/load/run/verdict.js';
+import { type Evidence, lagShares, verdictOf } from '../../../../dist/bench/load/run/verdict.js';
+import { nothing } from '../fixture.js';
 
 /** A run with which nothing is wrong. */
 const well: Evidence = {
@@ -12,6 +13,7 @@ const well: Evidence = {
   lagP99: 2,
   responseP99: 20,
   utilization: 0.3,
+  lagParts: [],
   held: { connections: 0, answers: 0.2, signatures: 0 },
   limit: { perS: 2_000, option: '--agents', value: 700 },
   isFailing: false,
@@ -127,4 +129,25 @@ test('verdict: names the option, and how many connections a rate needs', () => {
   expect(verdictOf({ ...well, ...waiting('answers') }).reasons[0]).toContain('use --agents 30');
   const few = { ...waiting('connections'), connections: { count: 8, serviceP50: 400 } };
   expect(verdictOf({ ...well, ...few }).reasons.join()).toContain('use --connections 400');
+});
+
+test('lag: its share of the fastest operation is told where it is more than a tenth', () => {
+  const times = (...[p50, p90, p95, p99]: [number, number, number, number]) => {
+    return { ...nothing(), count: 100, ...{ p50, p90, p95, p99 } };
+  };
+  const operation = (name: string, response: ReturnType<typeof times>) => {
+    const none = { refused: [], lies: 0, timed_out: 0, broken: 0, unfinished: 0 };
+    return { operation: name, sent: 100, accepted: 100, ...none, response, service: response };
+  };
+  const { shares, parts } = lagShares(times(0.6, 1, 2, 30), [
+    operation('read', times(0.8, 10, 10, 20)),
+    operation('vote', times(5, 20, 40, 200)),
+  ]);
+  expect(shares).toEqual({ p50: 0.6 / 0.8, p90: 0.1, p95: 0.2, p99: 1 });
+  expect(parts.map(({ percentile }) => percentile)).toEqual(['p50', 'p95', 'p99']);
+  const { verdict, reasons } = verdictOf({ ...well, lagParts: parts });
+  expect(verdict).toBe('VALID');
+  expect(reasons).toEqual([expect.stringContaining('0.6 of 0.8 ms at p50 (75 %)')]);
+  expect(verdictOf({ ...well, ...closed, lagParts: [] }).reasons).toEqual([]);
+  expect(lagShares(nothing(), []).shares).toEqual({ p50: null, p90: null, p95: null, p99: null });
 });

