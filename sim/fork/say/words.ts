@@ -1,13 +1,21 @@
 /** The words of an option, taken one after another; a mistake names the word and its place. */
 import { ScenarioError } from '../../scenario/problem.js';
 
+/** Bounds the work of parsing a value, and the length of the errors that quote the text. */
+const MOST_CHARACTERS = 16_384;
+
 export class Words {
   readonly #option: string;
   readonly #text: string;
   readonly #words: { word: string; at: number }[];
   #next = 0;
 
+  /** @throws {ScenarioError} when the text is too long. */
   constructor(option: string, text: string) {
+    if (text.length > MOST_CHARACTERS) {
+      const limit = `expected at most ${MOST_CHARACTERS}`;
+      throw new ScenarioError(`${option} has ${text.length} characters; ${limit}`);
+    }
     this.#option = option;
     this.#text = text;
     this.#words = Array.from(text.matchAll(/[^ \t\r\n]+/g), ({ 0: word, index }) => ({

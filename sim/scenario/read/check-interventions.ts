@@ -17,6 +17,7 @@ import { settable, settablePaths } from '../settable.js';
 import { conditionProblem } from './check-conditions.js';
 import { traitsProblem } from './check-traits.js';
 import { contradiction } from './contradictions.js';
+import { shown } from './shape.js';
 
 interface Looking {
   scenario: Scenario;
@@ -109,7 +110,7 @@ const checks: Checks = {
     const schema = settable(path);
     if (!schema) return ['path', `is ${path}; expected one of ${settablePaths().join(', ')}`];
     if (!Value.Check(schema, value)) {
-      return ['value', `is ${JSON.stringify(value)}; expected ${allowed(schema)}`];
+      return ['value', `is ${shown(value)}; expected ${allowed(schema)}`];
     }
     const { least = 0, most = 0 } = value as { least?: number; most?: number };
     return least <= most ? null : ['value.least', `is ${least}; expected at most ${most}`];

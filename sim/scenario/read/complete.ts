@@ -1,17 +1,17 @@
 /** From what a file holds to a scenario with everything filled in, or what is wrong with it. */
-import { Value } from '../../../engine/internal.js';
 import { type Problem, problemText, ScenarioError } from '../problem.js';
-import { Scenario } from '../schema/scenario.js';
+import type { Scenario } from '../schema/scenario.js';
 import { standardReplicates } from '../schema/sweep.js';
 import { check } from './check.js';
-import { fillVariants, shapeProblem } from './shape.js';
+import { excessProblem, fillDefaults, shapeProblem } from './shape.js';
 
 export type Completed = { scenario: Scenario } | { problem: Problem };
 
 /** @param folder from where modules of scripts are found; left out, they are not looked for. */
 export function complete(raw: unknown, folder?: string): Completed {
-  const filled = Value.Default(Scenario, withReplicates(structuredClone(raw)));
-  fillVariants(filled);
+  const excess = excessProblem(raw);
+  if (excess) return { problem: excess };
+  const filled = fillDefaults(withReplicates(structuredClone(raw)));
   const misshapen = shapeProblem(filled);
   if (misshapen) return { problem: misshapen };
   const shaped = filled as Omit<Scenario, 'population'> & { population?: number };

@@ -1,7 +1,21 @@
 /** Reads a scenario file, YAML or JSON; what is wrong with it is said with file, line and path. */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Document, isCollection, isMap, isPair, LineCounter, parseDocument } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  type YAMLMap,
+  type YAMLParseError,
+} from 'yaml';
 import { problemText, ScenarioError } from '../problem.js';
 import type { Scenario } from '../schema/scenario.js';
 import { complete } from './complete.js';
@@ -44,9 +58,8 @@ export interface Loaded {
  */
 export function loadScenario(named: string, changes: readonly Change[] = []): Loaded {
   const file = fileOf(named);
-  const { document, lines } = parse(file);
+  const { document, lines, value: given } = parse(file);
   const folder = dirname(resolve(file));
-  const given = toValue(document, file);
   const raw = withValues(given, changes);
   const found = complete(raw, folder);
   if ('scenario' in found) return { scenario: found.scenario, raw, folder };
@@ -82,16 +95,89 @@ function fileOf(named: string): string {
   throw new ScenarioError(`${named} does not exist; ${expected}`);
 }
 
-function parse(file: string): { document: Document; lines: LineCounter } {
-  const lines = new LineCounter();
-  const document = parseDocument(textOf(file), { lineCounter: lines, prettyErrors: false });
-  const [error] = document.errors;
-  if (!error) return { document, lines };
-  const { line } = lines.linePos(error.pos[0]);
-  const several = error.code === 'MULTIPLE_DOCS';
-  const what = several ? 'a second document begins; expected one' : error.message;
-  throw new ScenarioError(`${file}:${line}: ${what}`);
+interface Parsed {
+  document: Document;
+  lines: LineCounter;
+  /** Plain data; places that share an anchor share an object. */
+  value: unknown;
 }
+
+function parse(file: string): Parsed {
+  const lines = new LineCounter();
+  const document = parseDocument(textOf(file), {
+    lineCounter: lines,
+    prettyErrors: false,
+    // Sets, ordered maps and merge keys of YAML 1.1 take time quadratic in their size.
+    schema: 'core',
+    resolveKnownTags: false,
+    // The library compares each key with every other key of its map; `toMembers` uses a hash table.
+    uniqueKeys: false,
+  });
+  const refuse: Refuse = (at, what) => {
+    throw new ScenarioError(`${file}:${lines.linePos(at).line}: ${what}`);
+  };
+  const [error] = document.errors;
+  if (error) refuse(error.pos[0], textOfError(error));
+  return { document, lines, value: toValue(document.contents, { refuse, anchors: new Map() }) };
+}
+
+function textOfError({ code, message }: YAMLParseError): string {
+  if (code === 'MULTIPLE_DOCS') return 'a second document begins; expected one';
+  return code === 'RESOURCE_EXHAUSTION' ? 'the scenario is nested too deeply' : message;
+}
+
+type Refuse = (at: number, what: string) => never;
+
+interface Converting {
+  refuse: Refuse;
+  /** The values of the anchors so far; null while the anchored node is being converted. */
+  anchors: Map<string, { value: unknown } | null>;
+}
+
+/** Converts a node in one pass. The library searches the whole document for each alias. */
+function toValue(node: unknown, converting: Converting): unknown {
+  if (!isNode(node)) return null;
+  const { refuse, anchors } = converting;
+  if (isAlias(node)) {
+    const { source } = node;
+    const anchored = anchors.get(source);
+    if (anchored) return anchored.value;
+    const expected = `expected the anchor &${source} before it`;
+    if (anchored === undefined) refuse(startOf(node), `Unresolved alias *${source}; ${expected}`);
+    return refuse(startOf(node), `Circular alias *${source}; ${expected}, not around it`);
+  }
+  const { anchor } = node as { anchor?: string };
+  if (anchor !== undefined) anchors.set(anchor, null);
+  const value = isMap(node)
+    ? toMembers(node, converting)
+    : isSeq(node)
+      ? node.items.map((item) => toValue(item, converting))
+      : (node as Scalar).value;
+  if (anchor !== undefined) anchors.set(anchor, { value });
+  return value;
+}
+
+function toMembers(map: YAMLMap, converting: Converting): object {
+  const members = new Map<string, unknown>();
+  for (const { key, value } of map.items) {
+    const name = toValue(key, converting);
+    const at = isNode(key) ? startOf(key) : startOf(map);
+    if (typeof name === 'object' && name !== null) {
+      converting.refuse(at, 'a key is a list or has members; expected a text');
+    }
+    const text = String(name ?? '');
+    if (members.has(text)) {
+      converting.refuse(at, `Map keys must be unique; repeated key: ${shortened(text)}`);
+    }
+    members.set(text, toValue(value, converting));
+  }
+  return Object.fromEntries(members);
+}
+
+const startOf = (node: Node): number => node.range?.[0] ?? 0;
+
+const shortened = (text: string) =>
+  text.length <= 60 ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, 57))}...`;
 
 /** Refuses what is no text. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -103,17 +189,6 @@ function textOf(file: string): string {
     return utf8.decode(readFileSync(file));
   } catch (error) {
     throw new ScenarioError(`${file} cannot be read: ${firstLine(error)}`);
-  }
-}
-
-function toValue(document: Document, file: string): unknown {
-  try {
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
-    // Throws for an alias inside of what it stands for.
-    JSON.stringify(value);
-    return value;
-  } catch (error) {
-    throw new ScenarioError(`${file}: ${firstLine(error)}`);
   }
 }
 

@@ -23,6 +23,88 @@ export function shapeProblem(value: unknown): Problem | null {
   return variantProblem(value) ?? untilProblem(value) ?? problemIn(Scenario, value, []);
 }
 
+interface Bounded extends TSchema {
+  type?: string;
+  anyOf?: Bounded[];
+  items?: Bounded;
+  properties?: Record<string, Bounded>;
+  additionalProperties?: unknown;
+  maxItems?: number;
+}
+
+/** Bounds of a whole scenario, for members that the schema leaves open, such as parameters. */
+const MOST_VALUES = 200_000;
+const MOST_LEVELS = 64;
+
+/**
+ * Finds the first list or object that holds more than the schema allows, else a scenario that is
+ * too large or too deep as a whole. It looks at no more of a value than is allowed, so the schema
+ * bounds all later work: the library visits every item, many times for a union.
+ */
+export function excessProblem(value: unknown): Problem | null {
+  return excessIn(Scenario as Bounded, value, []) ?? sizeProblem(value);
+}
+
+function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { anyOf, items, properties, additionalProperties, maxItems } = schema;
+  if (anyOf) {
+    const fitting = anyOf.filter((one) => isOfKind(one, value));
+    return fitting.length === 1 ? excessIn(fitting[0]!, value, path) : null;
+  }
+  const isList = Array.isArray(value);
+  if (isList && value.length > (maxItems ?? Number.POSITIVE_INFINITY)) {
+    return { path, text: `has ${value.length} items; expected ${allowed(schema)}` };
+  }
+  if (isList ? !items : !properties) return null;
+  for (const name of Object.keys(value)) {
+    const inner = isList ? items : ownSchema(properties!, name);
+    if (!inner) {
+      if (additionalProperties !== false) continue;
+      return { path: [...path, name], text: `is not known here; expected ${allowed(schema)}` };
+    }
+    const found = excessIn(inner, (value as Record<string, unknown>)[name], [...path, name]);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** Ignores names that every object inherits. */
+function ownSchema(properties: Record<string, Bounded>, name: string): Bounded | undefined {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+/** Counts a value once for each place that an alias gives it. */
+function sizeProblem(value: unknown): Problem | null {
+  let left = MOST_VALUES;
+  const pathToDeep = (at: unknown, levels: number): string[] | null => {
+    left -= 1;
+    if (left < 0 || typeof at !== 'object' || at === null) return null;
+    if (levels === MOST_LEVELS) return [];
+    for (const name of Object.keys(at)) {
+      const deep = pathToDeep((at as Record<string, unknown>)[name], levels + 1);
+      if (deep) return [name, ...deep];
+      if (left < 0) return null;
+    }
+    return null;
+  };
+  const deep = pathToDeep(value, 0);
+  if (left < 0) return { path: [], text: `has more than ${MOST_VALUES} values; expected fewer` };
+  const text = `is nested too deeply; expected at most ${MOST_LEVELS} levels`;
+  return deep && { path: deep.slice(0, SHOWN_STEPS), text };
+}
+
+/** Steps of a path that an error shows of a value that is nested too deeply. */
+const SHOWN_STEPS = 5;
+
+/** Lists fit lists; objects fit objects, by their kind where alternatives have one. */
+function isOfKind({ items, properties, type }: Bounded, value: object): boolean {
+  if (Array.isArray(value)) return items !== undefined || type === 'array';
+  const kind = (properties?.kind as { const?: unknown } | undefined)?.const;
+  const own = Object.hasOwn(value, 'kind') ? (value as { kind: unknown }).kind : undefined;
+  return properties !== undefined && (kind === undefined || kind === own);
+}
+
 /** A member that has kinds is checked as the kind that it names. */
 function variantProblem(value: unknown): Problem | null {
   for (const { union, value: one, path } of variantsIn(value)) {
@@ -46,12 +128,26 @@ function untilProblem(value: unknown): Problem | null {
   return null;
 }
 
-/** Fills in the defaults of the kind that each such member names, whatever else is wrong in it. */
-export function fillVariants(value: unknown): void {
-  for (const { union, value: one } of variantsIn(value)) {
+/**
+ * Fills in all defaults, in place. Members that have kinds are set aside and get the defaults of
+ * the kind that they name, even if they have other faults: the library would try every kind, each
+ * on a copy of the member.
+ */
+export function fillDefaults(value: unknown): unknown {
+  const variants = variantsIn(value).filter((variant) => variant.value !== undefined);
+  for (const { path } of variants) replaceAt(value, path, null);
+  const filled = Value.Default(Scenario, value);
+  // From the outside in: an intervention comes after the strategy that it contains.
+  for (const { union, value: one, path } of variants.reverse()) {
+    replaceAt(filled, path, one);
     const variant = variantOf(union, one);
     if (variant) Value.Default(variant, one);
   }
+  return filled;
+}
+
+function replaceAt(value: unknown, path: readonly string[], inner: unknown): void {
+  (valueAt(value, path.slice(0, -1)) as Record<string, unknown>)[path.at(-1)!] = inner;
 }
 
 function variantsIn(value: unknown) {
@@ -113,7 +209,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /** Short enough for one line. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'missing');
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }

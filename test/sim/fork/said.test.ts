@@ -103,3 +103,10 @@ test('said: any text at all is an action, or a mistake in one line', () => {
     }
   }
 });
+
+test('do: refuses a text when it is too long, without quoting it', () => {
+  const members = Array.from({ length: 5_000 }, (_, at) => `k${at}: 1`).join(', ');
+  const text = `set strategy of all to { kind: script, parameters: { ${members} } }`;
+  const message = `--do has ${text.length} characters; expected at most 16384`;
+  expect(() => actionOf(text)).toThrow(new RegExp(`^${message}$`));
+});

@@ -5,11 +5,15 @@ import { temporaryFolder } from '../../support/fixture.js';
 
 export const town = 'title: t\nagents:\n  - group: a\n    count: 4\n    producers: 1\n';
 const fault = (fields: string) => `${town}faults:\n  - { start_ms: 0, ${fields} }\n`;
-/** Each alias stands for ten of the one before. */
-const bomb = Array.from({ length: 8 }, (_, at) => {
-  const inner = at === 0 ? '1' : `*b${at - 1}`;
-  return `x${at}: &b${at} [${Array(10).fill(inner).join(',')}]\n`;
-}).join('');
+/** Each alias has the place of ten of the one before, in parameters, which may be any data. */
+const bombed = (innermost: string) =>
+  `${town}    strategy:\n      kind: script\n      module: m.js\n      parameters:\n${Array.from(
+    { length: 8 },
+    (_, at) => {
+      const inner = at === 0 ? innermost : `*b${at - 1}`;
+      return `        x${at}: &b${at} [${Array(10).fill(inner).join(',')}]\n`;
+    },
+  ).join('')}`;
 
 const noOne = 'kind: crash, length_ms: 9, whom: [{ share: 0.1 }]';
 const twoDocuments = `${town}---\n${town}`;
@@ -191,9 +195,12 @@ export const wrong: [what: string, text: string | Buffer, line: number, message:
   ['a key twice', `${town}title: u\n`, 6, /^Map keys must be unique/],
   ['two documents', twoDocuments, 6, /^a second document begins; expected one/],
   ['depth without end', '['.repeat(200_000), 1, /./],
-  ['an alias of nothing', `${town}links: *nothing\n`, 0, /^Unresolved alias .*nothing/],
-  ['an alias of itself', `${town}links: &a { loss: *a }\n`, 0, /circular/],
-  ['a bomb of aliases', town + bomb, 0, /^Excessive alias count/],
+  ['an alias of nothing', `${town}links: *nothing\n`, 6, /^Unresolved alias .*nothing/],
+  ['an alias of itself', `${town}links: &a { loss: *a }\n`, 6, /^Circular alias .*&a/],
+  ['a bomb of aliases', bombed('1'), 1, /^the scenario has more than 200000 values/],
+  ['a bomb of empty lists', bombed('[]'), 1, /^the scenario has more than 200000 values/],
+  ['a key that is a list', `${town}? [a, b]\n: 1\n`, 6, /^a key is a list or has members/],
+  ['keys in keys', `${'? {'.repeat(400)}a${'}'.repeat(400)}`, 1, /^a key is a list/],
   ['bytes', Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256)), 0, /cannot be read/],
   ['2 MiB', `${town}#${'x'.repeat(2 ** 21)}`, 0, /has 2097\d+ bytes, at most 1048576/],
 ];

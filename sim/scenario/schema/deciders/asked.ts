@@ -14,6 +14,7 @@ export const variableName = { pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$' } as cons
 export const asked = {
   asks: Type.Array(Type.Enum(occasions), {
     minItems: 1,
+    maxItems: occasions.length,
     uniqueItems: true,
     default: ['vote'],
     ...about('when it is asked; at all other times its agents act by their personality'),

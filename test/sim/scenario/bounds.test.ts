@@ -1,0 +1,165 @@
+/** Scenario files of up to 1 MiB are refused with their place, in time linear in their size. */
+import { completeScenario, loadScenario, ScenarioError, withValues } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { fileOf, town } from './wrong.js';
+
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+const padded = (index: number) => `k${index}_${'x'.repeat(36)}`;
+const script = (parameters: string) =>
+  `${town}    strategy: { kind: script, module: m.js, parameters: { ${parameters} } }\n`;
+
+/** What grows; a file with `count` of them; the line and the start of the error after it. */
+const growing: [what: string, text: (count: number) => string, line: number, error: string][] = [
+  [
+    'unknown keys',
+    (count) => town + times(count, (at) => `${padded(at)}: 1\n`).join(''),
+    6,
+    `${padded(0)} is not known here`,
+  ],
+  [
+    'unknown keys of a group in JSON',
+    (count) => {
+      const group = Object.fromEntries(times(count, (at) => [padded(at), 1]));
+      return JSON.stringify({ title: 't', agents: [group] });
+    },
+    1,
+    `agents.0.${padded(0)} is not known here`,
+  ],
+  [
+    'groups',
+    (count) => {
+      const group = (at: number) => `  - { group: g${at}, count: 4, producers: 1 }\n`;
+      return `title: t\nagents:\n${times(count, group).join('')}`;
+    },
+    2,
+    'agents has ',
+  ],
+  [
+    'members of an unknown kind',
+    (count) => `${town}    strategy: { kind: x, ${times(count, padded).join(': 1, ')}: 1 }\n`,
+    6,
+    'agents.0.strategy.kind is "x"',
+  ],
+  [
+    'occasions',
+    (count) => {
+      const asks = times(count, () => 'vote').join(', ');
+      return `${town}    strategy: { kind: exec, command: [a], asks: [${asks}] }\n`;
+    },
+    6,
+    'agents.0.strategy.asks has ',
+  ],
+  [
+    'anchors and aliases',
+    (count) => {
+      const anchors = times(count, (at) => `k${at}: &a${at} 1\n`);
+      return town + [...anchors, ...times(count, (at) => `l${at}: *a${at}\n`)].join('');
+    },
+    6,
+    'k0 is not known here',
+  ],
+  [
+    'aliases of a list of empty lists',
+    (count) => {
+      const [empty, aliases] = [times(count, () => '[]'), times(count, () => '*a')];
+      return script(`a: &a [${empty.join(',')}], b: [${aliases.join(',')}]`);
+    },
+    1,
+    'the scenario has more than ',
+  ],
+  [
+    'merge keys',
+    (count) => {
+      const [members, aliases] = [times(count, (at) => `k${at}: 1`), times(count, () => '*a')];
+      const merged = `l: { <<: [${aliases.join(',')}] }\n`;
+      return `%YAML 1.1\n---\n${town}k: &a { ${members.join(', ')} }\n${merged}`;
+    },
+    8,
+    'k is not known here',
+  ],
+  [
+    'members of an ordered map',
+    (count) => {
+      const members = times(count, (at) => `{ k${at}: 1 }`).join(', ');
+      return `%YAML 1.1\n---\n${town}k: !!omap [${members}]\n`;
+    },
+    8,
+    'k is not known here',
+  ],
+  ['levels', (count) => `a: ${'['.repeat(50 * count)}`, 1, 'the scenario is nested too deeply'],
+];
+
+/** The least CPU time of several refusals, and the error. */
+function refusal(file: string): { cpu: number; message: string } {
+  let [cpu, message] = [Number.POSITIVE_INFINITY, ''];
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const before = process.cpuUsage();
+    message = errorOf(() => loadScenario(file));
+    const { user, system } = process.cpuUsage(before);
+    cpu = Math.min(cpu, user + system);
+  }
+  return { cpu, message };
+}
+
+function errorOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ScenarioError);
+    return (error as Error).message;
+  }
+  throw new Error('the scenario was accepted');
+}
+
+/** Four times the size takes 4 times as long if the time is linear, and 16 times if quadratic. */
+const MOST_RATIO = 9;
+
+test.each(
+  growing,
+)('scenario bounds: refuses a file in linear time when it has many %s', (...row) => {
+  const [, text, line, error] = row;
+  const large = fileOf(text(20_000));
+  const [one, four] = [refusal(fileOf(text(5_000))), refusal(large)];
+  expect(four.message.startsWith(`${large}:${line}: ${error}`), four.message.slice(0, 300)).toBe(
+    true,
+  );
+  expect(four.message.length).toBeLessThan(1_000);
+  expect(four.cpu / one.cpu).toBeLessThan(MOST_RATIO);
+}, 120_000);
+
+const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
+const raw = { title: 't', agents: [{ group: 'a', count: 4, producers: 1 }] };
+
+test('scenario bounds: refuses a value of --set when it is nested or has many members', () => {
+  const strategy = (parameters: unknown) => ({ kind: 'script', module: 'm.js', parameters });
+  const errorWith = (parameters: unknown) =>
+    errorOf(() => {
+      completeScenario(withValues(raw, [['agents.a.strategy', strategy(parameters)]]));
+    });
+  expect(errorWith({ a: deep(70) })).toMatch(/^agents\.0\.strategy\.parameters\.a is nested/);
+  expect(errorWith({ a: times(200_001, () => 1) })).toMatch(/^the scenario has more than/);
+  const brackets = JSON.parse('['.repeat(60_000) + ']'.repeat(60_000)) as unknown;
+  expect(errorWith({ a: brackets })).toMatch(/^agents\.0\.strategy\.parameters\.a is nested/);
+});
+
+test('scenario bounds: quotes little of a wrong value when it is large', () => {
+  const change = { kind: 'set', at_ms: 1, path: 'links.loss', value: times(20_000, () => 'a') };
+  const message = errorOf(() => completeScenario({ ...raw, interventions: [change] }));
+  expect(message).toMatch(/^interventions\.0\.value is \["a","a"/);
+  expect(message.length).toBeLessThan(300);
+});
+
+test('scenario bounds: accepts aliases, and parameters within the bounds', () => {
+  const file = fileOf(
+    `title: t\nagents:\n  - &one { group: a, count: 4, producers: 1, strategy: &s { kind: lazy } }\n` +
+      `  - { group: b, count: 2, strategy: *s }\n`,
+  );
+  const [first, second] = loadScenario(file).scenario.agents;
+  expect(second!.strategy).toEqual(first!.strategy);
+  const parameters = { a: deep(50), b: times(1_000, (at) => at) };
+  const strategy = { kind: 'script', module: 'm.js', parameters };
+  const [group] = completeScenario(withValues(raw, [['agents.a.strategy', strategy]])).agents;
+  expect(group!.strategy).toMatchObject(strategy);
+});
