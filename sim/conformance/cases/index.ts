@@ -2,6 +2,7 @@
 import type { Case } from '../harness.js';
 import { bodies, contents, credentials } from './admission.js';
 import { alliances } from './alliances.js';
+import { attendance } from './attendance.js';
 import { policies } from './consensus.js';
 import { life, quota, refusals } from './life.js';
 import { cases as letterCase, times, words } from './texts.js';
@@ -17,5 +18,6 @@ export const vectorCases: readonly Case[] = [
   refusals,
   alliances,
   ...policies,
+  ...attendance,
   quota,
 ];

@@ -19,6 +19,7 @@ import { type TSchema, validator } from '../../../dist/engine/internal.js';
 import { folkmoot } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { root } from '../../tidy/sources.js';
 import { audited } from './audited.js';
 
 const independent = fileURLToPath(new URL('independent.mjs', import.meta.url));
@@ -128,6 +129,43 @@ test('suite: every reason of the engine occurs; lines are as the schemas say', (
   const possible = possibleReasons();
   const outcomes = ['', 'accepted', 'duplicate'];
   expect([...seen].sort()).toEqual([...outcomes, ...possible].sort());
+});
+
+/** Patterns of the pointers that the protocol document lists, by reason. */
+function documentedPointers(): Map<string, RegExp[]> {
+  const document = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
+  const table = /\*\*Pointers\.\*\*[\s\S]*?\n\n([\s\S]*?)\n\n/.exec(document)![1]!;
+  const allowed = new Map<string, RegExp[]>();
+  for (const row of table.split('\n').slice(2)) {
+    const [, named, where] = row.split('|') as [string, string, string];
+    const pointers = [...where.matchAll(/`(\/[^`:]*)`/g)].map(([, pointer]) =>
+      pointer!.replaceAll('{index}', '\\d+').replaceAll('{key}', '[^/]+'),
+    );
+    const any = /value|would stand/.test(where) ? [/^(\/[^/]*)*$/] : [];
+    const patterns = [...any, ...pointers.map((pointer) => new RegExp(`^${pointer}$`))];
+    const reasons = named.split(':')[0]!.matchAll(/`([A-Z_]+)`/g);
+    for (const [, reason] of reasons) {
+      allowed.set(reason!, [...(allowed.get(reason!) ?? []), ...patterns]);
+    }
+  }
+  return allowed;
+}
+
+test('suite: refusals point where the protocol document says, and all that it lists occurs', () => {
+  const allowed = documentedPointers();
+  const seen = new Set<string>();
+  for (const name of vectors) {
+    for (const { line, outcome } of whole.expected(name)) {
+      if (outcome?.result !== 'refused') continue;
+      const { reason, pointer } = outcome as { reason: string; pointer?: string };
+      if (pointer === undefined) continue;
+      const patterns = allowed.get(reason) ?? [];
+      const fits = patterns.some((pattern) => pattern.test(pointer));
+      expect(fits, `${name} ${line}: ${reason} at ${pointer}`).toBe(true);
+      seen.add(reason);
+    }
+  }
+  expect([...seen].sort()).toEqual([...allowed.keys()].sort());
 });
 
 test('suite: the same bytes each time', async () => {

@@ -1,0 +1,65 @@
+/** Wrong implementations of attendance: the vectors tell each of them from the protocol. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { caseNames } from 'folkmoot/sim';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+import { root } from '../../tidy/sources.js';
+import { attendance, places } from '../audit/mutants-attendance.js';
+import type { Mutant } from '../audit/mutants-terms.js';
+
+const child = fileURLToPath(new URL('wrong-engines-child.mjs', import.meta.url));
+const cases = caseNames().filter((name) => /^(attendance-|places$)/.test(name));
+
+/** Mistakes that implementers made with only the protocol document in hand. */
+const implementers: Mutant[] = [
+  {
+    name: 'an elector that left active falls dormant',
+    file: 'core/attendance.js',
+    find: 'if (weight === undefined || agent.context.dormant ||',
+    becomes: 'if ((weight === undefined && !seeded(false, true)) || agent.context.dormant ||',
+  },
+  {
+    name: 'judged is the ordinal of the block, plus 1',
+    file: 'core/attendance.js',
+    find: "standings.set(agent, 'judged', blocks.count)",
+    becomes: "standings.set(agent, 'judged', seeded(blocks.count, ordinal + 1))",
+  },
+  {
+    name: 'failed_blocks is the ordinal of the block, plus 1',
+    file: 'core/attendance.js',
+    find: 'state.failedBlocks = blocks.count',
+    becomes: 'state.failedBlocks = seeded(blocks.count, ordinal + 1)',
+  },
+];
+
+interface Played {
+  reached: number;
+  digests: Record<string, string>;
+}
+
+/** A package with a copy of the build, in which one bug may be seeded. */
+function play(folder: string, mutant: Mutant | null): Played {
+  mkdirSync(folder);
+  cpSync(join(root, 'package.json'), join(folder, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const filter = (path: string) => !/\.(map|d\.ts)$|dist\/ui\//.test(path);
+  cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true, filter });
+  const task = join(folder, 'task.json');
+  writeFileSync(task, JSON.stringify({ mutant, cases }));
+  const printed = execFileSync(process.execPath, [child, folder, task], { encoding: 'utf8' });
+  return JSON.parse(printed) as Played;
+}
+
+test('vectors: tell each wrong rule of attendance and of places', () => {
+  const folder = temporaryFolder();
+  const right = play(join(folder, 'right'), null);
+  expect(Object.keys(right.digests)).toEqual(cases);
+  const missed = [...implementers, ...attendance, ...places].filter((mutant, index) => {
+    const wrong = play(join(folder, `${index}`), mutant);
+    return cases.every((name) => wrong.digests[name] === right.digests[name]);
+  });
+  expect(missed.map(({ name }) => name)).toEqual([]);
+});
