@@ -182,8 +182,8 @@ export const sweepTables = {
     mean: 'their mean',
     sd: 'their standard deviation (n - 1); empty when n < 2',
     low:
-      'lower end of the 95 % interval of the mean; empty when n < 2, and without spread, ' +
-      'unless the measure is a share',
+      'lower end of the 95 % interval of the mean (made at 97.5 % with sweep.until, whose looks ' +
+      'cost coverage); empty when n < 2, and without spread, unless the measure is a share',
     high: 'upper end of it',
     interval:
       'how it is made: share (Wilson, of as many trials as the spread between runs allows), ' +

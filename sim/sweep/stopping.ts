@@ -1,22 +1,37 @@
 /**
- * When a cell has runs enough: its interval is looked at when it has ten, and each time it has half
- * as many again. Every further look is another chance to stop where the interval is narrow by luck,
- * so they are few, and the first comes late; tests of it count the cost.
+ * When a cell has runs enough. A cell is looked at when it has thirty runs, and each time it has
+ * half as many again. Each look is one more chance to stop at an interval that is narrow by luck,
+ * and of skewed data such a sample has too low a mean as well. A nominal 95 % interval held the
+ * mean of exponential data in 90 of 100 cells so. Two rules bound the cost:
+ *
+ * - The first look comes late: the variance is known well enough then that nearly all cells stop
+ *   at one of two neighbouring looks.
+ * - Intervals of such a sweep are made at 97.5 %, in its looks and in its tables (Bonferroni's
+ *   inequality over two looks; see Jennison and Turnbull 1999, Group Sequential Methods).
+ *
+ * `npm run validate -- --case stopping` counts the coverage: 95 of 100 at least.
  * A look needs all runs up to it and nothing else, so it is the same for any number of jobs.
  */
 import type { Sweep } from '../scenario/schema/sweep.js';
-import { type Statistics, statisticsOf } from './statistics/interval.js';
+import { type IntervalKind, type Statistics, statisticsOf } from './statistics/interval.js';
 import { Sample } from './statistics/sample.js';
+import { LEVEL_95, LEVEL_97_5, type Level } from './statistics/student.js';
 
-const FIRST_LOOK = 10;
+const FIRST_LOOK = 30;
 const GROWTH = 1.5;
 
+/** The part of a sweep that says how many runs a cell has. */
+type Stopping = Pick<Sweep, 'replicates' | 'until'>;
+
+/** The level at which the intervals of a sweep are made, so that they hold the mean in 95 %. */
+export const levelOf = ({ until }: Pick<Sweep, 'until'>): Level => (until ? LEVEL_97_5 : LEVEL_95);
+
 /** How many runs a cell has at least. */
-export const firstReplicates = ({ until, replicates }: Sweep): number =>
+export const firstReplicates = ({ until, replicates }: Stopping): number =>
   until ? Math.min(until.most, Math.max(FIRST_LOOK, replicates)) : replicates;
 
 /** How many it has at the next look; null when there is none. */
-export function nextReplicates({ until }: Sweep, replicates: number): number | null {
+export function nextReplicates({ until }: Pick<Sweep, 'until'>, replicates: number): number | null {
   if (!until || replicates >= until.most) return null;
   return Math.min(until.most, Math.ceil(GROWTH * replicates));
 }
@@ -35,12 +50,12 @@ export function isNarrow(
 
 /** How many runs each cell has, as far as that is known. */
 export class Replicates {
-  readonly #sweep: Sweep;
+  readonly #sweep: Stopping;
   /** By the number of the cell. */
   readonly #counts: Uint32Array;
   readonly #settled: Uint8Array;
 
-  constructor(sweep: Sweep, cells: number) {
+  constructor(sweep: Stopping, cells: number) {
     this.#sweep = sweep;
     this.#counts = new Uint32Array(cells + 1).fill(firstReplicates(sweep));
     this.#settled = new Uint8Array(cells + 1);
@@ -57,7 +72,10 @@ export class Replicates {
    * cell of another shard, which is left alone.
    * @returns whether some cell needs more.
    */
-  look(valuesOf: (cell: number, replicates: number) => number[] | null, kind: Kind): boolean {
+  look(
+    valuesOf: (cell: number, replicates: number) => number[] | null,
+    kind: IntervalKind,
+  ): boolean {
     const { until } = this.#sweep;
     if (!until) return false;
     let more = false;
@@ -66,7 +84,8 @@ export class Replicates {
       const count = this.of(cell);
       const next = nextReplicates(this.#sweep, count);
       const values = valuesOf(cell, count);
-      const isEnough = !values || isNarrow(until, statisticsOf(Sample.of(values), kind));
+      const found = values && statisticsOf(Sample.of(values), kind, levelOf(this.#sweep));
+      const isEnough = !found || isNarrow(until, found);
       if (next === null || isEnough) this.#settled[cell] = 1;
       else {
         this.#counts[cell] = next;
@@ -76,5 +95,3 @@ export class Replicates {
     return more;
   }
 }
-
-type Kind = Parameters<typeof statisticsOf>[1];

@@ -8,6 +8,8 @@ export type Size = (typeof sizes)[number];
 export interface Row {
   what: string;
   theory: number;
+  /** Set where theory is a lower bound, which the whole interval must reach. */
+  atLeast?: true;
   measured: number;
   /** Of what was measured; null where theory leaves nothing to luck: both are equal. */
   interval: readonly [low: number, high: number] | null;
@@ -24,12 +26,20 @@ export interface ValidationCase {
   rows(size: Size): Promise<Row[]>;
 }
 
-/** Whether theory lies inside the interval of what was measured. */
-export function holds({ theory, measured, interval }: Row): boolean {
+/** Whether theory lies inside the interval of the measured figure, or below it if it is a bound. */
+export function holds({ theory, measured, interval, atLeast }: Row): boolean {
   if (!interval) return theory === measured;
   const [low, high] = interval;
+  if (atLeast) return theory <= low;
   return low <= theory && theory <= high;
 }
+
+/** Theory as tables show it. */
+export const theoryText = ({ theory, atLeast }: Row): string =>
+  `${atLeast ? 'at least ' : ''}${digits(theory)}`;
+
+/** Five digits, and never an exponent. */
+export const digits = (value: number): string => String(Number(value.toPrecision(5)));
 
 /** As many of it as the size calls for. */
 export const scaled = (size: Size, small: number, full: number): number =>

@@ -72,8 +72,9 @@ report.html. After any end, kill -9 included, --resume goes on and gives the sam
 that was never stopped. With more replicates, samples (morris, sobol) or values of a factor (grid,
 list) it runs what is missing.
 
-With --until-interval a cell gets 10 runs, then half as many again each time, until its interval is
-narrow; in what order runs end does not matter.
+With --until-interval a cell gets 30 runs, then half as many again each time, until its interval is
+narrow. Intervals are wider then, so that they hold the mean although the runs stop at a narrow one.
+The order in which runs end does not matter.
 
 A run that breaks a rule of the network, whose script throws, or that dies has failed. A run without
 progress is a result. The first run of a sweep with scripts is made twice before all others; if it

@@ -1,11 +1,11 @@
 /**
- * 95 % intervals of a mean over independent runs, by what is measured. Each covers in at least 93
- * of 100 cells what it should, with five runs too; docs/simulating.md says where that ends.
+ * 95 % intervals of a mean over independent runs, by the kind of the measure. docs/simulating.md
+ * lists the families of distributions for which at least 93 of 100 intervals hold the mean.
  */
 import type { MeasureKind } from '../../../report/shared/measures/kinds.js';
 import { exp } from '../../numbers/logarithm.js';
 import { type Moments, rounded, type Sample } from './sample.js';
-import { cubeRoot, NORMAL_QUANTILE, studentQuantile } from './student.js';
+import { cubeRoot, LEVEL_95, type Level, studentQuantile } from './student.js';
 
 /** How an interval is made, as the tables name it. */
 export type IntervalKind = 'wilson' | 'share' | 't_log' | 't_skew';
@@ -31,21 +31,26 @@ export const kindOf = (measure: MeasureKind): IntervalKind =>
   measure === 'share' ? 'share' : 't_log';
 
 /** Runs without spread say nothing about what another one might do, unless a share is bounded. */
-const makers: Record<IntervalKind, (moments: Moments) => Interval | null> = {
-  wilson: (moments) => wilson(moments.mean, moments.n),
+const makers: Record<IntervalKind, (moments: Moments, level: Level) => Interval | null> = {
+  wilson: (moments, level) => wilson(moments.mean, moments.n, level),
   share: clusteredShare,
-  t_log: (moments) => (moments.sd === 0 ? null : studentAndLog(moments)),
-  t_skew: (moments) => (moments.sd === 0 ? null : studentAndSkewed(moments)),
+  t_log: (moments, level) => (moments.sd === 0 ? null : studentAndLog(moments, level)),
+  t_skew: (moments, level) => (moments.sd === 0 ? null : studentAndSkewed(moments, level)),
 };
 
-export function statisticsOf(sample: Sample, kind: IntervalKind): Statistics {
+/** @param level of the interval; where looks chose the number of runs it must be higher. */
+export function statisticsOf(
+  sample: Sample,
+  kind: IntervalKind,
+  level: Level = LEVEL_95,
+): Statistics {
   const moments = sample.moments();
   const { n } = sample;
   if (!moments) return { n, mean: null, sd: null, low: null, high: null, interval: null };
   const mean = rounded(moments.mean);
   const sd = n < 2 ? null : rounded(moments.sd);
   const used = kind === 't_log' && moments.least < 0 ? 't_skew' : kind;
-  const found = n < 2 ? null : makers[used](moments);
+  const found = n < 2 ? null : makers[used](moments, level);
   if (!found) return { n, mean, sd, low: null, high: null, interval: null };
   return { n, mean, sd, low: rounded(found.low), high: rounded(found.high), interval: used };
 }
@@ -61,17 +66,16 @@ export function bounded(found: Statistics, least: number, most: number): Statist
  * Of a share of independent trials, with Yates's continuity correction (Newcombe 1998, method 4):
  * without it, one success in five covers .84 where .95 is claimed.
  */
-export function wilson(share: number, trials: number): Interval {
-  const low = Math.min(share, Math.max(0, wilsonEnd(share, trials)));
-  const high = Math.max(share, Math.min(1, 1 - wilsonEnd(1 - share, trials)));
+export function wilson(share: number, trials: number, { normal }: Level = LEVEL_95): Interval {
+  const low = Math.min(share, Math.max(0, wilsonEnd(share, trials, normal)));
+  const high = Math.max(share, Math.min(1, 1 - wilsonEnd(1 - share, trials, normal)));
   return { low, high };
 }
 
 /** The lower end. The correction takes half a hit off: of fewer, nothing is left. */
-function wilsonEnd(share: number, trials: number): number {
+function wilsonEnd(share: number, trials: number, z: number): number {
   const hits = trials * share;
   if (hits <= 0.5) return 0;
-  const z = NORMAL_QUANTILE;
   const root = z * z - 2 - 1 / trials + 4 * share * (trials - hits + 1);
   return (2 * hits + z * z - 1 - z * Math.sqrt(Math.max(0, root))) / (2 * (trials + z * z));
 }
@@ -82,33 +86,34 @@ function wilsonEnd(share: number, trials: number): number {
  * (Korn and Graubard 1998). A share is never spread more widely than yes and no, so these are at
  * least as many as there are runs; without spread, a run is one trial.
  */
-function clusteredShare({ n, mean, sd }: Moments): Interval {
-  if (sd === 0) return wilson(mean, n);
-  const factor = NORMAL_QUANTILE / studentQuantile(n - 1);
+function clusteredShare({ n, mean, sd }: Moments, level: Level): Interval {
+  if (sd === 0) return wilson(mean, n, level);
+  const factor = level.normal / studentQuantile(n - 1, level);
   const effective = ((mean * (1 - mean)) / (sd * sd)) * n * factor * factor;
-  return wilson(mean, Math.max(n, effective));
+  return wilson(mean, Math.max(n, effective), level);
 }
 
-const halfOf = ({ n, sd }: Moments): number => (studentQuantile(n - 1) * sd) / Math.sqrt(n);
+const halfOf = ({ n, sd }: Moments, level: Level): number =>
+  (studentQuantile(n - 1, level) * sd) / Math.sqrt(n);
 
 /**
  * Of counts, times and other numbers that are never negative: the hull of Student's interval and
  * of Student's interval of the logarithm of the mean, which leans to where skewed numbers are. Of
  * numbers that lean down, as below a largest value, Hall's is in the hull too.
  */
-function studentAndLog(moments: Moments): Interval {
+function studentAndLog(moments: Moments, level: Level): Interval {
   const { mean, skewness } = moments;
-  const half = halfOf(moments);
+  const half = halfOf(moments, level);
   const ratio = exp(half / mean);
   const { low, high } =
-    skewness < 0 ? studentAndSkewed(moments) : { low: mean - half, high: mean + half };
+    skewness < 0 ? studentAndSkewed(moments, level) : { low: mean - half, high: mean + half };
   return { low: Math.max(0, Math.min(low, mean / ratio)), high: Math.max(high, mean * ratio) };
 }
 
 /** Of either sign: the hull of Student's interval and of Hall's: it knows skewness. */
-function studentAndSkewed(moments: Moments): Interval {
+function studentAndSkewed(moments: Moments, level: Level): Interval {
   const { mean } = moments;
-  const half = halfOf(moments);
+  const half = halfOf(moments, level);
   const ends = [mean - half, mean + half, hallEnd(moments, half), hallEnd(moments, -half)];
   return { low: Math.min(...ends), high: Math.max(...ends) };
 }

@@ -3,30 +3,39 @@
  * square root alone: IEEE 754 fixes these to the bit, so tables are the same on every machine.
  */
 
-/** Two-sided 95 % of the normal distribution. */
-export const NORMAL_QUANTILE = 1.959963984540054;
-const LEVEL = 0.95;
+/** The share of a distribution that an interval encloses, two-sided. */
+export interface Level {
+  share: number;
+  /** The quantile of the normal distribution that encloses it. */
+  normal: number;
+}
 
-const known = new Map<number, number>();
+export const LEVEL_95: Level = { share: 0.95, normal: 1.959963984540054 };
+export const LEVEL_97_5: Level = { share: 0.975, normal: 2.2414027276049464 };
 
-/** The t beyond which 2.5 % lie on each side, with `freedom` degrees of freedom, from 1. */
-export function studentQuantile(freedom: number): number {
-  const found = known.get(freedom);
+const known = new Map<Level, Map<number, number>>();
+
+/** The t that encloses `level` on both sides, with `freedom` degrees of freedom, from 1. */
+export function studentQuantile(freedom: number, level: Level = LEVEL_95): number {
+  const ofLevel = known.get(level) ?? new Map<number, number>();
+  known.set(level, ofLevel);
+  const found = ofLevel.get(freedom);
   if (found !== undefined) return found;
-  const quantile = freedom > EXACT ? expanded(freedom) : bisected(freedom);
-  known.set(freedom, quantile);
+  const quantile = freedom > EXACT ? expanded(freedom, level) : bisected(freedom, level);
+  ofLevel.set(freedom, quantile);
   return quantile;
 }
 
 /** Beyond this the expansion is right to 12 digits, and the sum would be long. */
 const EXACT = 2_000;
 
-function bisected(freedom: number): number {
+function bisected(freedom: number, { share }: Level): number {
   let low = 0;
-  let high = 16;
+  // The quantile of 97.5 % with one degree of freedom is 25.5.
+  let high = 32;
   for (let step = 0; step < 80; step += 1) {
     const middle = (low + high) / 2;
-    if (within(middle, freedom) < LEVEL) low = middle;
+    if (within(middle, freedom) < share) low = middle;
     else high = middle;
   }
   return (low + high) / 2;
@@ -63,8 +72,7 @@ function arcTangent(slope: number): number {
 }
 
 /** Cornish and Fisher's expansion about the normal quantile (Abramowitz and Stegun 26.7.5). */
-function expanded(freedom: number): number {
-  const x = NORMAL_QUANTILE;
+function expanded(freedom: number, { normal: x }: Level): number {
   const squared = x * x;
   const first = ((squared + 1) * x) / 4;
   const second = (((5 * squared + 16) * squared + 3) * x) / 96;

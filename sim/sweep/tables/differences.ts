@@ -10,6 +10,7 @@ import { measured, type RunRecord } from '../record.js';
 import type { Finished } from '../runs.js';
 import { bounded, statisticsOf } from '../statistics/interval.js';
 import { Sample } from '../statistics/sample.js';
+import { levelOf } from '../stopping.js';
 import { type Column, type CsvCell, factorColumns, shownValues } from './columns.js';
 
 const figures = ['n', 'mean', 'sd', 'low', 'high', 'interval'] as const;
@@ -30,11 +31,12 @@ function* differenceRows(
   names: readonly string[],
 ): Generator<CsvCell[]> {
   const there = sweep.recordsOf(baseline.number);
+  const level = levelOf(sweep.plan.sweep);
   for (const { cell, records } of sweep.cells()) {
     if (cell.number === baseline.number) continue;
     for (const name of names) {
       const sample = Sample.of(differences(records, there, name));
-      const found = bounded(statisticsOf(sample, 't_skew'), -spanOf(name), spanOf(name));
+      const found = bounded(statisticsOf(sample, 't_skew', level), -spanOf(name), spanOf(name));
       const shown = figures.map((figure) => found[figure]);
       yield [cell.number, ...shownValues(cell), name, ...shown];
     }

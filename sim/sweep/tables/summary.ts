@@ -5,6 +5,8 @@ import { intervalKindOf, type RunRecord } from '../record.js';
 import { type Finished, valuesIn } from '../runs.js';
 import { bounded, type Statistics, statisticsOf } from '../statistics/interval.js';
 import { Sample } from '../statistics/sample.js';
+import type { Level } from '../statistics/student.js';
+import { levelOf } from '../stopping.js';
 import { type Column, type CsvCell, factorColumns, shownValues } from './columns.js';
 
 const figures = ['n', 'mean', 'sd', 'low', 'high', 'interval'] as const;
@@ -18,7 +20,8 @@ export function writeSummary(path: string, sweep: Finished, names: readonly stri
   new CsvFile(path, 'summary.csv', columns).finishWith(summaryRows(sweep, names));
 }
 
-function* summaryRows({ cells }: Finished, names: readonly string[]): Generator<CsvCell[]> {
+function* summaryRows({ plan, cells }: Finished, names: readonly string[]): Generator<CsvCell[]> {
+  const level = levelOf(plan.sweep);
   const ways = new Set<string>();
   for (const { records } of cells()) for (const one of whole(records)) ways.add(one.ended_by!);
   const endings = [...ways].sort();
@@ -28,15 +31,15 @@ function* summaryRows({ cells }: Finished, names: readonly string[]): Generator<
       const sample = Sample.of(valuesIn(records, name));
       const { least, most } = boundsOf(name);
       const found = bounded(
-        statisticsOf(sample, intervalKindOf(name)),
+        statisticsOf(sample, intervalKindOf(name), level),
         least,
         most ?? Number.POSITIVE_INFINITY,
       );
       yield [...lead, name, ...shown(found)];
     }
-    yield [...lead, PASSED, ...shareOf(records, ({ verdict }) => verdict === 'pass')];
+    yield [...lead, PASSED, ...shareOf(records, level, ({ verdict }) => verdict === 'pass')];
     for (const way of endings) {
-      yield [...lead, `ended_by.${way}`, ...shareOf(records, (one) => one.ended_by === way)];
+      yield [...lead, `ended_by.${way}`, ...shareOf(records, level, (one) => one.ended_by === way)];
     }
   }
 }
@@ -45,9 +48,13 @@ const whole = (records: readonly RunRecord[]) =>
   records.filter(({ verdict }) => verdict === 'pass' || verdict === 'no_progress');
 
 /** Of the runs of a cell that did not fail. */
-function shareOf(records: readonly RunRecord[], is: (record: RunRecord) => boolean): CsvCell[] {
+function shareOf(
+  records: readonly RunRecord[],
+  level: Level,
+  is: (record: RunRecord) => boolean,
+): CsvCell[] {
   const sample = Sample.of(whole(records).map((record) => Number(is(record))));
-  return shown(statisticsOf(sample, 'share'));
+  return shown(statisticsOf(sample, 'share', level));
 }
 
 const shown = (found: Statistics): CsvCell[] => figures.map((figure) => found[figure]);

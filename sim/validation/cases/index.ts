@@ -9,6 +9,7 @@ import { gossip } from './gossip.js';
 import { latency } from './latency.js';
 import { partitions } from './partitions.js';
 import { smallWorld } from './small-world.js';
+import { stopping } from './stopping.js';
 import { thresholds } from './thresholds.js';
 import { uplinks } from './uplinks.js';
 
@@ -24,4 +25,5 @@ export const cases: readonly ValidationCase[] = [
   cascades,
   complexity,
   uplinks,
+  stopping,
 ];

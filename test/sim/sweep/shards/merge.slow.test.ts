@@ -58,8 +58,8 @@ describe('merge: the same bytes as a sweep in one folder', () => {
     const [alone, out] = [join(folder, 'alone'), join(folder, 'out')];
     const expected = await whole(file, alone);
     const counts = (await dealt(file, folder, 2)).map(({ completed }) => completed);
-    // A cell is looked at when it has ten runs, and has more where these are not enough.
-    expect(counts.every((runs) => runs >= 10)).toBe(true);
+    // The first look at a cell comes at thirty runs.
+    expect(counts.every((runs) => runs >= 30)).toBe(true);
     expect(await merged(foldersIn(folder, 2), out)).toEqual(expected);
     expectSame(alone, out);
   });

@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type IntervalKind, Sample, statisticsOf } from '../../../../dist/sim/sweep/index.js';
 import { wilson } from '../../../../dist/sim/sweep/statistics/interval.js';
-import { cubeRoot, studentQuantile } from '../../../../dist/sim/sweep/statistics/student.js';
+import {
+  cubeRoot,
+  LEVEL_97_5,
+  studentQuantile,
+} from '../../../../dist/sim/sweep/statistics/student.js';
 
 const of = (values: readonly number[], kind: IntervalKind = 't_log') =>
   statisticsOf(Sample.of(values), kind);
@@ -69,6 +73,16 @@ test.each([
   [99_999, 1.9599877077718442],
 ])('student: the quantile at %i degrees of freedom', (freedom, quantile) => {
   expect(studentQuantile(freedom)).toBeCloseTo(quantile, 9);
+});
+
+test.each([
+  [1, 25.451699579357076],
+  [2, 6.2053468169570225],
+  [29, 2.363846054],
+  [99_999, 2.241436445],
+])('student: the quantile of 97.5 percent at %i degrees of freedom', (freedom, quantile) => {
+  expect(studentQuantile(freedom, LEVEL_97_5)).toBeCloseTo(quantile, 6);
+  expect(studentQuantile(freedom)).toBeLessThan(quantile);
 });
 
 test('student: the cube root is one', () => {
