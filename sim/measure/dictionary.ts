@@ -189,6 +189,11 @@ export const sweepTables = {
       'how it is made: share (Wilson, of as many trials as the spread between runs allows), ' +
       't_log (Student, of the mean and of its logarithm, and Hall where numbers lean down: never ' +
       'negative), t_skew (Student and Hall: of either sign); empty where there is none',
+    missing: 'runs of the cell without a value, as of finality where no block was finalized',
+    mean_least:
+      'lower bound of the mean over all runs of the cell, if each missing value is the least ' +
+      'that the measure can be; empty where it has no least value',
+    mean_most: 'upper bound of it; empty where the measure has no largest value',
   },
   'differences.csv': {
     cell: 'counts the combinations of factors, from 1; without the baseline',
@@ -199,6 +204,9 @@ export const sweepTables = {
     low: 'lower end of the 95 % interval of the mean difference; empty without spread',
     high: 'upper end of it',
     interval: 't_skew, or empty where there is none',
+    missing: 'replicates without a value in one of the two cells',
+    mean_least: 'lower bound of the mean difference over all replicates; empty where it has none',
+    mean_most: 'upper bound of it; empty where it has none',
   },
   'indices.csv': {
     response: 'of sweep.responses',
@@ -213,5 +221,10 @@ export const sweepTables = {
       'lower end of its 95 % interval: by bootstrap over samples, of means as in summary.csv; ' +
       'empty where there is none',
     high: 'upper end of it',
+    missing: 'blocks, or effects, that were left out because a cell has no value',
+    with_least:
+      'the index if each missing value is the least that the measure can be, or, without such a ' +
+      'bound, the least of all cells',
+    with_most: 'the index if each missing value is the largest, likewise',
   },
 } as const satisfies Record<string, Dictionary>;

@@ -28,6 +28,10 @@ export interface Estimate {
   mean: number;
   low: number | null;
   high: number | null;
+  /** Runs without a value, and bounds of the mean of all; older folders do not say. */
+  missing?: number;
+  least?: number | null;
+  most?: number | null;
 }
 
 export interface CellData {
@@ -36,6 +40,8 @@ export interface CellData {
   levels: Record<string, string>;
   /** By measure; those that could be said. */
   estimates: Map<string, Estimate>;
+  /** By measure: runs without a value. */
+  missing: Map<string, number>;
 }
 
 export interface FailedRun {
@@ -98,16 +104,21 @@ async function readCells(
       cell: Number(key),
       levels: levelsIn(row, columns),
       estimates: new Map(),
+      missing: new Map(),
     };
     cells.set(key, cell);
+    const { n, low, high, missing } = row;
+    if (missing) cell.missing.set(row.measure!, Number(missing));
     const mean = numberOf(row.mean);
     if (mean === null) continue;
-    const { n, low, high } = row;
     cell.estimates.set(row.measure!, {
       n: Number(n),
       mean,
       low: numberOf(low),
       high: numberOf(high),
+      missing: Number(missing ?? 0),
+      least: numberOf(row.mean_least),
+      most: numberOf(row.mean_most),
     });
   }
   return [...cells.values()];

@@ -28,6 +28,15 @@ const differences = ({ measure, low, high }: TableRow): string => {
   return low === '' || high === '' ? '–' : `${said(low)} to ${said(high)}`;
 };
 
+/** Samples that were left out, and the index with the extremes in their place. */
+const gapColumns = [number('missing'), { name: 'if the missing are least to most' }];
+
+const gap = (row: TableRow): string[] => {
+  const { missing = '0' } = row;
+  const ends = ['with_least', 'with_most'].map((name) => figure(row, name));
+  return missing === '0' || missing === '' ? ['0', '–'] : [missing, ends.join(' to ')];
+};
+
 const saysOf = {
   morris: `What one step of a factor changes, per whole range of it: the mean, where signs cancel,
 the mean of the sizes, and the deviation, which is large where it depends on the other factors.`,
@@ -41,10 +50,16 @@ export async function indicesSection(folder: string, design: string): Promise<Ht
   const rows = await rowsIn(folder, 'indices.csv', () => true);
   const cells = rows.map((row) => [
     ...[measureTitle(row.response!), row.factor!, row.index!, figure(row, 'value'), interval(row)],
-    figure(row, 'n'),
+    ...[figure(row, 'n'), ...gap(row)],
   ]);
   const names = [{ name: 'response' }, { name: 'factor' }, { name: 'index' }];
-  const columns = [...names, number('value'), { name: '95 % interval' }, number('n')];
+  const columns = [
+    ...names,
+    number('value'),
+    { name: '95 % interval' },
+    number('n'),
+    ...gapColumns,
+  ];
   const title = 'Indices of the factors';
   return section('Indices', html`<p>${saysOf[design]}</p>\n`, table(title, columns, cells));
 }
@@ -59,10 +74,21 @@ export async function differencesSection(
   if (rows.length === 0) return null;
   const cells = rows.map((row) => [
     ...[row.cell!, ...columns.map((name) => row[name]!), measureTitle(row.measure!)],
-    ...[differenceText(row.measure!, numberOf(row.mean)), differences(row), figure(row, 'n')],
+    ...[
+      differenceText(row.measure!, numberOf(row.mean)),
+      differences(row),
+      figure(row, 'n'),
+      row.missing || '0',
+    ],
   ]);
   const heads = [number('cell'), ...columns.map((name) => ({ name })), { name: 'measure' }];
-  const all = [...heads, number('difference'), { name: '95 % interval' }, number('n')];
+  const all = [
+    ...heads,
+    number('difference'),
+    { name: '95 % interval' },
+    number('n'),
+    number('missing'),
+  ];
   const says = html`<p>Of each cell less the baseline, replicate by replicate: they share their seed
 there, so what chance does to both cancels. No interval: all differences are the same.</p>\n`;
   return section('Differences from the baseline', says, table('Paired differences', all, cells));

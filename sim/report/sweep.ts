@@ -33,6 +33,7 @@ export async function sweepReport(folder: string): Promise<string> {
     question === '' ? null : html`<p class="lead">${question}</p>\n`,
     runsBox(data),
     section('Design', designTable(data)),
+    missingText(data),
     charts.length > 0 ? section('Responses', charts.map(figure)) : null,
     await indicesSection(folder, sweep.design),
     await differencesSection(folder, columns, new Set(sweep.responses)),
@@ -75,6 +76,27 @@ ${shown(cells.length)} cells: ${counted === '' ? 'none' : counted}.</p>
 ${missing > 0 ? html`<p>${shown(missing)} runs are missing: the sweep was not finished.</p>` : null}
 ${failures > 0 ? html`<p>${shown(failures)} runs failed; they are listed below.</p>` : null}</div>
 ${fewText(head.scenario.sweep.replicates)}`;
+}
+
+/** Warns that means leave runs out, which may be unlike the others. */
+function missingText({ head, cells }: SweepData): Html | null {
+  const lines = head.scenario.sweep.responses.flatMap((measure) => {
+    const lacking = cells.filter(({ missing }) => (missing.get(measure) ?? 0) > 0);
+    const runs = lacking.reduce((sum, { missing }) => sum + missing.get(measure)!, 0);
+    return runs === 0 ? [] : [{ measure, runs, cells: lacking.length }];
+  });
+  if (lines.length === 0) return null;
+  const items = lines.map(
+    ({ measure, runs, cells: count }) =>
+      html`<li>${measureTitle(measure)} (${code(measure)}): ${shown(
+        runs,
+      )} ${runs === 1 ? 'run' : 'runs'} in ${shown(count)} ${count === 1 ? 'cell' : 'cells'}</li>`,
+  );
+  return html`<div class="warning"><p><strong>Some runs have no value of a response.</strong> Means,
+differences and indices leave them out, and they may be unlike the others: a run in which no block
+is finalized has no time to finality. The tables give bounds of the mean over all runs.</p>
+<ul>${items}</ul></div>
+`;
 }
 
 /** Fewer runs than these say little of their spread. */
@@ -146,8 +168,9 @@ function cellsTable(data: SweepData): Html {
     ]);
   const left = cells.length - rows.length;
   return html`<p>The mean of the runs of each cell, and in brackets its 95 % interval, where one
-can be given (docs/simulating.md says how); n where fewer than ${replicates} runs could say. The
-last column has the command that makes a run of the cell again, on the page that shows it.</p>
+can be given (docs/simulating.md says how); n where fewer than ${replicates} runs have a value, and
+bounds of the mean over all runs where some have none (?: without bound). The last column has the
+command that makes a run of the cell again, on the page that shows it.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
 ${left > 0 ? html`<p>${shown(left)} more cells are in summary.csv.</p>` : null}
 ${facts(
@@ -190,12 +213,18 @@ function oneRun({ seeds, factors }: SweepData, { cell, levels }: CellData, ...mo
 function estimateText({ estimates }: CellData, measure: string, replicates: number): Content {
   const estimate = estimates.get(measure);
   if (!estimate) return '–';
-  const { mean, low, high, n } = estimate;
+  const { mean, low, high, n, missing = 0, least = null, most = null } = estimate;
   const known = low !== null && high !== null;
   const said = (value: number) => measureText(measure, value);
   const interval = known ? html` <span class="whole">[${said(low)}, ${said(high)}]</span>` : null;
   const fewer = n < replicates ? html` <span class="whole">n = ${n}</span>` : null;
-  return [html`<span class="whole">${said(mean)}</span>`, interval, fewer];
+  const all =
+    missing === 0
+      ? null
+      : html` <span class="whole">${missing} missing, all: ${
+          least === null ? '?' : said(least)
+        } to ${most === null ? '?' : said(most)}</span>`;
+  return [html`<span class="whole">${said(mean)}</span>`, interval, fewer, all];
 }
 
 function failedTable({ failed, failures, factors }: SweepData): Html {

@@ -12,8 +12,8 @@ const introduction = `# Validation
 Known answers beside what the simulator measures, by \`npm run validate -- --write\` in a checkout.
 Theory is exact where the interval is empty; elsewhere each interval is one of ${100 * LEVEL} %,
 so that none of a hundred misses by chance but in one of ten such pages. Where theory says
-"at least", the whole interval must reach that bound. Seeds are fixed: the same version measures the same figures on
-every machine. [model.md](model.md) says what the model is.
+"at least", the whole interval must reach that bound. Seeds are fixed: the same version measures
+the same figures on every machine. [model.md](model.md) says what the model is.
 `;
 
 export function validationDocument(all: readonly Validated[]): string {

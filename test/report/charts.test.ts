@@ -204,6 +204,7 @@ test('sweeps: lines that lie on each other are told apart by place, dashes and s
       cell,
       levels: { loss, degree },
       estimates: new Map([['participation', { n: 5, mean: 0.5, low: 0.4, high: 0.6 }]]),
+      missing: new Map(),
     })),
   );
   const chart = responseChart('participation', { x, lines, panels: null, rest: [] }, cells)!;

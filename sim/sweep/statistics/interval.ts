@@ -4,7 +4,7 @@
  */
 import type { MeasureKind } from '../../../report/shared/measures/kinds.js';
 import { exp } from '../../numbers/logarithm.js';
-import { type Moments, rounded, type Sample } from './sample.js';
+import { type Moments, rounded, Sample } from './sample.js';
 import { cubeRoot, LEVEL_95, type Level, studentQuantile } from './student.js';
 
 /** How an interval is made, as the tables name it. */
@@ -53,6 +53,25 @@ export function statisticsOf(
   const found = n < 2 ? null : makers[used](moments, level);
   if (!found) return { n, mean, sd, low: null, high: null, interval: null };
   return { n, mean, sd, low: rounded(found.low), high: rounded(found.high), interval: used };
+}
+
+/**
+ * Bounds of the mean over all runs, the missing ones included, if each run lies between two numbers
+ * (Manski 1989): both are the number of a run that is known. Null where a side is not bounded.
+ */
+export function boundsOfMean(ranges: readonly Interval[]): {
+  mean_least: number | null;
+  mean_most: number | null;
+} {
+  const meanOf = (ends: number[]) => {
+    if (!ends.every(Number.isFinite)) return null;
+    return rounded(Sample.of(ends).moments()?.mean ?? Number.NaN);
+  };
+  if (ranges.length === 0) return { mean_least: null, mean_most: null };
+  return {
+    mean_least: meanOf(ranges.map(({ low }) => low)),
+    mean_most: meanOf(ranges.map(({ high }) => high)),
+  };
 }
 
 /** No mean lies where no number can: an interval ends where these do. */

@@ -3,6 +3,17 @@
 /** Beyond these, digits are rounding of the arithmetic. */
 const DIGITS = 9;
 
+/** A mean that is smaller than this share of the largest number is rounding of the arithmetic. */
+const CANCELLED = 1e-14;
+
+/** The difference of two figures, without the digits that rounding leaves behind their last. */
+export function differenceOf(a: number, b: number): number {
+  const size = Math.max(Math.abs(a), Math.abs(b));
+  if (!Number.isFinite(size)) return a - b;
+  const places = 14 - Number(size.toExponential().split('e')[1]);
+  return places < 0 || places > 100 ? a - b : Number((a - b).toFixed(places)) || 0;
+}
+
 /** As tables show a figure. */
 export const rounded = (value: number): number => Number(value.toPrecision(DIGITS));
 
@@ -62,6 +73,8 @@ export class Sample {
     const corrected = n < 3 ? 0 : Math.sqrt(n * (n - 1)) / (n - 2);
     const spread = Math.sqrt(this.#squares / n);
     const skewness = (corrected * this.#cubes) / n / (spread * spread * spread);
-    return { n, mean: this.#mean, sd, skewness, least, most };
+    // Rounding leaves a last digit of the largest number where the numbers cancel.
+    const cancels = Math.abs(this.#mean) < CANCELLED * Math.max(Math.abs(least), Math.abs(most));
+    return { n, mean: cancels ? 0 : this.#mean, sd, skewness, least, most };
   }
 }

@@ -78,6 +78,55 @@ test.each([
   expect(Number(latency!.n)).toBe(6);
 });
 
+/** Half of the runs finalize no block. */
+const lossy = (sweep: object) => ({
+  ...smallRaw(12),
+  length: { blocks: 1 },
+  sweep: { responses: ['finality_mean_ms', 'finalized_share'], ...sweep },
+});
+
+test('sweep: runs without a value are counted, with bounds of the mean over all runs', async () => {
+  const factors = [{ path: 'links.loss', name: 'loss', values: [0.3, 0.5] }];
+  const out = await swept(lossy({ factors, replicates: 10, baseline: { loss: 0.3 } }));
+  const runs = rowsIn(join(out, 'runs.csv'));
+  let gaps = 0;
+  for (const row of rowsIn(join(out, 'summary.csv'))) {
+    const { cell, measure = '', n, mean, missing, mean_least: least, mean_most: most } = row;
+    expect(Number(n) + Number(missing), measure).toBe(10);
+    if (missing === '0') expect([least, most], measure).toEqual([mean, mean]);
+    if (measure !== 'finality_mean_ms') continue;
+    const values = runs.filter((run) => run.cell === cell).map((run) => run[measure]!);
+    expect(missing).toBe(String(values.filter((value) => value === '').length));
+    if (missing === '0') continue;
+    gaps += 1;
+    const sum = values.reduce((total, value) => total + Number(value), 0);
+    expect([Number(least), most]).toEqual([expect.closeTo(sum / 10, 3), '']);
+  }
+  expect(gaps, 'some cell has a run without a finalized block').toBeGreaterThan(0);
+  for (const row of rowsIn(join(out, 'differences.csv'))) {
+    expect(Number(row.n) + Number(row.missing), row.measure).toBe(10);
+    expect(row.mean, row.measure).not.toMatch(/e-1[5-9]/);
+  }
+  const report = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(report).toContain('Some runs have no value of a response');
+});
+
+test('sweep: indices count the samples left out, and have values at both ends', async () => {
+  const factors = [{ path: 'links.loss', name: 'loss', from: 0, to: 0.6 }];
+  const out = await swept(lossy({ design: 'sobol', samples: 16, factors }));
+  const rows = rowsIn(join(out, 'indices.csv'));
+  const of = (name: string) => rows.filter(({ response }) => response === name);
+  for (const row of rows) expect(Number(row.n) + Number(row.missing)).toBe(16);
+  for (const row of of('finality_mean_ms')) {
+    expect(Number(row.missing)).toBeGreaterThan(0);
+    expect(row.with_least).not.toBe('');
+    expect(row.with_least).not.toBe(row.with_most);
+  }
+  for (const row of of('finalized_share')) {
+    expect([row.missing, row.with_least, row.with_most]).toEqual(['0', row.value, row.value]);
+  }
+});
+
 test('sweep: what ended runs, and what scripts measured, is in the tables', async () => {
   const folder = temporaryFolder();
   const script = `

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type IntervalKind, Sample, statisticsOf } from '../../../../dist/sim/sweep/index.js';
-import { wilson } from '../../../../dist/sim/sweep/statistics/interval.js';
+import { boundsOfMean, wilson } from '../../../../dist/sim/sweep/statistics/interval.js';
+import { differenceOf } from '../../../../dist/sim/sweep/statistics/sample.js';
 import {
   cubeRoot,
   LEVEL_97_5,
@@ -182,4 +183,41 @@ test('statistics: the interval of a share stays within 0 and 1, around the mean'
       expect(high! - low!).toBeGreaterThan(0);
     }),
   );
+});
+
+test('statistics: a mean of numbers that cancel is 0, with the digits of decimals', () => {
+  const pairs: [number, number][] = [
+    [0.8, 0.6],
+    [0.3, 0.5],
+    [0.7, 0.6],
+    [0.2, 0.3],
+  ];
+  const differences = pairs.map(([a, b]) => differenceOf(a, b));
+  expect(differences).toEqual([0.2, -0.2, 0.1, -0.1]);
+  expect(of(differences, 't_skew').mean).toBe(0);
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: -9_999, max: 9_999 }), { minLength: 1, maxLength: 30 }),
+      (numbers) => {
+        const values = [...numbers, -numbers.reduce((a, b) => a + b, 0)].map((one) => one / 1_000);
+        expect(Math.abs(of(values, 't_skew').mean!)).toBe(0);
+      },
+    ),
+  );
+  expect(differenceOf(1e300, 1)).toBe(1e300);
+  expect(differenceOf(5e-324, 0)).toBe(5e-324);
+});
+
+test('statistics: bounds of a mean over all runs, the missing ones at either end', () => {
+  const run = (value: number) => ({ low: value, high: value });
+  const missing = { low: 0, high: 1 };
+  expect(boundsOfMean([run(0.5), run(1), missing, missing])).toEqual({
+    mean_least: 0.375,
+    mean_most: 0.875,
+  });
+  expect(boundsOfMean([run(4), { low: 0, high: Number.POSITIVE_INFINITY }])).toEqual({
+    mean_least: 2,
+    mean_most: null,
+  });
+  expect(boundsOfMean([])).toEqual({ mean_least: null, mean_most: null });
 });
