@@ -113,7 +113,14 @@ const Result = Type.Object(
     refused: Type.Record(text, Type.Number()),
     measures: figures,
     groups: Type.Array(Type.Record(text, Type.Union([text, figure]))),
-    reported: Type.Object({ run: figures, groups: Type.Record(text, figures) }, exact),
+    reported: Type.Object(
+      {
+        run: figures,
+        groups: Type.Record(text, figures),
+        missing: Type.Optional(Type.Array(text)),
+      },
+      exact,
+    ),
   } satisfies Record<keyof Lasting, unknown>,
   exact,
 );

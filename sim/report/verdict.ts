@@ -27,9 +27,14 @@ ${ending(result)}${
 }
 
 /** What ended the run, and what that cut short; folders of before do not say. */
-function ending({ ended_by, censored = [] }: Partial<SimResult>): Html | null {
+function ending({ ended_by, censored = [], reported }: Partial<SimResult>): Html | null {
   if (ended_by === undefined) return null;
+  const missing = (reported?.missing ?? []).map((text) => html`<li>${text}</li>`);
   const cut = censored.map((what) => html`<li>${what}</li>`);
   return html`<p>Ended by ${code(ended_by)}: ${endingText(ended_by)}.</p>
-${cut.length === 0 ? null : html`<p>What the end cut short:</p>\n<ul>${cut}</ul>\n`}`;
+${cut.length === 0 ? null : html`<p>What the end cut short:</p>\n<ul>${cut}</ul>\n`}${
+  missing.length === 0
+    ? null
+    : html`<p>Warnings about measures of scripts:</p>\n<ul>${missing}</ul>\n`
+}`;
 }

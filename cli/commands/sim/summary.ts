@@ -23,6 +23,7 @@ export function summary(result: SimResult): string[] {
     ['finality', finality(result)],
     ...deciders(result).map((line) => ['deciders', line] as const),
     ...figures(result).map((line) => ['reported', line] as const),
+    ...(result.reported.missing ?? []).map((text) => ['warning', text] as const),
     ['turned away', reasons.join(', ') || 'none'],
     ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
     ['signatures', signatures(result)],

@@ -13,6 +13,8 @@ export interface Reported {
   run: Figures;
   /** By the names of the groups that have any. */
   groups: Record<string, Figures>;
+  /** Warnings about measures that were not finite, as a mean over no blocks. */
+  missing?: string[];
 }
 
 /** A group whose script has measures. */
@@ -32,6 +34,9 @@ export interface ReportedEnd {
 /** Calls a function of a script, which is named so. */
 type AskReport = (what: string, call: () => Figures) => Figures;
 
+/** Receives a warning about a measure that became a missing value. */
+type Warn = (text: string) => void;
+
 /** Each script once for the run, by the first of its groups, and once for each group. */
 export function reportedBy(
   reporters: readonly Reporter[],
@@ -40,6 +45,8 @@ export function reportedBy(
   ask: AskReport,
 ): Reported {
   const reported: Reported = { run: {}, groups: {} };
+  const warnings: string[] = [];
+  const warn: Warn = (text) => warnings.push(text);
   const asked: AskReport = (what, call) => {
     try {
       return ask(what, call);
@@ -53,17 +60,18 @@ export function reportedBy(
     const what = `${path}: report for the run`;
     const own = new Set([...taken, ...Object.keys(reported.run)]);
     const figures = asked(what, () => {
-      return figuresOf(those[0]!.report(viewOf(null, those, end)), own, what);
+      return figuresOf(those[0]!.report(viewOf(null, those, end)), own, { what, warn });
     });
     Object.assign(reported.run, figures);
   }
   for (const one of reporters) {
     const what = `${one.path}: report for group ${one.group}`;
     const figures = asked(what, () => {
-      return figuresOf(one.report(viewOf(one.group, [one], end)), taken, what);
+      return figuresOf(one.report(viewOf(one.group, [one], end)), taken, { what, warn });
     });
     if (Object.keys(figures).length > 0) reported.groups[one.group] = figures;
   }
+  if (warnings.length > 0) reported.missing = warnings;
   return reported;
 }
 
@@ -84,8 +92,17 @@ function viewOf(
 
 const NAME = /^[a-z][a-z0-9_]{0,31}$/;
 
-/** @throws {ScenarioError} naming the first thing that is no measure. */
-function figuresOf(given: unknown, taken: ReadonlySet<string>, what: string): Figures {
+/**
+ * Checks the measures of a script. A number that is not finite is a missing value with a warning: a
+ * script of a short run divides by zero blocks, and the run is still good.
+ *
+ * @throws {ScenarioError} naming the first value that cannot be a measure.
+ */
+function figuresOf(
+  given: unknown,
+  taken: ReadonlySet<string>,
+  { what, warn }: { what: string; warn: Warn },
+): Figures {
   if (given === null || given === undefined) return {};
   const wrong = (text: string) => new ScenarioError(`script ${what}: ${text}`);
   if (typeof given !== 'object' || Array.isArray(given)) {
@@ -95,10 +112,12 @@ function figuresOf(given: unknown, taken: ReadonlySet<string>, what: string): Fi
   for (const [name, value] of Object.entries(given)) {
     if (!NAME.test(name)) throw wrong(`it names a measure ${name}; expected ${NAME.source}`);
     if (taken.has(name)) throw wrong(`it names a measure ${name}, which is there already`);
-    if (value !== null && !Number.isFinite(value)) {
-      throw wrong(`its measure ${name} is ${oneLine(value)}; expected a finite number, or null`);
+    if (value !== null && typeof value !== 'number') {
+      throw wrong(`its measure ${name} is ${oneLine(value)}; expected a number, or null`);
     }
-    figures[name] = value as number | null;
+    const isKnown = value === null || Number.isFinite(value);
+    if (!isKnown) warn(`${what}: measure ${name} is ${value}, which counts as missing`);
+    figures[name] = isKnown ? value : null;
   }
   return figures;
 }

@@ -32,6 +32,7 @@ export const report: ScriptModule['report'] = ({ group, groups: [town] }) => {
   const sorted = Object.values(town!.memories)
     .map(({ opinion }) => Number(opinion))
     .sort((a, b) => a - b);
+  if (sorted.length === 0) return null;
   const clusters = [[] as number[]];
   for (const [at, opinion] of sorted.entries()) {
     if (at > 0 && opinion - sorted[at - 1]! > 0.01) clusters.push([]);

@@ -9,5 +9,9 @@ export const report: ScriptModule['report'] = ({ group, groups: [leaders], block
   const times = final.map(({ proposedMs }) => proposedMs - start_ms!);
   const during = times.filter((time) => time >= 0 && time < length_ms!).length;
   const gaps = times.slice(1).map((time, index) => time - times[index]!);
-  return { missed_share: 1 - during / (length_ms! / slot_ms!), longest_gap_ms: Math.max(...gaps) };
+  return {
+    missed_share: 1 - during / (length_ms! / slot_ms!),
+    // One block has no block before it to be apart from.
+    longest_gap_ms: gaps.length === 0 ? null : Math.max(...gaps),
+  };
 };

@@ -23,5 +23,9 @@ export const report: ScriptModule['report'] = ({ group, blocks, groups: [sybils]
       .map(({ electorate }) => electorate);
   const largest = Math.max(0, ...of(true));
   const smallest = of(false).length > 0 ? Math.min(...of(false)) : null;
-  return { keys: Number(sybils!.shared.keys), largest_final: largest, smallest_stopped: smallest };
+  return {
+    keys: Number(sybils!.shared.keys ?? 0),
+    largest_final: largest,
+    smallest_stopped: smallest,
+  };
 };
