@@ -65,6 +65,8 @@ export interface SweepData {
   factors: FactorData[];
   cells: CellData[];
   verdicts: Map<string, number>;
+  /** By cell: how many of its runs have which verdict other than pass. */
+  notPassed: Map<number, Map<string, number>>;
   /** Of the first run of each cell. */
   seeds: Map<number, string>;
   /** The first of those with an error or a broken rule, and how many there are. */
@@ -138,6 +140,7 @@ function levelsOf(cells: readonly CellData[], column: string, planned: readonly 
 
 async function readRuns(folder: string, columns: readonly string[]) {
   const verdicts = new Map<string, number>();
+  const notPassed: SweepData['notPassed'] = new Map();
   const failed: FailedRun[] = [];
   const files: SweepData['files'] = new Map();
   let failures = 0;
@@ -147,13 +150,17 @@ async function readRuns(folder: string, columns: readonly string[]) {
     verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
     if (!seeds.has(Number(cell))) seeds.set(Number(cell), seed);
     keepFile(files, folder, row);
+    if (verdict !== 'pass') {
+      const ofCell = notPassed.get(Number(cell)) ?? new Map<string, number>();
+      notPassed.set(Number(cell), ofCell.set(verdict, (ofCell.get(verdict) ?? 0) + 1));
+    }
     if ((['pass', 'no_progress'] satisfies Verdict[] as string[]).includes(verdict)) continue;
     failures += 1;
     if (failed.length === MOST_FAILED) continue;
     const levels = levelsIn(row, columns);
     failed.push({ run, cell, seed, verdict, levels, why: whyFailed(folder, file) });
   }
-  return { verdicts, failed, failures, seeds, files };
+  return { verdicts, notPassed, failed, failures, seeds, files };
 }
 
 /** A name that is none of ours leads nowhere. */

@@ -33,6 +33,7 @@ export async function sweepReport(folder: string): Promise<string> {
     question === '' ? null : html`<p class="lead">${question}</p>\n`,
     runsBox(data),
     section('Design', designTable(data)),
+    verdictsTable(data),
     missingText(data),
     charts.length > 0 ? section('Responses', charts.map(figure)) : null,
     await indicesSection(folder, sweep.design),
@@ -76,6 +77,30 @@ ${shown(cells.length)} cells: ${counted === '' ? 'none' : counted}.</p>
 ${missing > 0 ? html`<p>${shown(missing)} runs are missing: the sweep was not finished.</p>` : null}
 ${failures > 0 ? html`<p>${shown(failures)} runs failed; they are listed below.</p>` : null}</div>
 ${fewText(head.scenario.sweep.replicates)}`;
+}
+
+/** Names the cells in which runs have another verdict than pass; null where all passed. */
+function verdictsTable({ notPassed, factors, cells }: SweepData): Html | null {
+  if (notPassed.size === 0) return null;
+  const columns = [
+    { name: 'cell', kind: 'number' },
+    ...factors.map(({ column }) => ({ name: column })),
+    { name: 'runs', kind: 'text' },
+  ] as const;
+  const found = cells.filter(({ cell }) => notPassed.has(cell));
+  const rows = found
+    .slice(0, MOST_CELLS)
+    .map(({ cell, levels }) => [
+      cell,
+      ...factors.map(({ column }) => levels[column]!),
+      [...notPassed.get(cell)!].map(([verdict, count]) => `${shown(count)} ${verdict}`).join(', '),
+    ]);
+  const left = found.length - rows.length;
+  return section(
+    'Cells with runs that did not pass',
+    table('Verdicts other than pass, by cell', columns, rows),
+    left > 0 ? html`<p>${shown(left)} more cells are in runs.csv.</p>` : null,
+  );
 }
 
 /** Warns that means leave runs out, which may be unlike the others. */

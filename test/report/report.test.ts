@@ -256,7 +256,8 @@ test('sweep: design, curves, fields with numbers, cells with intervals, failed r
   const text = words(page);
   expect(text).toContain('30 of 30 planned runs finished , in 6 cells: 27 pass, 1 safety, 1 error');
   expect(text).toContain('loss links.loss 3 0, 0.1, 0.2');
-  expect(headings(page).slice(1, 5)).toEqual([
+  expect(headings(page).slice(1, 6)).toEqual([
+    'Cells with runs that did not pass',
     'Responses',
     'Share of blocks finalized by loss',
     'Share of blocks finalized by loss and consensus.policy',

@@ -109,6 +109,10 @@ test('sweep: runs without a value are counted, with bounds of the mean over all 
   }
   const report = readFileSync(join(out, 'report.html'), 'utf8');
   expect(report).toContain('Some runs have no value of a response');
+  // Each cell with a run that did not pass is named.
+  expect(runs.some(({ verdict }) => verdict === 'no_progress')).toBe(true);
+  expect(report).toContain('Verdicts other than pass, by cell');
+  expect(report).toMatch(/\d+ no_progress<\/td>/);
 });
 
 test('sweep: indices count the samples left out, and have values at both ends', async () => {
