@@ -81,7 +81,8 @@ functions below. Each is called for one agent, with what the agent sees (\`view\
 random stream (\`rng\`); what it returns, a command or a list of them, the agent does. In
 \`hear\` and \`vote\` the stream belongs to the block, the function and the round, so that a run
 with one block less draws the same about every other block ([model.md](model.md), section 4). What
-the script leaves out follows the agent's personality. [simulating.md](simulating.md) shows the first steps;
+the script leaves out follows the agent's personality. [simulating.md](simulating.md) shows the
+first steps;
 \`sim/scenarios/scripts/\` has scripts to start from. The types are in \`folkmoot/sim\`, and
 \`folkmoot scenario check FILE\` holds a script against them where TypeScript is installed. This
 page is made from the code.

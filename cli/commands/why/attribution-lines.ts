@@ -42,7 +42,7 @@ function verdictLines({ rows, replicates, level, detectable }: Ablation): string
       : `${replicates} pairs find a change of ${detectable.toFixed(2)} in 4 of 5 cases, ` +
         'smaller changes less often; a larger --replicates finds smaller ones';
   return [
-    `shown to change the chance that the block is finalized: ${found}, at a level of ${level} in all`,
+    `shown to change the chance that the block is finalized: ${found}, at a level of ${level}`,
     ...(open === 0
       ? []
       : [`not shown to change it: ${open}, which is not shown to have no effect`]),

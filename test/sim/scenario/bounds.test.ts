@@ -153,8 +153,8 @@ test('scenario bounds: quotes little of a wrong value when it is large', () => {
 
 test('scenario bounds: accepts aliases, and parameters within the bounds', () => {
   const file = fileOf(
-    `title: t\nagents:\n  - &one { group: a, count: 4, producers: 1, strategy: &s { kind: lazy } }\n` +
-      `  - { group: b, count: 2, strategy: *s }\n`,
+    'title: t\nagents:\n  - &one { group: a, count: 4, producers: 1, strategy: &s ' +
+      '{ kind: lazy } }\n  - { group: b, count: 2, strategy: *s }\n',
   );
   const [first, second] = loadScenario(file).scenario.agents;
   expect(second!.strategy).toEqual(first!.strategy);
