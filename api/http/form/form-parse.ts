@@ -40,7 +40,9 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     const fields = new Map<string, string[]>();
     const unknown = new Set<string>();
     let file: Buffer | null = null;
-    parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
+    // A part may have no name at all, whatever the types of the library say.
+    parser.on('field', (given: string | undefined, value, _nameTruncated, valueTruncated) => {
+      const name = given ?? '';
       if (valueTruncated) bad(`the field ${name} is too large`, `/${name}`);
       if (!known.has(name)) unknown.add(name);
       fields.set(name, [...(fields.get(name) ?? []), value]);
@@ -51,7 +53,7 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         if (name === 'meme_file') file = Buffer.concat(chunks);
-        else unknown.add(name);
+        else unknown.add(name ?? '');
       });
     });
     parser.on('error', (error: Error) => bad(`the form cannot be read: ${error.message}`));

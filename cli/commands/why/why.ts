@@ -100,7 +100,6 @@ async function attributed(
 ): Promise<Attribution | null> {
   const { attribute } = await import('../../../sim/why/index.js');
   const { signal, end } = interruption();
-  sayEstimate(folder, { most, replicates, ...(jobs === undefined ? {} : { jobs }) });
   const progress = showCount(0, 'forks');
   try {
     const found = await attribute(store, folder, block, {
@@ -108,7 +107,10 @@ async function attributed(
       ...{ most, replicates, signal },
       ...(source === undefined ? {} : { folder: source }),
       ...(jobs === undefined ? {} : { jobs }),
-      onProgress: (done, of) => progress.update(done, of),
+      onProgress(done, of) {
+        if (done === 0) sayEstimate(folder, of, jobs);
+        progress.update(done, of);
+      },
     });
     progress.stop();
     return found;
@@ -122,20 +124,12 @@ async function attributed(
 }
 
 /** Says before the first fork how long all of them take, by the time that the run itself took. */
-function sayEstimate(
-  folder: string,
-  {
-    most,
-    replicates,
-    jobs = availableParallelism(),
-  }: { most: number; replicates: number; jobs?: number },
-): void {
+function sayEstimate(folder: string, forks: number, jobs = availableParallelism()): void {
   const wallMs = wallMsOf(folder);
-  if (wallMs === null) return;
-  const forks = 2 * most * replicates;
+  if (wallMs === null || forks === 0) return;
   const longestMs = wallMs * (1 + Math.ceil(forks / jobs));
   say(
-    `folkmoot: up to ${forks} forks of a run that took ${roughTime(wallMs)}, ${jobs} at a time: ` +
+    `folkmoot: ${forks} forks of a run that took ${roughTime(wallMs)}, ${jobs} at a time: ` +
       `up to about ${roughTime(longestMs)}; --mechanical makes none, fewer --replicates are faster`,
   );
 }

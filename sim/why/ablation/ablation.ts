@@ -22,6 +22,7 @@ export interface AblationOptions {
   /** How many run at a time; default: one a core. */
   jobs?: number;
   signal?: AbortSignal;
+  /** Called before the first fork, and after each. */
   onProgress?: (done: number, of: number) => void;
 }
 
@@ -78,6 +79,7 @@ export async function ablate(
   const forks = [...forksOf(scenario, candidates, options)];
   const arms = new Map<string, Arm>();
   const { jobs, signal, onProgress } = options;
+  onProgress?.(0, forks.length);
   await runJobs(forks, {
     ...(jobs === undefined ? {} : { jobs }),
     ...(signal ? { signal } : {}),

@@ -51,7 +51,12 @@ test('why: the text names block, power, reasons, and what was left out', async (
   expect(stdout).toContain('nobody was asked again');
   expect(stdout).toMatch(/^ {2}content \d+, neighbours \d+, memes \d+, whim \d+$/m);
   expect(stdout).toMatch(/^left out, one by one: 3 of \d+, in 2 pairs of runs/m);
-  expect(stdout).toMatch(/^nothing changes the chance that the block is finalized/m);
+  expect(stdout).toMatch(
+    /^shown to change the chance that the block is finalized: \d+, at a level/m,
+  );
+  expect(stdout).toMatch(/^(?:not shown to change it|not measured): \d+/m);
+  expect(stdout).not.toContain('nothing changes');
+  expect(stderr).toMatch(/^folkmoot: \d+ forks of a run that took /m);
 });
 
 test('why: a folder without a run says that its agents cannot be asked again', async () => {
