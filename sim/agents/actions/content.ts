@@ -32,7 +32,11 @@ export function memeText(blockHash: string, stance: Decision, stream: Stream): s
 /** By percent: each is said by many, who share one text. */
 const remarks: Record<Decision, readonly string[]> = {
   approve: percents((soundness) => `${soundness} of 100 adds up; I am for it`),
-  reject: percents((soundness) => `only ${soundness} of 100 adds up; I am against it`),
+  reject: percents((soundness) =>
+    soundness === 100
+      ? 'all of it adds up, yet I am against it'
+      : `only ${soundness} of 100 adds up; I am against it`,
+  ),
 };
 
 /** @param soundness whole percent. */
