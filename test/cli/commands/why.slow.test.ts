@@ -70,8 +70,8 @@ test('why: a folder without a run says that its agents cannot be asked again', a
 
 test.each([
   ['a block that is not there', () => [run, 'f'.repeat(64)], 'there is no such block'],
-  ['a height that is not final', () => [run, '999999'], 'no block is final at height 999999'],
-  ['what is no block', () => [run, '../etc'], 'expected a block'],
+  ['a height that is not final', () => [run, '999999'], 'block height 999999 not found'],
+  ['what is no block', () => [run, '../etc'], 'unknown block name: ../etc'],
   ['a folder that is not there', () => [join(run, 'nowhere'), '1'], 'does not exist'],
 ] as const)('why: %s is usage', async (_, args, text) => {
   const ended = await folkmoot(['why', ...args()]);

@@ -13,6 +13,10 @@ const inPage = (texts: string[]) => {
   return texts.map((text) => check(text));
 };
 
+/** Versions of V8 differ in whether they add the line to an error of JSON. */
+const withoutLine = (results: unknown): unknown =>
+  JSON.parse(JSON.stringify(results).replaceAll(/ \(line \d+ column \d+\)/g, ''));
+
 test.skipIf(!existsSync(executablePath))(
   `browser: checks certificates, those that hold and those that do not (needs ${executablePath})`,
   async () => {
@@ -27,7 +31,8 @@ test.skipIf(!existsSync(executablePath))(
     const tab = await browser.newPage();
     await tab.goto(from);
     const found = await tab.evaluate(inPage, texts);
-    expect(found).toEqual(texts.map((one) => checkCertificate(one)));
+    const inNode = texts.map((one) => checkCertificate(one));
+    expect(withoutLine(found)).toEqual(withoutLine(inNode));
     const expected = [...good.map(() => true), ...bad.map(() => false)];
     expect(found.map(({ holds }) => holds)).toEqual(expected);
   },
