@@ -185,7 +185,7 @@ test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () 
 
 test.skipIf(!hasBrowser).each([
   ['explore', '.happened', 100, /^300: go to this entry$/],
-  ['talk', '.talk-lines', 80, null],
+  ['talk', '.talk-lines', 20, null],
 ] as const)(
   `keys: the list of %s is one stop, and arrows go through it ${needs}`,
   async (view, list, least, first) => {
