@@ -8,7 +8,7 @@ import { LongestFirst } from './test/support/runner/sequence.js';
 import { SkipReporter } from './test/support/runner/skips.js';
 
 // Slow tests drive programs and browsers, and full counts take hours: only a hang reaches these.
-const slowMs = full ? 3_600_000 : 1_800_000;
+const slowMs = full ? 3_600_000 : 900_000;
 // A fast test takes less than 10 s on a quiet machine, and most of its waits some milliseconds.
 // These limits leave room for a machine that is several times as busy, and end a hang soon.
 const fastMs = full ? slowMs : 60_000;
