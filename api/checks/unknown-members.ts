@@ -104,7 +104,7 @@ function spend(count: Count, name: string, member: unknown, at: string): void {
   if (count.left < 0) count.pointer = `${at}/${pointerStep(name)}`;
 }
 
-/** What is left after a value; below zero the count stops, and the rest may be of any size. */
+/** The rest of the count after a value; counting stops below zero. */
 function afterValue(value: unknown, left: number): number {
   if (typeof value === 'string' && value.length > left) return -1;
   if (typeof value !== 'object' || value === null)

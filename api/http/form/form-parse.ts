@@ -40,7 +40,7 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     const fields = new Map<string, string[]>();
     const unknown = new Set<string>();
     let file: Buffer | null = null;
-    // A part may have no name at all, whatever the types of the library say.
+    // The library gives undefined for a part without a name, against its types.
     parser.on('field', (given: string | undefined, value, _nameTruncated, valueTruncated) => {
       const name = given ?? '';
       if (valueTruncated) bad(`the field ${name} is too large`, `/${name}`);

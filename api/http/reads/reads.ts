@@ -33,7 +33,7 @@ type ReadNetwork = Pick<ServedNetwork, 'read' | 'epoch'>;
 /** A long one pauses where it yields; what it reads after that must not have changed. */
 export type Read = (request: ReadRequest) => ReadResult | Sliced<ReadResult>;
 
-/** What a read gives: at once, where it is short. */
+/** The result of a read: immediate when the read is short. */
 export function resultOf(read: Read, request: ReadRequest): ReadResult | Promise<ReadResult> {
   const result = read(request);
   return Symbol.iterator in result ? inSlices(result) : result;

@@ -12,7 +12,7 @@ export type Sliced<T> = Generator<undefined, T>;
 /** Ends when the slices that were asked for so far have had their turns. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** What the work gives: at once, where one slice is enough. */
+/** The result of the work: immediate when one slice is enough. */
 export function inSlices<T>(work: Sliced<T>): T | Promise<T> {
   const first = slice(work);
   return first.done ? first.value : rest(work);

@@ -24,7 +24,7 @@ export interface VotingPlan {
 /** Of `electorate` voters, so many approvals are more than two thirds. */
 export const neededOf = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;
 
-/** The smallest electorate of which so many approvals are needed, or more. */
+/** The smallest electorate that needs at least this many approvals. */
 export const electorateFor = (needed: number) => Math.ceil(1.5 * (needed - 1));
 
 /** Answers to a vote that say that its block takes none any more. */

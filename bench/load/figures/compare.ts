@@ -11,7 +11,7 @@ export interface Comparison {
     b: number | null;
     change: number | null;
     moved: boolean;
-    /** Whether `by_r` has the figures' ratios to R. */
+    /** True when `by_r` has the ratios of the figures to R. */
     scaled: boolean;
   };
   /** What differs beside the figures, and what else should be known before they are believed. */

@@ -81,7 +81,7 @@ export function slo(texts: readonly string[]): Condition[] {
   });
 }
 
-/** What each workload sends by its schedule. */
+/** Requests that each workload sends on schedule. */
 const sent: Record<WorkloadName, readonly OperationName[]> = {
   votes: ['vote'],
   transactions: ['propose'],

@@ -7,9 +7,9 @@ export interface Figure {
   name: string;
   /** Milliseconds, a share of one, or a number a second. */
   unit: 'ms' | 'share' | 'per_s';
-  /** What a run must have for the figure to be measured. */
+  /** Conditions under which a run measures the figure. */
   source: Source;
-  /** Of the samples there must be so many. */
+  /** Samples that the figure needs. */
   samples: number;
   /** Whether more of it is better. */
   good: 'more' | 'less';
