@@ -1,8 +1,7 @@
 /** The client in a browser: what is bundled, and that it registers, proposes, votes and listens. */
-import { existsSync } from 'node:fs';
-import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { bundle, executablePath, origin } from './bundle.js';
+import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { bundle, origin } from './bundle.js';
 import { live } from './helpers.js';
 
 test('bundle: holds nothing of Node, nothing native, and no server', async () => {
@@ -47,13 +46,13 @@ const inPage = async (url: string) => {
   };
 };
 
-test.skipIf(!existsSync(executablePath))(
+test.skipIf(!hasBrowser)(
   `browser: registers, posts, proposes, votes and listens (needs ${executablePath})`,
   async () => {
     const { text } = await bundle();
     const from = await origin(text);
     const { url, network } = await live({ cors: [from] });
-    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    const browser = await launch();
     onTestFinished(() => browser.close());
     const tab = await browser.newPage();
     await tab.goto(from);

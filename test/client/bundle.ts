@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
 
-export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 const page = '<!doctype html><title>folkmoot</title><script src="/client.js"></script>';
 
 /** The client as a browser gets it, and what it is made of. */

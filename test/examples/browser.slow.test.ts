@@ -1,15 +1,13 @@
 /** The example in a browser: the page with the client's bundle joins, shows a block and votes. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { agentOf, live } from '../client/helpers.js';
+import { executablePath, hasBrowser, launch } from '../support/browser.js';
 import { root } from '../support/paths.js';
-
-const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 
 /** Serves the page and, beside it, the bundle that its first lines say how to make. */
 async function origin(): Promise<string> {
@@ -34,13 +32,13 @@ async function origin(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test.skipIf(!existsSync(executablePath))(
+test.skipIf(!hasBrowser)(
   `examples: the page joins, votes by hand and by rule (needs ${executablePath})`,
   async () => {
     const from = await origin();
     const { url } = await live({ cors: [from] });
     const ada = await agentOf(url);
-    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    const browser = await launch();
     onTestFinished(() => browser.close());
     const page = await browser.newPage();
     const statusOf = async (block: string) => (await ada.block(block)).status;

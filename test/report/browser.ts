@@ -1,15 +1,10 @@
 /// <reference lib="dom" />
 /** Reports as a real browser shows them. */
-import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
-export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-export const hasBrowser = existsSync(executablePath);
-
-export const launch = (): Promise<Browser> =>
-  chromium.launch({ executablePath, args: ['--no-sandbox'] });
+export { executablePath, hasBrowser, launch } from '../support/browser.js';
 
 export interface Shown {
   tab: Page;

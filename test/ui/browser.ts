@@ -1,15 +1,10 @@
 /// <reference lib="dom" />
 /** The page in a real browser: whatever it complains of, or asks of others, is noted. */
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
-export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-export const hasBrowser = existsSync(executablePath);
-
-export const launch = (): Promise<Browser> =>
-  chromium.launch({ executablePath, args: ['--no-sandbox'] });
+export { executablePath, hasBrowser, launch } from '../support/browser.js';
 
 export interface Opened {
   tab: Page;

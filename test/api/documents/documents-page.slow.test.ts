@@ -1,16 +1,13 @@
 /// <reference lib="dom" />
 /** The reference page in a browser: it shows the operations and asks nobody else for anything. */
-import { existsSync } from 'node:fs';
 import { startServer } from 'folkmoot/api';
-import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { routes } from '../../../dist/api/contract/routes.js';
 import { asyncapiDocument } from '../../../dist/api/documents/documents.js';
 import { testNetwork } from '../../support/fixture.js';
-import { accessFaults, launch, modes, open } from '../../ui/browser.js';
+import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../../ui/browser.js';
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const missing = existsSync(executablePath) ? '' : ` (skipped: no ${executablePath})`;
+const missing = hasBrowser ? '' : ` (skipped: no ${executablePath})`;
 
 test.skipIf(missing).each(['light', 'dark'] as const)(
   `docs: the page shows the interface in %s${missing}`,
@@ -18,7 +15,7 @@ test.skipIf(missing).each(['light', 'dark'] as const)(
     const { network } = await testNetwork();
     const server = await startServer({ network, version: '0', limits: 'off' });
     onTestFinished(() => server.close());
-    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    const browser = await launch();
     onTestFinished(() => browser.close());
     const page = await browser.newPage({ colorScheme, viewport: { width: 1280, height: 900 } });
     const wrong: string[] = [];

@@ -1,9 +1,8 @@
 /** A certificate is checked in a browser, by the client's bundle, as it is in Node. */
-import { existsSync } from 'node:fs';
 import { checkCertificate } from 'folkmoot';
-import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { bundle, executablePath, origin } from '../../client/bundle.js';
+import { bundle, origin } from '../../client/bundle.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { forgedText, forgeries, valid } from './forgeries.js';
 
 const inPage = (texts: string[]) => {
@@ -17,7 +16,7 @@ const inPage = (texts: string[]) => {
 const withoutLine = (results: unknown): unknown =>
   JSON.parse(JSON.stringify(results).replaceAll(/ \(line \d+ column \d+\)/g, ''));
 
-test.skipIf(!existsSync(executablePath))(
+test.skipIf(!hasBrowser)(
   `browser: checks certificates, those that hold and those that do not (needs ${executablePath})`,
   async () => {
     const good = await valid();
@@ -26,7 +25,7 @@ test.skipIf(!existsSync(executablePath))(
     const texts = [...good, ...bad];
     const { text } = await bundle();
     const from = await origin(text, "default-src 'none'; script-src 'self'");
-    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    const browser = await launch();
     onTestFinished(() => browser.close());
     const tab = await browser.newPage();
     await tab.goto(from);
