@@ -26,6 +26,7 @@ summary { cursor: pointer; margin: 8px 0; }
 .verdict { border-left: 6px solid var(--good); background: var(--shade); padding: 10px 14px;
   margin: 20px 0; border-radius: 0 6px 6px 0; }
 .verdict.bad { border-color: var(--bad); }
+.verdict.mixed { border-color: var(--faint); }
 .verdict p { margin: 4px 0; }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 12px 20px;
   margin: 16px 0; }
@@ -57,7 +58,6 @@ th { font-weight: 600; }
 tbody th { font-weight: 400; }
 .number { text-align: right; }
 .whole { white-space: nowrap; }
-.links a { display: inline-block; min-width: 24px; text-align: center; }
 .text { overflow-wrap: anywhere; min-width: 150px; }
 footer { margin-top: 48px; color: var(--faint); font-size: 0.88rem; }
 @media (max-width: 640px) {

@@ -6,6 +6,21 @@ export const runVerdicts = {
   safety: 'The network broke one of its own rules. The run ended there.',
 } as const;
 
+/** How the blocks of a run ended; null where a measure has no value. */
+type Ends = Record<'finalized' | 'rejected' | 'expired' | 'orphaned', number | null>;
+
+/** Counts the blocks that were decided, and says what the verdict makes of the others. */
+export function decidedText(verdict: keyof typeof runVerdicts, ends: Ends): string {
+  const { finalized, rejected, expired, orphaned } = ends;
+  const decided = (finalized ?? 0) + (rejected ?? 0);
+  const open = [`${expired ?? 0} expired`, `${orphaned ?? 0} orphaned`];
+  const closed = decided + (expired ?? 0) + (orphaned ?? 0);
+  const counted = `${decided} of ${closed} closed blocks were finalized or rejected`;
+  if (decided === closed) return `${counted}.`;
+  const allowed = verdict === 'pass' ? '; pass allows this while the network makes progress' : '';
+  return `${counted}, ${open.filter((text) => !text.startsWith('0 ')).join(', ')}${allowed}.`;
+}
+
 const endings: Readonly<Record<string, string>> = {
   blocks: 'as many blocks as asked for had closed',
   virtual_ms: 'its time was over',

@@ -21,7 +21,7 @@ export function planFork(
   checkNames(scenario, first);
   const factors = Array.from({ length: added }, (_, index) => ({
     path: `interventions.${first + index}.acts`,
-    name: index === 0 ? 'with' : `with_${index + 1}`,
+    name: index === 0 ? 'intervention' : `intervention_${index + 1}`,
     values: [false, true],
   }));
   const raw = {

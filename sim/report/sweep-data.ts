@@ -54,12 +54,6 @@ export interface FailedRun {
   why: string;
 }
 
-/** What is kept of a run, in runs/. */
-export interface KeptFile {
-  replicate: string;
-  file: string;
-}
-
 export interface SweepData {
   head: SweepHead;
   factors: FactorData[];
@@ -72,13 +66,10 @@ export interface SweepData {
   /** The first of those with an error or a broken rule, and how many there are. */
   failed: FailedRun[];
   failures: number;
-  /** By cell: of its first runs what is kept of each. */
-  files: Map<number, KeptFile[]>;
 }
 
 /** Of what a run died of: a script may throw a text of any length. */
 const MOST_LETTERS = 500;
-const MOST_LINKS = 10;
 const MOST_FAILED = 100;
 
 export async function readSweep(folder: string): Promise<SweepData> {
@@ -142,14 +133,12 @@ async function readRuns(folder: string, columns: readonly string[]) {
   const verdicts = new Map<string, number>();
   const notPassed: SweepData['notPassed'] = new Map();
   const failed: FailedRun[] = [];
-  const files: SweepData['files'] = new Map();
   let failures = 0;
   const seeds: SweepData['seeds'] = new Map();
   for await (const row of tableRows(folder, 'runs.csv')) {
     const { run = '', cell = '', seed = '', verdict = '', file = '' } = row;
     verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
     if (!seeds.has(Number(cell))) seeds.set(Number(cell), seed);
-    keepFile(files, folder, row);
     if (verdict !== 'pass') {
       const ofCell = notPassed.get(Number(cell)) ?? new Map<string, number>();
       notPassed.set(Number(cell), ofCell.set(verdict, (ofCell.get(verdict) ?? 0) + 1));
@@ -160,18 +149,11 @@ async function readRuns(folder: string, columns: readonly string[]) {
     const levels = levelsIn(row, columns);
     failed.push({ run, cell, seed, verdict, levels, why: whyFailed(folder, file) });
   }
-  return { verdicts, notPassed, failed, failures, seeds, files };
+  return { verdicts, notPassed, failed, failures, seeds };
 }
 
 /** A name that is none of ours leads nowhere. */
 const isFile = (name: string): boolean => /^[\w-]+\.json$/.test(name);
-
-function keepFile(files: SweepData['files'], folder: string, row: TableRow): void {
-  const { cell = '', replicate = '', file = '' } = row;
-  const kept = files.get(Number(cell)) ?? [];
-  if (kept.length === MOST_LINKS || !isFile(file) || !has(folder, `runs/${file}`)) return;
-  files.set(Number(cell), [...kept, { replicate, file }]);
-}
 
 interface Kept {
   error?: { message: string } | null;

@@ -9,13 +9,7 @@ import { heatChart } from './charts/heat.js';
 import { responseChart, scatterChart } from './charts/response.js';
 import { configuration } from './configuration.js';
 import { rolesOf } from './roles.js';
-import {
-  type CellData,
-  type KeptFile,
-  readSweep,
-  type SweepData,
-  type SweepHead,
-} from './sweep-data.js';
+import { type CellData, readSweep, type SweepData, type SweepHead } from './sweep-data.js';
 import { differencesSection, indicesSection } from './sweep-tables.js';
 
 /** Dots of all charts of a Latin hypercube together, so that the file stays small. */
@@ -71,11 +65,19 @@ function runsBox({ head, verdicts, failures, cells }: SweepData): Html {
   const finished = [...verdicts.values()].reduce((sum, count) => sum + count, 0);
   const counted = [...verdicts].map(([verdict, count]) => `${shown(count)} ${verdict}`).join(', ');
   const missing = head.runs - finished;
-  return html`<div class="verdict${failures > 0 || missing > 0 ? ' bad' : null}">
+  const unexpected = finished - (verdicts.get(head.scenario.expect) ?? 0);
+  const look = failures > 0 || missing > 0 ? ' bad' : unexpected > 0 ? ' mixed' : null;
+  return html`<div class="verdict${look}">
 <p><strong>${shown(finished)} of ${shown(head.runs)} planned runs finished</strong>, in
 ${shown(cells.length)} cells: ${counted === '' ? 'none' : counted}.</p>
 ${missing > 0 ? html`<p>${shown(missing)} runs are missing: the sweep was not finished.</p>` : null}
-${failures > 0 ? html`<p>${shown(failures)} runs failed; they are listed below.</p>` : null}</div>
+${failures > 0 ? html`<p>${shown(failures)} runs failed; they are listed below.</p>` : null}
+${
+  unexpected > failures
+    ? html`<p>The scenario expects ${head.scenario.expect}. The table
+below names the cells whose runs ended with another verdict.</p>`
+    : null
+}</div>
 ${fewText(head.scenario.sweep.replicates)}`;
 }
 
@@ -171,15 +173,13 @@ ${table('What was varied', columns, rows)}`;
 const seedOf = (head: SweepHead): string => head.seed ?? head.scenario.seed;
 
 function cellsTable(data: SweepData): Html {
-  const { head, factors, cells, files } = data;
+  const { head, factors, cells } = data;
   const { responses, replicates } = head.scenario.sweep;
-  const kept = files.size > 0;
   const number = (name: string) => ({ name, kind: 'number' }) as const;
   const columns = [
     number('cell'),
     ...factors.map(({ column }) => ({ name: column })),
     ...responses.map((name) => number(measureTitle(name))),
-    ...(kept ? [{ name: 'runs' }] : []),
     { name: 'on the page', kind: 'text' } as const,
   ];
   const rows = cells
@@ -188,14 +188,14 @@ function cellsTable(data: SweepData): Html {
       cell.cell,
       ...factors.map(({ column }) => cell.levels[column]!),
       ...responses.map((measure) => estimateText(cell, measure, replicates)),
-      ...(kept ? [linksOf(cell.cell, files.get(cell.cell) ?? [], replicates)] : []),
       watchText(data, cell),
     ]);
   const left = cells.length - rows.length;
   return html`<p>The mean of the runs of each cell, and in brackets its 95 % interval, where one
 can be given (docs/simulating.md says how); n where fewer than ${replicates} runs have a value, and
 bounds of the mean over all runs where some have none (?: without bound). The last column has the
-command that makes a run of the cell again, on the page that shows it.</p>
+command that makes a run of the cell again, on the page that shows it. runs/ has the record of each
+run as JSON; runs.csv names its file.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
 ${left > 0 ? html`<p>${shown(left)} more cells are in summary.csv.</p>` : null}
 ${facts(
@@ -207,15 +207,6 @@ ${facts(
     };
   }),
 )}`;
-}
-
-/** To what was kept of the runs of a cell. */
-function linksOf(cell: number, files: readonly KeptFile[], replicates: number): Content {
-  const links = files.map(({ replicate, file }) => {
-    const name = `run ${replicate} of cell ${cell}`;
-    return html`<a href="runs/${encodeURIComponent(file)}" aria-label="${name}">${replicate}</a> `;
-  });
-  return html`<span class="links">${links}${files.length < replicates ? '…' : null}</span>`;
 }
 
 /** A sweep keeps no logs: one of the cell's runs is made again, and looked at meanwhile. */
@@ -232,7 +223,7 @@ function oneRun({ seeds, factors }: SweepData, { cell, levels }: CellData, ...mo
   const seed = seeds.get(cell);
   if (seed === undefined) return null;
   const sets = factors.flatMap(({ path, column }) => ['--set', `${path}=${levels[column]}`]);
-  return commandLine('sim', 'SCENARIO', '--seed', seed, ...sets, ...more);
+  return commandLine('sim', 'scenario.json', '--seed', seed, ...sets, ...more);
 }
 
 function estimateText({ estimates }: CellData, measure: string, replicates: number): Content {
@@ -262,7 +253,7 @@ function failedTable({ failed, failures, factors }: SweepData): Html {
   ] as const;
   const rows = failed.map(({ run, cell, seed, verdict, levels, why }) => {
     const sets = factors.flatMap(({ path, column }) => ['--set', `${path}=${levels[column]}`]);
-    const alone = commandLine('sim', 'SCENARIO', '--seed', seed, ...sets);
+    const alone = commandLine('sim', 'scenario.json', '--seed', seed, ...sets);
     return [run, cell, verdict, why === '' ? '–' : why, code(alone)];
   });
   const left = failures - failed.length;
@@ -274,9 +265,9 @@ function again(data: SweepData): Html {
   const { head, cells } = data;
   const { replicates } = head.scenario.sweep;
   const more = ['--replicates', String(replicates), '--out', 'FOLDER'];
-  const sweep = commandLine('sweep', 'SCENARIO', '--seed', seedOf(head), ...more);
+  const sweep = commandLine('sweep', 'scenario.json', '--seed', seedOf(head), ...more);
   const one = cells[0] ? oneRun(data, cells[0], '--out', 'RUN') : null;
-  return html`<p>SCENARIO stands for the scenario's file. The whole sweep, with
+  return html`<p>In the folder of this report. The whole sweep, with
 ${replicates} runs a cell:</p>
 ${listing('the command that runs the sweep again', sweep)}
 ${

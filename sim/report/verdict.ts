@@ -2,15 +2,16 @@
 import { formatInstant } from '../../engine/internal.js';
 import { type Html, html } from '../../report/html.js';
 import { code, facts } from '../../report/page.js';
-import { endingText, runVerdicts } from '../../report/shared/verdicts.js';
+import { decidedText, endingText, runVerdicts } from '../../report/shared/verdicts.js';
 import type { SimResult } from '../run/result.js';
 
 export function verdictBox(result: SimResult): Html {
-  const { verdict, broken, scenario } = result;
+  const { verdict, broken, scenario, measures } = result;
   const expected = verdict === scenario.expect;
   const bad = verdict === 'safety' || !expected;
   return html`<div class="verdict${bad ? ' bad' : null}">
 <p><strong>Verdict: ${verdict}.</strong> ${runVerdicts[verdict] ?? null}
+${decidedText(verdict, measures)}
 ${expected ? 'This is what the scenario expects.' : `The scenario expects ${scenario.expect}.`}</p>
 ${ending(result)}${
   broken === null

@@ -1,4 +1,5 @@
 /** The end of a sweep whose runs are all there: tables and report; of a shard its seal. */
+import { writeWhole } from '../../report/whole-file.js';
 import type { Cell } from './design/cells.js';
 import { type Extent, runsOf } from './extent.js';
 import type { SweepFolder } from './folder/folder.js';
@@ -14,6 +15,7 @@ export async function finishSweep(folder: SweepFolder, extent: Extent): Promise<
   writeTables(folder.path, finishedSweep(folder, extent), (record, cell) => {
     tally.add(record, cell);
   });
+  writeWhole(folder.path, 'scenario.json', `${JSON.stringify(extent.plan.scenario, null, 2)}\n`);
   const { writeSweepReport } = await import('../report/index.js');
   await writeSweepReport(folder.path);
   return tally.result;

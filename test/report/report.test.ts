@@ -269,7 +269,7 @@ test('sweep: design, curves, fields with numbers, cells with intervals, failed r
   expect(text).toContain("'links.loss=0'".replaceAll("'", ''));
   expect(headings(page)).toContain('Failed runs');
   expect(text).toContain('3 1 safety –');
-  expect(text).toContain('npx folkmoot sim SCENARIO --seed 1/3 --set links.loss=0');
+  expect(text).toContain('npx folkmoot sim scenario.json --seed 1/3 --set links.loss=0');
   // Of each cell, the command that shows one of its runs.
   const watched = [...page.matchAll(/--seed 1\/1 (--set \S+ --set \S+) --watch=paused/g)];
   expect(new Set(watched.map(([, levels]) => levels)).size).toBe(6);

@@ -38,18 +38,21 @@ test('sweep: fewer than five runs a cell are warned of', async () => {
   expect(await said(1)).toContain('there are no intervals');
 });
 
-test('sweep: cells lead to what is kept of their runs, and nowhere else', async () => {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'runs'));
-  for (const run of [1, 2, 6]) writeFileSync(join(folder, `runs/${run}.json`), '{}');
-  const page = await sweepIn(folder, { factors });
-  const links = [...page.matchAll(/<a href="([^"]*)" aria-label="([^"]*)"/g)];
-  expect(links.map(([, href, name]) => [href, name])).toEqual([
-    ['runs/1.json', 'run 1 of cell 1'],
-    ['runs/2.json', 'run 2 of cell 1'],
-    ['runs/6.json', 'run 1 of cell 2'],
-  ]);
-  expect(await sweepIn(temporaryFolder(), { factors })).not.toContain('<a href');
+test('sweep: a report links no raw file, and its commands name its own scenario', async () => {
+  const page = await sweepIn(temporaryFolder(), { factors });
+  expect(page).not.toContain('<a href');
+  expect(page).not.toContain('SCENARIO');
+  expect(page).toContain('npx folkmoot sweep scenario.json --seed');
+});
+
+test('sweep: the banner is green only where every run ended with the expected verdict', async () => {
+  const banner = async (verdict: string) => {
+    const options = { factors, verdict: (run: number) => (run === 3 ? verdict : 'pass') };
+    return /<div class="verdict([^"]*)">/.exec(await sweepIn(temporaryFolder(), options))?.[1];
+  };
+  expect(await banner('pass')).toBe('');
+  expect(await banner('no_progress')).toBe(' mixed');
+  expect(await banner('safety')).toBe(' bad');
 });
 
 test('sweep: a run that died of a text of ten megabytes does not make the report one', async () => {

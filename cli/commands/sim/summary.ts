@@ -1,4 +1,5 @@
 /** The readable summary of a run. */
+import { decidedText } from '../../../report/shared/verdicts.js';
 import type { SimResult } from '../../../sim/index.js';
 
 const number = (value: number) => value.toLocaleString('en-US');
@@ -11,7 +12,7 @@ export function summary(result: SimResult): string[] {
   const reasons = Object.entries(refused).map(([reason, count]) => `${number(count)} ${reason}`);
   const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(1);
   const rows: [string, string][] = [
-    ['verdict', result.verdict],
+    ['verdict', `${result.verdict}: ${decidedText(result.verdict, measures)}`],
     ...(broken
       ? [['broken', `${broken.rule}: ${broken.found}; expected ${broken.expected}`] as const]
       : []),

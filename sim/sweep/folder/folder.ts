@@ -17,7 +17,7 @@ export class SweepError extends Error {
 }
 
 /** What is made of the runs at the end. */
-const made = ['report.html', SEAL, ...Object.keys(sweepTables)];
+const made = ['report.html', 'scenario.json', SEAL, ...Object.keys(sweepTables)];
 
 export class SweepFolder {
   readonly path: string;

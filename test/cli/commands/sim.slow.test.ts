@@ -131,7 +131,7 @@ describe('sim: what it prints', () => {
       simJson(...small),
     ]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^verdict +pass$/m);
+    expect(stdout).toMatch(/^verdict +pass: 2 of 2 closed blocks/m);
     expect(stdout).toMatch(/^seed +7$/m);
     expect(stdout).toContain(json.digest);
     expect(stdout).toContain(json.log_digest);
