@@ -24,7 +24,10 @@ export interface AttributionOptions {
   kinds: readonly CandidateKind[];
   /** So many candidates are tried at most. */
   most: number;
+  /** Pairs at the first look, and at most; the largest effect that counts as none. */
   replicates: number;
+  mostReplicates?: number;
+  margin?: number;
   jobs?: number;
   signal?: AbortSignal;
   onProgress?: (done: number, of: number) => void;

@@ -62,6 +62,8 @@ export const counts = {
   randomScenarios: pick({ quick: 60, full: 2_000 }),
   /** Simulated ablations, each of some pairs whose effect is known. */
   pairedTrials: pick({ quick: 2_000, full: 50_000 }),
+  /** Sequences of looks at pairs of runs, for the chance of a false finding. */
+  sequences: pick({ quick: 300, full: 20_000 }),
   /** Random interventions in a run that is held against the run without. */
   randomInterventions: pick({ quick: 40, full: 1_000 }),
   /** Runs that are killed with SIGKILL: at each named point, and at random. */

@@ -23,45 +23,49 @@ function reasonLines({ decisions }: Attribution): string[] {
 }
 
 function ablationLines({ ablation, candidates }: Attribution): string[] {
-  const { rows, replicates, forks } = ablation;
+  const { rows, forks, level, margin } = ablation;
   if (rows.length === 0) return ['left out: there was nothing to leave out'];
   const head =
-    `left out, one by one: ${rows.length} of ${candidates}, in ${replicates} pairs of runs with ` +
-    `the same chance (${forks} forks)`;
-  return [head, ...rows.map((row) => rowLine(row, ablation)), ...verdictLines(ablation)];
-}
-
-/** States what was found, and the size of what may have been missed: that is not nothing. */
-function verdictLines({ rows, replicates, level, detectable }: Ablation): string[] {
+    `left out, one by one: ${rows.length} of ${candidates}, in pairs of runs with the same ` +
+    `chance (${forks} forks)`;
   const found = rows.filter(({ significant }) => significant).length;
+  const alike = rows.filter(({ within_margin }) => within_margin).length;
   const unmeasured = rows.filter(({ measured }) => !measured).length;
-  const open = rows.length - found - unmeasured;
-  const missed =
-    detectable === null
-      ? `${replicates} pairs can show no change at all; use a larger --replicates`
-      : `${replicates} pairs find a change of ${detectable.toFixed(2)} in 4 of 5 cases, ` +
-        'smaller changes less often; a larger --replicates finds smaller ones';
   return [
+    head,
+    ...rows.map((row) => rowLine(row, margin)),
     `shown to change the chance that the block is finalized: ${found}, at a level of ${level}`,
-    ...(open === 0
-      ? []
-      : [`not shown to change it: ${open}, which is not shown to have no effect`]),
+    ...(margin === null ? [] : [`shown to change it by less than ${margin}: ${alike}`]),
+    ...openLines(ablation),
     ...(unmeasured === 0 ? [] : [`not measured: ${unmeasured}`]),
-    ...(open === 0 ? [] : [missed]),
   ];
 }
 
-function rowLine(row: AblationRow, { replicates }: Ablation): string {
-  const { kind, name, id, both, only_with, only_without, difference, low, high, p_holm } = row;
+/** States the size of what may have been missed: what was not shown is not shown to be nothing. */
+function openLines({ rows }: Ablation): string[] {
+  const open = rows.filter((row) => row.measured && !row.significant && !row.within_margin);
+  const [first] = open;
+  if (!first) return [];
+  const { pairs, detectable } = first;
+  const missed =
+    detectable === null
+      ? `${pairs} pairs can show no change at all; use a larger --most-replicates`
+      : `${pairs} pairs find a change of ${detectable.toFixed(2)} in 4 of 5 cases, ` +
+        'smaller changes less often; a larger --most-replicates finds smaller ones';
+  return [`not shown to change it: ${open.length}, which is not shown to have no effect`, missed];
+}
+
+function rowLine(row: AblationRow, margin: number | null): string {
+  const { kind, name, id, pairs, both, only_with, only_without, difference, low, high } = row;
   const what = kind === 'agent' ? name : `${id} (${name})`;
-  if (difference === null || low === null || high === null || p_holm === null) {
-    const why = `it was left out in ${row.acted} of ${replicates} pairs`;
-    return `  ${kind} ${what}: not measured: ${why}`;
+  if (difference === null || low === null || high === null || row.p_holm === null) {
+    return `  ${kind} ${what}: not measured: it was left out in ${row.acted} of ${pairs} pairs`;
   }
+  const alike = row.within_margin ? `, below ${margin} with p ${row.p_margin!.toPrecision(2)}` : '';
   return (
-    `${row.significant ? '*' : ' '} ${kind} ${what}: finalized ${both + only_with} of ` +
-    `${replicates} with it, ${both + only_without} without: ${signed(difference)} ` +
-    `[${signed(low)}, ${signed(high)}], p ${p_holm.toPrecision(2)}`
+    `${row.significant ? '*' : row.within_margin ? '=' : ' '} ${kind} ${what}: finalized ` +
+    `${both + only_with} of ${pairs} with it, ${both + only_without} without: ` +
+    `${signed(difference)} [${signed(low)}, ${signed(high)}], p ${row.p_holm.toPrecision(2)}${alike}`
   );
 }
 

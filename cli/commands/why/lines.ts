@@ -89,7 +89,7 @@ const leftOutTexts: Record<LeftOut['kind'], string> = {
 
 const leftOutLine = ({ kind, id, name, votes, outcome }: LeftOut): string =>
   `  ${leftOutTexts[kind]} ${[id, name].filter(Boolean).join(', ')}: ${ended(outcome)} ` +
-  `(${votes} votes concerned)`;
+  `(${votes} ${votes === 1 ? 'vote' : 'votes'} concerned)`;
 
 const ended = (outcome: Recounted): string =>
   outcome === 'open' ? 'not decided by the votes that were cast' : outcome;

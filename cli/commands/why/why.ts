@@ -7,6 +7,7 @@ import type { Store } from '../../../engine/internal.js';
 import type { Attribution } from '../../../sim/why/index.js';
 import { blockIn, blockSyntax } from '../../options/ids.js';
 import { integer } from '../../options/options.js';
+import { UsageError } from '../../output/exit.js';
 import { printed, printJson, say } from '../../output/output.js';
 import { roughTime, showCount } from '../../output/progress.js';
 import { interruption } from '../../output/signals.js';
@@ -15,6 +16,8 @@ interface Flags {
   mechanical?: boolean;
   most: number;
   replicates: number;
+  mostReplicates?: number;
+  margin?: number;
   kind?: Kind[];
   folder?: string;
   jobs?: number;
@@ -32,7 +35,13 @@ export function whyCommand(): Command {
     .argument('<block>', blockSyntax)
     .option('--mechanical', 'only what the log says: nothing is run again')
     .option('--most <n>', 'of a kept run: leave out so many at most', bounded(1, 1_000), 10)
-    .option('--replicates <n>', 'each so often, with other chance', bounded(2, 10_000), 20)
+    .option('--replicates <n>', 'pairs of runs for each candidate', bounded(2, 10_000), 20)
+    .option(
+      '--most-replicates <n>',
+      'double the pairs of open candidates, up to n (default: --replicates)',
+      bounded(2, 10_000),
+    )
+    .option('--margin <d>', 'test that effects are smaller than d', share)
     .addOption(
       new Option(
         '--kind <name>',
@@ -52,11 +61,14 @@ an alliance is mechanical: nobody was asked again.
 
 Of a kept run the memes, agents and alliances on which most votes hang are left out, one by one: the
 run is made again and forked, in pairs that have the same chance, with it and without it. Intervals
-are of 95 %; p is exact, and by Holm over all that were left out. docs/attribution.md defines each.
+are of 95 %; p is exact, and by Holm over all that were left out. With --most-replicates candidates
+that are still open get more pairs, and the level is shared between these looks. --margin tests that
+an effect is smaller than a size that matters to you. docs/attribution.md defines each.
 
 Examples:
   $ folkmoot why runs/7 12                  the block that is final at height 12
   $ folkmoot why runs/7 12 --kind meme --most 40 --replicates 30
+  $ folkmoot why runs/7 12 --kind agent --most-replicates 320 --margin 0.1
   $ folkmoot why folkmoot-data 3f9a0c11     of a server's folder, also while it is served
   $ folkmoot why runs/7 12 --mechanical --json | jq .swings`,
     )
@@ -67,6 +79,12 @@ function kindOf(name: string): Kind {
   const known = kinds.find((kind) => kind === name);
   if (known) return known;
   throw new InvalidArgumentError(`expected one of ${kinds.join(', ')}`);
+}
+
+function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value > 0 && value < 1) return value;
+  throw new InvalidArgumentError('expected a number above 0 and below 1, such as 0.1');
 }
 
 function bounded(least: number, most: number) {
@@ -96,15 +114,21 @@ async function attributed(
   store: Store,
   folder: string,
   block: string,
-  { kind = [...kinds], most, replicates, jobs, folder: source }: Flags,
+  { kind = [...kinds], most, replicates, mostReplicates, margin, jobs, folder: source }: Flags,
 ): Promise<Attribution | null> {
   const { attribute } = await import('../../../sim/why/index.js');
+  if (mostReplicates !== undefined && mostReplicates < replicates) {
+    const found = `--most-replicates ${mostReplicates} is below --replicates ${replicates}`;
+    throw new UsageError(`${found}; expected as many or more`);
+  }
   const { signal, end } = interruption();
   const progress = showCount(0, 'forks');
   try {
     const found = await attribute(store, folder, block, {
       kinds: kind,
       ...{ most, replicates, signal },
+      ...(mostReplicates === undefined ? {} : { mostReplicates }),
+      ...(margin === undefined ? {} : { margin }),
       ...(source === undefined ? {} : { folder: source }),
       ...(jobs === undefined ? {} : { jobs }),
       onProgress(done, of) {

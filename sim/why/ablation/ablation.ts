@@ -7,10 +7,16 @@ import { type Job, type Outcome, runJobs } from '../../run/jobs/index.js';
 import type { Intervention } from '../../scenario/schema/interventions/interventions.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import type { Candidate } from './candidates.js';
-import { detectableWith, type Effect, effectOf, holm, type Pairs } from './effects.js';
-
-/** The chance that something is found where nothing has an effect, over all that is tried. */
-const LEVEL = 0.05;
+import {
+  detectableWith,
+  type Effect,
+  effectOf,
+  type Judgement,
+  judgeLook,
+  LEVEL,
+  looksOf,
+  type Pairs,
+} from './effects.js';
 
 export interface AblationOptions {
   /** With which the run was made. */
@@ -18,7 +24,12 @@ export interface AblationOptions {
   /** From where modules of scripts and data files are found. */
   folder?: string;
   block: string;
+  /** Pairs of each candidate at the first look. */
   replicates: number;
+  /** Pairs at most: they are doubled while a candidate is open. Default: `replicates`. */
+  mostReplicates?: number;
+  /** Also tests that effects are smaller than this; a candidate that is shown to be is not open. */
+  margin?: number;
   /** How many run at a time; default: one a core. */
   jobs?: number;
   signal?: AbortSignal;
@@ -26,7 +37,7 @@ export interface AblationOptions {
   onProgress?: (done: number, of: number) => void;
 }
 
-export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>, Pairs {
+export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>, Pairs, Judgement {
   /** What left it out, as a scenario has it. */
   intervention: Intervention;
   /** Pairs in which the intervention was in force when the block was proposed or discussed. */
@@ -37,20 +48,24 @@ export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>,
   low: number | null;
   high: number | null;
   p: number | null;
-  p_holm: number | null;
-  significant: boolean;
+  /**
+   * The smallest change of the chance that its pairs find with a probability of 0.8, when all pairs
+   * that differ do so one way; null when no change is large enough.
+   */
+  detectable: number | null;
 }
 
 export interface Ablation {
   level: number;
+  /** Pairs of each candidate at the first look, and at most. */
   replicates: number;
+  most_replicates: number;
+  /** How many looks share the level. */
+  looks: number;
+  /** The largest effect that counts as none; null: that was not tested. */
+  margin: number | null;
   /** Runs that were made. */
   forks: number;
-  /**
-   * The smallest change of the chance that a candidate's pairs find with a probability of 0.8, when
-   * all pairs that differ do so one way; null when no change is large enough.
-   */
-  detectable: number | null;
   /** The most certain first. */
   rows: AblationRow[];
 }
@@ -76,32 +91,70 @@ export async function ablate(
   candidates: readonly Candidate[],
   options: AblationOptions,
 ): Promise<Ablation> {
-  const forks = [...forksOf(scenario, candidates, options)];
+  const { replicates, mostReplicates = replicates, margin = null } = options;
+  const sizes = looksOf(replicates, Math.max(replicates, mostReplicates));
+  const testing = { looks: sizes.length, margin };
   const arms = new Map<string, Arm>();
+  let rows: Measured[] = [];
+  let judgements: Judgement[] = [];
+  let from = 0;
+  for (const to of sizes) {
+    const open = candidates.filter((_, at) => isOpen(rows[at], judgements[at]));
+    if (open.length === 0) break;
+    await runForks([...forksOf(scenario, candidates, open, { ...options, from, to })], {
+      ...{ arms, candidates, options },
+    });
+    rows = candidates.map((candidate, at) =>
+      open.includes(candidate)
+        ? rowOf(candidate, at, { ...testing, pairs: to, candidates: candidates.length }, arms)
+        : rows[at]!,
+    );
+    judgements = judgeLook(
+      rows.map((row) => (row.measured ? row : null)),
+      judgements,
+      testing,
+    );
+    from = to;
+  }
+  return {
+    level: LEVEL,
+    ...{ replicates, most_replicates: sizes.at(-1)!, ...testing, forks: arms.size },
+    rows: sorted(rows.map((row, at) => ({ ...row, ...judgements[at]! }))),
+  };
+}
+
+type Measured = Omit<AblationRow, keyof Judgement>;
+
+/** More pairs may still say something of it. */
+function isOpen(row: Measured | undefined, judgement: Judgement | undefined): boolean {
+  if (!row || !judgement) return true;
+  return row.measured && !judgement.significant && !judgement.within_margin;
+}
+
+interface Look {
+  /** The ends of all forks so far, to which these are added. */
+  arms: Map<string, Arm>;
+  candidates: readonly Candidate[];
+  options: AblationOptions;
+}
+
+async function runForks(forks: readonly Fork[], { arms, candidates, options }: Look) {
   const { jobs, signal, onProgress } = options;
-  onProgress?.(0, forks.length);
+  const of = arms.size + forks.length;
+  onProgress?.(arms.size, of);
   await runJobs(forks, {
     ...(jobs === undefined ? {} : { jobs }),
     ...(signal ? { signal } : {}),
     onDone(fork, outcome) {
       arms.set(nameOf(fork), armOf(outcome, fork, candidates));
-      onProgress?.(arms.size, forks.length);
+      onProgress?.(arms.size, of);
     },
   });
-  const rows = candidates.map((candidate, at) => rowOf(candidate, at, options.replicates, arms));
-  const { replicates } = options;
-  const detectable = detectableWith(replicates, LEVEL / Math.max(1, rows.length));
-  return { level: LEVEL, replicates, forks: forks.length, detectable, rows: judged(rows) };
 }
 
-/** All count in Holm's correction, also those that are not measured: as if nothing was found. */
-function judged(rows: readonly Omit<AblationRow, 'p_holm' | 'significant'>[]): AblationRow[] {
-  const adjusted = holm(rows.map(({ p }) => p ?? 1));
-  const all = rows.map((row, at) => {
-    const p_holm = row.measured ? adjusted[at]! : null;
-    return { ...row, p_holm, significant: p_holm !== null && p_holm <= LEVEL };
-  });
-  return all.sort(
+/** The most certain first. */
+const sorted = (rows: readonly AblationRow[]): AblationRow[] =>
+  [...rows].sort(
     (a, b) =>
       Number(b.measured) - Number(a.measured) ||
       (a.p_holm ?? 1) - (b.p_holm ?? 1) ||
@@ -109,22 +162,24 @@ function judged(rows: readonly Omit<AblationRow, 'p_holm' | 'significant'>[]): A
       Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0) ||
       b.votes - a.votes,
   );
-}
 
 /** Candidates that leave the run at the same moment share the runs with everything. */
 function* forksOf(
   scenario: Scenario,
   candidates: readonly Candidate[],
-  { seed, folder, block, replicates }: AblationOptions,
+  open: readonly Candidate[],
+  { seed, folder, block, from, to }: AblationOptions & { from: number; to: number },
 ): Iterable<Fork> {
   const common = { seed, audit: false, watch: block, ...(folder === undefined ? {} : { folder }) };
-  const moments = new Set(candidates.map(({ fromMs }) => fromMs));
-  for (let replicate = 0; replicate < replicates; replicate += 1) {
+  const moments = new Set(open.map(({ fromMs }) => fromMs));
+  for (let replicate = from; replicate < to; replicate += 1) {
     for (const fromMs of moments) {
       const whole = forkOf(scenario, fromMs, replicate, []);
       yield { ...common, scenario: whole, candidate: null, fromMs, replicate };
     }
-    for (const [candidate, { fromMs, intervention }] of candidates.entries()) {
+    for (const one of open) {
+      const { fromMs, intervention } = one;
+      const candidate = candidates.indexOf(one);
       const without = forkOf(scenario, fromMs, replicate, [intervention]);
       yield { ...common, scenario: without, candidate, fromMs, replicate };
     }
@@ -171,9 +226,9 @@ function armOf(
 function rowOf(
   { intervention, fromMs, ...candidate }: Candidate,
   at: number,
-  replicates: number,
+  { pairs: replicates, candidates, looks }: { pairs: number; candidates: number; looks: number },
   arms: ReadonlyMap<string, Arm>,
-) {
+): Measured {
   const pairs: Pairs = { pairs: replicates, both: 0, only_with: 0, only_without: 0 };
   let acted = 0;
   for (let replicate = 0; replicate < replicates; replicate += 1) {
@@ -185,8 +240,9 @@ function rowOf(
     else if (without.finalized) pairs.only_without += 1;
   }
   const measured = acted === replicates;
-  const effect: Effect | typeof unknown = measured ? effectOf(pairs) : unknown;
-  return { ...candidate, ...pairs, ...effect, intervention, acted, measured };
+  const effect: Effect | typeof unknown = measured ? effectOf(pairs, looks) : unknown;
+  const detectable = detectableWith(replicates, LEVEL / (looks * candidates));
+  return { ...candidate, ...pairs, ...effect, intervention, acted, measured, detectable };
 }
 
 const unknown = { difference: null, low: null, high: null, p: null } as const;

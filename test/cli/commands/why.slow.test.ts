@@ -50,7 +50,7 @@ test('why: the text names block, power, reasons, and what was left out', async (
   expect(stdout).toContain('Banzhaf ');
   expect(stdout).toContain('nobody was asked again');
   expect(stdout).toMatch(/^ {2}content \d+, neighbours \d+, memes \d+, whim \d+$/m);
-  expect(stdout).toMatch(/^left out, one by one: 3 of \d+, in 2 pairs of runs/m);
+  expect(stdout).toMatch(/^left out, one by one: 3 of \d+, in pairs of runs/m);
   expect(stdout).toMatch(
     /^shown to change the chance that the block is finalized: \d+, at a level/m,
   );
@@ -80,8 +80,12 @@ test.each([
   expect(ended.stderr).toContain(text);
 });
 
-test('why: a kind that is none is usage', async () => {
-  const { code, stderr } = await folkmoot(['why', run, '1', '--kind', 'mood']);
+test.each([
+  [['--kind', 'mood'], "'mood' is invalid. expected one of meme, agent, alliance"],
+  [['--margin', '1'], 'expected a number above 0 and below 1'],
+  [['--most-replicates', '10'], '--most-replicates 10 is below --replicates 20'],
+])('why: %j is usage', async (args, text) => {
+  const { code, stderr } = await folkmoot(['why', run, '1', ...args]);
   expect(code).toBe(2);
-  expect(stderr).toContain("'mood' is invalid. expected one of meme, agent, alliance");
+  expect(stderr).toContain(text);
 });

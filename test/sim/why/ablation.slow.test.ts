@@ -53,7 +53,7 @@ test.each([20, 1_000, 2_500])('ablation: an alliance that decides, links of %d m
   expect(ablation.rows[0]).toMatchObject({
     ...{ measured: true, acted: 6, difference: -1, only_with: 6, significant: true },
   });
-  expect(ablation.detectable).toBeGreaterThan(0.9);
+  expect(ablation.rows[0]!.detectable).toBeGreaterThan(0.9);
 });
 
 test('ablation: an alliance that nobody can leave in time is not measured', async () => {
@@ -64,6 +64,26 @@ test('ablation: an alliance that nobody can leave in time is not measured', asyn
     ...{ measured: false, acted: 0, significant: false },
     ...{ difference: null, low: null, high: null, p: null, p_holm: null },
   });
+});
+
+test('ablation: pairs are doubled for open candidates until each is shown or within the margin', async () => {
+  const world = await worldOf('memes', 'planted');
+  const { ablation } = await attributed(world, {
+    ...{ most: 4, replicates: 8, mostReplicates: 64, margin: 0.3 },
+  });
+  expect(ablation).toMatchObject({ looks: 4, replicates: 8, most_replicates: 64, margin: 0.3 });
+  const [first, ...others] = ablation.rows;
+  expect(first).toMatchObject({ significant: true, within_margin: false, difference: -1 });
+  // Twelve of twelve is not enough for four looks at four candidates; sixteen is.
+  expect(first!.pairs).toBe(16);
+  for (const row of others) {
+    expect(row).toMatchObject({ significant: false, within_margin: true, difference: 0 });
+    expect(row.p_margin).toBeLessThanOrEqual(0.05);
+    expect(row.pairs).toBeLessThan(64);
+  }
+  // The runs with everything are shared: fewer than two for each pair.
+  const pairs = ablation.rows.reduce((sum, row) => sum + row.pairs, 0);
+  expect(ablation.forks).toBeLessThanOrEqual(2 * pairs);
 });
 
 test('ablation: the same again gives the same', async () => {

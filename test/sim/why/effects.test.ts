@@ -2,7 +2,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Streams } from '../../../dist/sim/rng.js';
-import { detectableWith, effectOf, holm, mcNemar } from '../../../dist/sim/why/ablation/effects.js';
+import {
+  detectableWith,
+  effectOf,
+  equivalence,
+  holm,
+  type Judgement,
+  judgeLook,
+  looksOf,
+  mcNemar,
+  type Pairs,
+} from '../../../dist/sim/why/ablation/effects.js';
 import { counts } from '../../support/counts.js';
 
 const choose = (of: number, some: number): number =>
@@ -93,4 +103,84 @@ test('detectable: 4 of 5 trials find an effect of that size, fewer a smaller one
   expect(detectableWith(20, 0.005)).toBeGreaterThan(0.4);
   expect(found(20, 0.005, 0.187)).toBeLessThan(0.05);
   expect(detectableWith(5, 0.005)).toBe(null);
+});
+
+test('equivalence: exact bounds by hand, and no claim for few pairs', () => {
+  const none = (pairs: number): Pairs => ({ pairs, both: pairs, only_with: 0, only_without: 0 });
+  // With no pair that differs both bounds are 1 - (p / 2)^(1 / n): (1 - 0.1)^40 is p / 2.
+  expect(equivalence(none(40), 0.1)).toBeCloseTo(2 * 0.9 ** 40, 9);
+  expect(equivalence(none(5), 0.1)).toBe(1);
+  expect(equivalence({ pairs: 40, both: 0, only_with: 0, only_without: 40 }, 0.9)).toBe(1);
+  expect(equivalence(none(10_000), 0.001)).toBeCloseTo(2 * 0.999 ** 10_000, 9);
+});
+
+test('looks: pairs double up to the most', () => {
+  expect(looksOf(20, 20)).toEqual([20]);
+  expect(looksOf(20, 100)).toEqual([20, 40, 80, 100]);
+});
+
+/** Shares of pairs that differ: finalized only with the candidate, and only without it. */
+type Truth = readonly [onlyWith: number, onlyWithout: number];
+
+const sequence = new Streams('sequences of pairs').of('world', 'looks');
+
+/** Adds pairs as the ablation does, and gives what the last look says of each candidate. */
+function sequential(truths: readonly Truth[], most: number, margin: number | null): Judgement[] {
+  const sizes = looksOf(20, most);
+  const pairs = truths.map((): Pairs => ({ pairs: 0, both: 0, only_with: 0, only_without: 0 }));
+  let judged: Judgement[] = [];
+  for (const size of sizes) {
+    for (const [at, [onlyWith, onlyWithout]] of truths.entries()) {
+      const one = pairs[at]!;
+      if (judged[at]?.significant || judged[at]?.within_margin) continue;
+      for (; one.pairs < size; one.pairs += 1) {
+        if (sequence.chance(onlyWith)) one.only_with += 1;
+        else if (sequence.chance(onlyWithout / (1 - onlyWith))) one.only_without += 1;
+      }
+    }
+    judged = judgeLook(pairs, judged, { looks: sizes.length, margin });
+  }
+  return judged;
+}
+
+const shareOf = (trials: number, isHit: () => boolean): number => {
+  let hits = 0;
+  for (let trial = 0; trial < trials; trial += 1) if (isHit()) hits += 1;
+  return hits / trials;
+};
+
+test('looks: nothing is found in 19 of 20 sequences where nothing has an effect', () => {
+  const { sequences } = counts;
+  const truths = Array.from({ length: 5 }, (): Truth => [0.25, 0.25]);
+  const wrong = shareOf(sequences, () =>
+    sequential(truths, 160, null).some(({ significant }) => significant),
+  );
+  expect(wrong).toBeLessThanOrEqual(0.05 + 3 * Math.sqrt(0.0475 / sequences));
+});
+
+test('looks: an effect as large as the margin is not called smaller in 19 of 20 sequences', () => {
+  const { sequences } = counts;
+  const wrong = shareOf(sequences, () =>
+    sequential(
+      [
+        [0.1, 0],
+        [0, 0.1],
+      ],
+      320,
+      0.1,
+    ).some(({ within_margin }) => within_margin),
+  );
+  expect(wrong).toBeLessThanOrEqual(0.05 + 3 * Math.sqrt(0.0475 / sequences));
+});
+
+test('looks: 160 pairs find what 20 do not, and show that no effect is below a margin', () => {
+  const trials = Math.ceil(counts.sequences / 4);
+  // Each of ten agents changes the chance by -0.187.
+  const truths = Array.from({ length: 10 }, (): Truth => [0.187, 0]);
+  const found = (most: number) =>
+    shareOf(trials, () => sequential(truths, most, null)[0]!.significant);
+  expect(found(20)).toBeLessThan(0.1);
+  expect(found(160)).toBeGreaterThan(0.8);
+  const alike = shareOf(trials, () => sequential([[0, 0]], 160, 0.1)[0]!.within_margin);
+  expect(alike).toBe(1);
 });
