@@ -1,7 +1,15 @@
 /** Whoever comes, sees and reaches everything: axe in each mode, and one journey by keys alone. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accessFaults, executablePath, hasBrowser, launch, modes, open } from './browser.js';
+import {
+  accessFaults,
+  checkedModes,
+  executablePath,
+  hasBrowser,
+  launch,
+  modes,
+  open,
+} from './browser.js';
 import { type Crowd, crowd } from './crowd.js';
 
 let browser: Browser;
@@ -22,7 +30,7 @@ afterAll(async () => {
 const views = ['now', 'agents', 'agents?as=table', 'agents?color=status&at=700', 'nowhere'];
 const needs = `(needs ${executablePath})`;
 
-test.skipIf(!hasBrowser).each(Object.keys(modes))(
+test.skipIf(!hasBrowser).each(checkedModes)(
   `access: axe finds nothing in any view, %s ${needs}`,
   async (name) => {
     for (const view of views) {

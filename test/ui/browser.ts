@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
+import { full } from '../support/counts.js';
 
 export { executablePath, hasBrowser, launch } from '../support/browser.js';
 
@@ -22,6 +23,11 @@ export const modes: Readonly<Record<string, Mode>> = {
   'narrow and dark': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
   'forced colours': { forcedColors: 'active', viewport: { width: 1280, height: 860 } },
 };
+
+/** In which pages are checked as a whole: quick counts have each scheme, width and contrast once. */
+export const checkedModes: readonly string[] = full
+  ? Object.keys(modes)
+  : ['light', 'narrow and dark', 'forced colours'];
 
 /** Only what hangs is ended: a machine may be as busy as it likes. */
 const MOST_MS = 300_000;

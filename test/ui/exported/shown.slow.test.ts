@@ -7,6 +7,7 @@ import { folkmoot } from '../../support/cli.js';
 import { suiteFolder } from '../../support/runs.js';
 import {
   accessFaults,
+  checkedModes,
   executablePath,
   hasBrowser,
   launch,
@@ -170,7 +171,7 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-test.skipIf(!hasBrowser).each(Object.keys(modes))(
+test.skipIf(!hasBrowser).each(checkedModes)(
   `exported: axe finds nothing, nothing is cut off and nothing complains, %s ${needs}`,
   async (mode) => {
     for (const { view, item } of views) {

@@ -11,6 +11,7 @@ import { begin } from '../../support/begun.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import {
   accessFaults,
+  checkedModes,
   executablePath,
   hasBrowser,
   launch,
@@ -183,7 +184,7 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-test.skipIf(!hasBrowser).each(Object.keys(modes))(
+test.skipIf(!hasBrowser).each(checkedModes)(
   `load: axe finds nothing, pictures and tables, %s ${needs}`,
   async (name) => {
     const page = await explore(whole());

@@ -4,7 +4,15 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { agents, expectSame, openNode, registration } from '../../support/cluster/nodes.js';
 import { MemoryOrder } from '../../support/cluster/order.js';
-import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import {
+  accessFaults,
+  checkedModes,
+  executablePath,
+  hasBrowser,
+  launch,
+  modes,
+  open,
+} from '../browser.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -66,7 +74,7 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-test.skipIf(!hasBrowser).each(Object.keys(modes))(
+test.skipIf(!hasBrowser).each(checkedModes)(
   `cluster: axe finds nothing, and nothing is wider than the page, %s ${needs}`,
   async (name) => {
     const { n2, url } = await three();

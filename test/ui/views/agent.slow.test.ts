@@ -10,7 +10,15 @@ import { csvRows, suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { world } from '../../support/service/server.js';
 import { agentOf } from '../../support/service/signer.js';
-import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import {
+  accessFaults,
+  checkedModes,
+  executablePath,
+  hasBrowser,
+  launch,
+  modes,
+  open,
+} from '../browser.js';
 import { explore } from '../explored.js';
 import { copyOf } from '../folder.js';
 
@@ -275,7 +283,7 @@ const views = () => [
   'agents?band=group&color=group',
 ];
 
-test.skipIf(!hasBrowser).each(Object.keys(modes))(
+test.skipIf(!hasBrowser).each(checkedModes)(
   `agent: axe finds nothing, and nothing is cut off, %s ${needs}`,
   async (mode) => {
     for (const path of views()) {

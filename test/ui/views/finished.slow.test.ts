@@ -4,7 +4,15 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Picture } from '../../../dist/api/view/model.js';
 import { suiteFolder } from '../../support/runs.js';
-import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import {
+  accessFaults,
+  checkedModes,
+  executablePath,
+  hasBrowser,
+  launch,
+  modes,
+  open,
+} from '../browser.js';
 import { explored, keptRun } from '../folder.js';
 import { viewOf } from '../voters.js';
 
@@ -121,7 +129,7 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-test.skipIf(!hasBrowser).each(Object.keys(modes))(
+test.skipIf(!hasBrowser).each(checkedModes)(
   `finished: axe finds nothing in what lists texts and reasons, %s ${needs}`,
   async (name) => {
     const { url } = await explored(run);

@@ -7,7 +7,15 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
 import { folkmoot } from '../../support/cli.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
-import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import {
+  accessFaults,
+  checkedModes,
+  executablePath,
+  hasBrowser,
+  launch,
+  modes,
+  open,
+} from '../browser.js';
 import { explore } from '../explored.js';
 
 const needs = `(needs ${executablePath})`;
@@ -49,7 +57,7 @@ const paths = () => {
   ];
 };
 
-test.skipIf(!hasBrowser).each(Object.keys(modes))(
+test.skipIf(!hasBrowser).each(checkedModes)(
   `views: axe finds nothing, nothing is cut off and nothing complains, %s ${needs}`,
   async (mode) => {
     for (const path of paths()) {
