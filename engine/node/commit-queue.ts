@@ -22,7 +22,7 @@ interface Owner<V> {
   /** The state that the batch ends in: taken together with the batch. */
   snapshot(): { meta: StoreMeta; view: V };
   /** The batch is durable: its events may be published. */
-  committed(view: V, events: readonly PublishedEvent[]): void;
+  committed(view: V, batch: Pick<Content, 'events' | 'changes'>): void;
   /** It is unknown whether the commit holds: nothing may be answered or published any more. */
   failed(error: Error): void;
 }
@@ -162,7 +162,7 @@ export class CommitQueue<V> {
     this.#committed.entries += entries.length;
     if (entries.length > 0) countSize(this.#committed.commitSizes, entries.length);
     this.#committed.commitMs += performance.now() - start;
-    this.#owner.committed(view, events);
+    this.#owner.committed(view, { events, changes });
     batch.resolve();
     crashPoint('publish.after');
   }

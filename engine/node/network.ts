@@ -18,7 +18,7 @@ import {
   type SignedRequest,
 } from '../protocol/schema/index.js';
 import { sha256Hex } from '../protocol/signing.js';
-import type { OrderMark, Store, StoreMeta } from '../store/index.js';
+import type { Batch, OrderMark, Store, StoreMeta } from '../store/index.js';
 import { type Clock, systemClock, Timekeeper } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import { encodeStep, type PublishedEvent } from './encode.js';
@@ -96,7 +96,7 @@ export class Network {
         const meta = this.#meta();
         return { meta, view: this.#view(meta) };
       },
-      committed: (view, events) => this.#committed(view, events),
+      committed: (view, batch) => this.#committed(view, batch),
       failed: (error) => this.#fail(error),
     });
     this.time.setAlarm();
@@ -299,8 +299,11 @@ export class Network {
     return { meta, summary: this.#engine.summary() };
   }
 
-  #committed(view: CommittedView, events: readonly PublishedEvent[]): void {
-    this.read.swap(view);
+  #committed(
+    view: CommittedView,
+    { events, changes }: { events: readonly PublishedEvent[]; changes: Batch['changes'] },
+  ): void {
+    this.read.swap(view, changes);
     this.#overlay.remove(view.meta.seq);
     this.#followers.publish(events);
     this.time.setAlarm();

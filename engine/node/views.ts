@@ -19,7 +19,7 @@ import {
   standingOf,
   type Table,
 } from '../protocol/schema/index.js';
-import type { RangeOptions, Store, StoreMeta } from '../store/index.js';
+import type { Batch, RangeOptions, Store, StoreMeta } from '../store/index.js';
 import type { Clock } from './clock.js';
 import type { EncodedEvent } from './encode.js';
 import { LogReads } from './log-reads.js';
@@ -29,6 +29,13 @@ export interface CommittedView {
   meta: StoreMeta;
   summary: Summary;
 }
+
+/** Agents whose rows are kept, so that memory is bounded. */
+const MOST_ROWS = 100_000;
+/** Records that are read between two pauses. */
+const AT_ONCE = 50;
+/** How often rows that changed meanwhile are read again. */
+const ROUNDS = 3;
 
 /** A score as it is shown: 0 to 100. */
 const shown = (score: number) => score / 10_000;
@@ -54,6 +61,9 @@ export class Views {
    */
   #state: { outside: number; value: Readonly<NetworkState> } | null = null;
   #agents: Readonly<AgentList> | null = null;
+  /** Agents that were read and have not changed since, and their ids by ordinal. */
+  readonly #rows = new Map<string, Readonly<AgentView>>();
+  readonly #ids = new Map<number, string>();
 
   /** @internal */
   constructor(store: Store, genesis: Genesis, clock: Clock, view: CommittedView) {
@@ -67,12 +77,26 @@ export class Views {
   /**
    * What is committed now. The network's own.
    *
+   * @param changes the records that changed; without them, all may have.
    * @internal
    */
-  swap(view: CommittedView): void {
+  swap(view: CommittedView, changes?: Batch['changes']): void {
     this.#view = view;
     this.#state = null;
+    if (!changes) {
+      this.#agents = null;
+      this.#rows.clear();
+      return;
+    }
+    for (const { table, key } of changes) {
+      if (table === 'agents' || table === 'agent_states') this.#forget(key as string);
+      else if (table === 'standings') this.#forget(this.#ids.get(key as number));
+    }
+  }
+
+  #forget(agentId: string | undefined): void {
     this.#agents = null;
+    if (agentId !== undefined) this.#rows.delete(agentId);
   }
 
   /** The end of the committed log, with its digests. */
@@ -110,14 +134,18 @@ export class Views {
   }
 
   /** An agent, or undefined where none has this id. */
-  agent(agentId: string): AgentView | undefined {
+  agent(agentId: string): Readonly<AgentView> | undefined {
+    const known = this.#rows.get(agentId);
+    if (known) return known;
     const profile = this.record('agents', agentId);
     return profile && this.#agent(profile);
   }
 
-  #agent(profile: AgentProfile): AgentView {
+  #agent(profile: AgentProfile): Readonly<AgentView> {
+    const known = this.#rows.get(profile.agent_id);
+    if (known) return known;
     const { state, context } = this.record('agent_states', profile.agent_id)!;
-    return {
+    const agent = Object.freeze({
       id: profile.agent_id,
       public_key: profile.public_key,
       personality: profile.personality,
@@ -131,35 +159,52 @@ export class Views {
       dormant: context.dormant,
       reputation_score: shown(standingOf(this.record('standings', profile.ordinal)!).overall),
       blocks_produced: context.blocks_produced,
-    };
+    });
+    if (this.#rows.size < MOST_ROWS) {
+      this.#rows.set(agent.id, agent);
+      this.#ids.set(profile.ordinal, agent.id);
+    }
+    return agent;
   }
 
   /** All registered agents, ascending by id. */
-  *agents(): Iterable<AgentView> {
+  *agents(): Iterable<Readonly<AgentView>> {
     for (const { value } of this.records('agents')) yield this.#agent(value);
   }
 
   /** All active agents, ascending by id. */
   activeAgents(): Readonly<AgentList> {
-    this.#agents ??= this.#activeAgents();
+    this.#agents ??= activeAmong(this.agents());
     return this.#agents;
   }
 
-  #activeAgents(): Readonly<AgentList> {
-    const list: AgentList = { validators: [], producers: [] };
-    for (const agent of this.agents()) {
-      if (agent.status !== 'active') continue;
-      const { id, public_key, personality, status, reputation_score, blocks_produced } = agent;
-      if (agent.capabilities.includes('validator')) {
-        list.validators.push({ id, public_key, personality, status, reputation_score });
+  /**
+   * As `activeAgents`, with a pause wherever it yields. Where many agents change meanwhile, rows
+   * may be of neighbouring entries.
+   *
+   * @internal
+   */
+  *activeAgentsInSlices(): Generator<undefined, Readonly<AgentList>> {
+    if (this.#agents) return this.#agents;
+    let agents: Readonly<AgentView>[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { seq } = this.position;
+      agents = [];
+      for (;;) {
+        const last = agents.at(-1);
+        const range = { ...(last && { from: `${last.id}0` }), limit: AT_ONCE };
+        const some = [...this.records('agents', range)];
+        for (const { value } of some) {
+          agents.push(this.#agent(value));
+          yield;
+        }
+        if (some.length < AT_ONCE) break;
       }
-      if (agent.capabilities.includes('producer')) {
-        list.producers.push({ id, public_key, blocks_produced, status });
-      }
+      if (seq !== this.position.seq) continue;
+      this.#agents ??= activeAmong(agents);
+      return this.#agents;
     }
-    Object.freeze(list.validators);
-    Object.freeze(list.producers);
-    return Object.freeze(list);
+    return activeAmong(agents);
   }
 
   /** An agent's scores, or undefined where none has this id. */
@@ -292,4 +337,21 @@ export class Views {
       yield { key, value: JSON.parse(json) as RecordOf[T] };
     }
   }
+}
+
+function activeAmong(agents: Iterable<Readonly<AgentView>>): Readonly<AgentList> {
+  const list: AgentList = { validators: [], producers: [] };
+  for (const agent of agents) {
+    if (agent.status !== 'active') continue;
+    const { id, public_key, personality, status, reputation_score, blocks_produced } = agent;
+    if (agent.capabilities.includes('validator')) {
+      list.validators.push({ id, public_key, personality, status, reputation_score });
+    }
+    if (agent.capabilities.includes('producer')) {
+      list.producers.push({ id, public_key, blocks_produced, status });
+    }
+  }
+  Object.freeze(list.validators);
+  Object.freeze(list.producers);
+  return Object.freeze(list);
 }

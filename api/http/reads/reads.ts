@@ -65,11 +65,11 @@ export function state({ network }: ReadRequest): ReadResult {
   return { data: network.read.networkState() };
 }
 
-export function agents({ network, query }: ReadRequest): ReadResult {
-  const list = network.read.activeAgents();
-  if (!query.has('limit')) return { data: list };
-  const limit = rowsOf(query);
+export function* agents({ network, query }: ReadRequest): Sliced<ReadResult> {
+  const limit = query.has('limit') ? rowsOf(query) : Number.POSITIVE_INFINITY;
   if (limit === null) return badQuery('limit', expectedRows);
+  const list = yield* network.read.activeAgentsInSlices();
+  if (!query.has('limit')) return { data: list };
   const { validators, producers } = list;
   return { data: { validators: validators.slice(0, limit), producers: producers.slice(0, limit) } };
 }

@@ -10,8 +10,8 @@ import {
   pathProblem,
   rowsOf,
 } from '../reads/parameters.js';
-import { inSlices } from '../reads/slices.js';
-import { success } from '../response/envelope.js';
+import { inSlices, type Sliced } from '../reads/slices.js';
+import { type Answer, success } from '../response/envelope.js';
 import type { Showing } from './shown.js';
 
 const { memeRows, voteBlocks } = serverBounds.view;
@@ -23,19 +23,34 @@ export const roster: Showing = async ({ services: { network } }, query) => {
   const from = number(query, 'cursor', 0);
   if (from === null) return badQuery('cursor', expectedCursor);
   const { read } = network;
-  const ids = [...read.records('agent_numbers', { from, limit: limit + 1 })];
-  const agents = ids.slice(0, limit).map(({ key, value }) => {
-    const {
-      reason: _,
-      expected_duration: __,
-      description: ___,
-      ...agent
-    } = read.agent(value.agent_id)!;
-    return { number: key, ...agent };
-  });
-  const next = ids[limit];
-  return success(200, { agents, next_cursor: next ? String(next.key) : null });
+  return inSlices(rosterOf(read, from, limit));
 };
+
+/** Rows may be of neighbouring entries, as those of two pages are. */
+function* rosterOf(read: ServedNetwork['read'], from: number, limit: number): Sliced<Answer> {
+  const agents: object[] = [];
+  const end = from + limit;
+  for (let at = from; at < end; at += AT_ONCE) {
+    const range = { from: at, limit: Math.min(AT_ONCE, end - at) };
+    const some = [...read.records('agent_numbers', range)];
+    for (const { key, value } of some) {
+      const {
+        reason: _,
+        expected_duration: __,
+        description: ___,
+        ...agent
+      } = read.agent(value.agent_id)!;
+      agents.push({ number: key, ...agent });
+      yield;
+    }
+    if (some.length < range.limit) return success(200, { agents, next_cursor: null });
+  }
+  const isMore = [...read.records('agent_numbers', { from: end, limit: 1 })].length > 0;
+  return success(200, { agents, next_cursor: isMore ? String(end) : null });
+}
+
+/** Records that are read between two pauses. */
+const AT_ONCE = 50;
 
 /** The votes of an agent that counted, newest block first. */
 export const agentVotes: Showing = async ({ services: { network }, params: [id = ''] }, query) => {

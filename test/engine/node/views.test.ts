@@ -1,0 +1,87 @@
+/** Reads that are kept until something changes, and long reads that pause. */
+import { expect, test } from 'vitest';
+import { newPopulation, type Population } from '../helpers.js';
+
+/** The active agents as their records say, without anything that was kept. */
+function listed({ network: { read } }: Population) {
+  const agents = [...read.records('agents')].map(({ value }) => ({
+    id: value.agent_id,
+    capabilities: value.capabilities,
+    ...read.record('agent_states', value.agent_id)!,
+    reputation: read.reputation(value.agent_id)!.overall_score,
+  }));
+  const active = agents.filter(({ state }) => state === 'active');
+  return {
+    validators: active
+      .filter(({ capabilities }) => capabilities.includes('validator'))
+      .map(({ id, reputation }) => [id, reputation]),
+    producers: active
+      .filter(({ capabilities }) => capabilities.includes('producer'))
+      .map(({ id, context }) => [id, context.blocks_produced]),
+  };
+}
+
+const shown = (list: ReturnType<Population['network']['read']['activeAgents']>) => ({
+  validators: list.validators.map(({ id, reputation_score }) => [id, reputation_score]),
+  producers: list.producers.map(({ id, blocks_produced }) => [id, blocks_produced]),
+});
+
+/** A block that all but the last citizen decide: scores, produced blocks and a status change. */
+async function decideBlock(population: Population): Promise<void> {
+  const [producer, ...others] = population.citizens;
+  const hash = await population.open(producer!);
+  for (const voter of others) await population.vote(voter, hash);
+  await population.wait(1);
+}
+
+test('active agents: the list follows each commit that changes one', async () => {
+  const population = await newPopulation();
+  await population.joinMany(7, ['validator', 'producer']);
+  const { network } = population;
+  const last = population.citizens.at(-1)!;
+  const steps = [
+    () => decideBlock(population),
+    () => population.status(last, 'inactive'),
+    () => population.join(['validator']),
+    () => decideBlock(population),
+    () => population.status(last, 'active'),
+  ];
+  for (const step of steps) {
+    expect(shown(network.read.activeAgents())).toEqual(listed(population));
+    await step();
+  }
+  expect(shown(network.read.activeAgents())).toEqual(listed(population));
+});
+
+test('active agents: what changes between two slices is in the list', async () => {
+  const population = await newPopulation();
+  await population.joinMany(60, ['validator', 'producer']);
+  const { read } = population.network;
+  for (const pause of [0, 1, 30, 59]) {
+    await population.status(population.citizens[pause % 60]!, 'inactive');
+    const work = read.activeAgentsInSlices();
+    for (let slice = 0; slice < pause; slice += 1) work.next();
+    await population.status(population.citizens[pause % 60]!, 'active');
+    await population.join(['producer']);
+    let next = work.next();
+    while (!next.done) next = work.next();
+    expect(shown(next.value)).toEqual(listed(population));
+    expect(read.activeAgents()).toBe(next.value);
+  }
+});
+
+test('active agents: a read ends although agents change at each pause', async () => {
+  const population = await newPopulation();
+  await population.joinMany(10);
+  const work = population.network.read.activeAgentsInSlices();
+  let slices = 0;
+  for (;;) {
+    const next = work.next();
+    if (next.done) break;
+    slices += 1;
+    const one = population.citizens[slices % 10]!;
+    await population.status(one, slices % 20 < 10 ? 'inactive' : 'active');
+  }
+  expect(slices).toBeLessThan(200);
+  expect(shown(population.network.read.activeAgents())).toEqual(listed(population));
+});
