@@ -2,6 +2,7 @@
 import { constants, deflateRawSync, gzipSync, type ZlibOptions } from 'node:zlib';
 import type { ServedNetwork } from '../../engine/internal.js';
 import type { ScenarioShown } from '../contract/shown.js';
+import { inSlices } from '../slices.js';
 import type { About } from '../view/kept.js';
 import { overviewOf, ViewLog, type ViewWork } from '../view/log/index.js';
 import { type Overview, rowKinds, type Span } from '../view/model.js';
@@ -46,7 +47,7 @@ export async function exported(
   const view = new ViewLog(network, { folder: null });
   try {
     await view.catchUp(work);
-    const overview = overviewOf(network, view.index, BUCKETS);
+    const overview = await inSlices(overviewOf(network, view.index, BUCKETS));
     const { entry, event_seq: events } = overview;
     const spans = await spansOf(view, entry);
     const kept = keptOf(network, { overview, spans, groups });

@@ -45,7 +45,7 @@ test('sweep: a report links no raw file, and its commands name its own scenario'
   expect(page).toContain('npx folkmoot sweep scenario.json --seed');
 });
 
-test('sweep: the banner is green only where every run ended with the expected verdict', async () => {
+test('sweep: the banner is green only where every run ended as expected', async () => {
   const banner = async (verdict: string) => {
     const options = { factors, verdict: (run: number) => (run === 3 ? verdict : 'pass') };
     return /<div class="verdict([^"]*)">/.exec(await sweepIn(temporaryFolder(), options))?.[1];

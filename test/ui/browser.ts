@@ -24,7 +24,7 @@ export const modes: Readonly<Record<string, Mode>> = {
   'forced colours': { forcedColors: 'active', viewport: { width: 1280, height: 860 } },
 };
 
-/** In which pages are checked as a whole: quick counts have each scheme, width and contrast once. */
+/** Modes in which whole pages are checked: quick counts have each scheme and width once. */
 export const checkedModes: readonly string[] = full
   ? Object.keys(modes)
   : ['light', 'narrow and dark', 'forced colours'];

@@ -8,6 +8,7 @@ import {
 } from '../../../engine/internal.js';
 import { readable } from '../../checks/damaged-archive.js';
 import { serverBounds } from '../../contract/limit-table.js';
+import { inSlices, type Sliced } from '../../slices.js';
 import {
   badQuery,
   expectedCursor,
@@ -18,7 +19,6 @@ import {
   rowsOf,
   unknown,
 } from './parameters.js';
-import { inSlices, type Sliced } from './slices.js';
 
 export interface ReadRequest {
   network: ReadNetwork;

@@ -1,6 +1,7 @@
 /** /api/v1/agents and what each did: the whole roster, votes and memes, page by page. */
 import { type RecordOf, refuse, type ServedNetwork } from '../../../engine/internal.js';
 import { serverBounds } from '../../contract/limit-table.js';
+import { inSlices, type Sliced } from '../../slices.js';
 import { memesOf } from '../../view/log/index.js';
 import {
   badQuery,
@@ -10,7 +11,6 @@ import {
   pathProblem,
   rowsOf,
 } from '../reads/parameters.js';
-import { inSlices, type Sliced } from '../reads/slices.js';
 import { type Answer, success } from '../response/envelope.js';
 import type { Showing } from './shown.js';
 

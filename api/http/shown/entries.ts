@@ -1,9 +1,9 @@
 /** /api/v1/entries/{entry} and /log: the log itself, and what came of one of its entries. */
 import { printLine, refuse, type ServedNetwork, storedLines } from '../../../engine/internal.js';
 import { serverBounds } from '../../contract/limit-table.js';
+import { inSlices } from '../../slices.js';
 import { entryOf } from '../../view/log/index.js';
 import { badQuery, expectedRows, number, rowsOf } from '../reads/parameters.js';
-import { inSlices } from '../reads/slices.js';
 import { success } from '../response/envelope.js';
 import type { Showing } from './shown.js';
 

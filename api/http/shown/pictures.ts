@@ -1,6 +1,7 @@
 /** /api/v1/view, /columns and /overview: what a page draws, and by which it goes on. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serverBounds } from '../../contract/limit-table.js';
+import { inSlices } from '../../slices.js';
 import { overviewOf } from '../../view/log/index.js';
 import type { Overview } from '../../view/model.js';
 import { badQuery, number } from '../reads/parameters.js';
@@ -19,8 +20,7 @@ const {
 export const picture: Showing = async ({ services: { view } }, query) => {
   const at = query.has('at') ? number(query, 'at', 0) : undefined;
   if (at === null) return badQuery('at', 'the number of an entry');
-  const data = await view.picture(at);
-  return jsonResponse(200, `{"success":true,"data":${JSON.stringify(data)}}`);
+  return jsonResponse(200, `{"success":true,"data":${await view.pictureText(at)}}`);
 };
 
 /** How long somebody who asks how far it is waits for the end of it. */
@@ -57,6 +57,6 @@ export const overview: Showing = async ({ services: { view, network } }, query) 
     return badQuery('buckets', `a whole number from 1 to ${mostBuckets}`);
   }
   await view.prepareIndex();
-  const data: Overview = overviewOf(network, view.index, count);
+  const data: Overview = await inSlices(overviewOf(network, view.index, count));
   return success(200, data);
 };

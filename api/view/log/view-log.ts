@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { DerivedFolder, limits, type ServedNetwork, StoreError } from '../../../engine/internal.js';
-import { applySpan, cutSpan, encodeSpan, type Picture, type Span } from '../index.js';
+import { DerivedFolder, type ServedNetwork, StoreError } from '../../../engine/internal.js';
+import { applySpan, cutSpan, encodeSpan, firstRow, type Picture, type Span } from '../index.js';
 import { type SpanBounds, within } from './bounds.js';
 import { type Chunk, decodePicture, encodePicture } from './kept/chunk.js';
 import { Chunks, nothingOf } from './kept/chunks.js';
@@ -20,7 +20,10 @@ import { Turns } from './turns.js';
 const CHUNK_ROWS = 32_768;
 const CHUNK_CHARACTERS = 1_000_000;
 /** How long one turn of the event loop works. */
-const TURN_MS = 8;
+const TURN_MS = 3;
+/** Rows that are folded into a picture at once, and entries whose index is read at once. */
+const ROWS_AT_ONCE = 2_000;
+const INDEX_ROWS = 250;
 
 /** Where a view keeps its files, and how large one may be. */
 export interface ViewLogOptions {
@@ -35,8 +38,10 @@ interface Tail {
   /** The picture that it begins with, as text. */
   before: string;
   builder: Builder;
-  /** The picture after `entry`: folded as far as somebody asked. */
+  /** The picture after `entry`: at most some rows behind, and folded when somebody asks. */
   head: Picture;
+  /** Rows of the builder that are in the head. */
+  folded: number;
 }
 
 export class ViewLog {
@@ -49,6 +54,7 @@ export class ViewLog {
   readonly #chunks: Chunks;
   readonly #turns = new Turns();
   #tail: Tail | null = null;
+  #text: { digest: string; json: string } | null = null;
   #opened = false;
   #closed = false;
 
@@ -117,17 +123,38 @@ export class ViewLog {
    */
   async picture(at?: number, work: ViewWork = {}): Promise<Picture> {
     const entry = await this.#reach(at, work);
+    return this.#isHead(entry) ? structuredClone(this.#tail!.head) : this.#past(entry, work);
+  }
+
+  /** The same as JSON; that of the last entry is made once. */
+  async pictureText(at?: number): Promise<string> {
+    const entry = await this.#reach(at, {});
+    if (!this.#isHead(entry)) return JSON.stringify(await this.#past(entry, {}));
+    const { head } = this.#tail!;
+    if (this.#text?.digest !== head.digest) {
+      this.#text = { digest: head.digest, json: JSON.stringify(head) };
+    }
+    return this.#text.json;
+  }
+
+  /** Whether the tail ends with the entry, and its head is the picture after it. */
+  #isHead(entry: number): boolean {
+    const tail = this.#tail;
+    if (!tail || entry <= this.#chunks.end) return false;
+    this.#fold(tail);
+    return tail.head.entry === entry;
+  }
+
+  async #past(entry: number, work: ViewWork): Promise<Picture> {
     const tail = this.#tail;
     // What somebody else asked for meanwhile has failed.
     if (!tail) return this.picture(entry, work);
     if (entry > this.#chunks.end) {
-      this.#fold(tail);
-      if (tail.head.entry === entry) return structuredClone(tail.head);
       const before = decodePicture(tail.before, this.#roster);
-      return this.#signed(applySpan(before, this.#tailSpan(tail), entry));
+      return this.#signed(await inTurns(before, this.#tailSpan(tail), entry));
     }
     const chunk = await this.#chunks.of(entry);
-    return this.#signed(applySpan(this.#chunks.before(chunk), chunk.span, entry));
+    return this.#signed(await inTurns(this.#chunks.before(chunk), chunk.span, entry));
   }
 
   /**
@@ -211,7 +238,7 @@ export class ViewLog {
   #tailAfter(head: Picture): Tail {
     const { read, genesis } = this.#network;
     const builder = new Builder(read, genesis, this.#roster, head);
-    return { before: encodePicture(head), builder, head };
+    return { before: encodePicture(head), builder, head, folded: 0 };
   }
 
   /** One turn's work; a chunk that is full is put away. */
@@ -225,12 +252,13 @@ export class ViewLog {
       }
       if (performance.now() > end) break;
     }
+    if (builder.rows - tail.folded >= ROWS_AT_ONCE) this.#fold(tail);
     return tail;
   }
 
   /** Rows of the index, taken at once: no reader of the data stays open over turns. */
   #some(from: number, to: number) {
-    return [...this.#index.rows(from, Math.min(to, from + limits.pageRows))];
+    return [...this.#index.rows(from, Math.min(to, from + INDEX_ROWS))];
   }
 
   async #putAway(tail: Tail): Promise<Tail> {
@@ -242,6 +270,7 @@ export class ViewLog {
 
   #fold(tail: Tail): void {
     if (tail.head.entry === tail.builder.to) return;
+    tail.folded = tail.builder.rows;
     const part = cutSpan(this.#tailSpan(tail), tail.head.entry + 1, tail.builder.to);
     try {
       applySpan(tail.head, part);
@@ -287,6 +316,18 @@ export class ViewLog {
       if (this.#closed) throw new Error('the view is closed');
     }
     return { before: tail.before, span: this.#tailSpan(tail) };
+  }
+}
+
+/** Takes a picture on by a span, some rows each turn of the event loop. */
+async function inTurns(picture: Picture, span: Span, upTo: number): Promise<Picture> {
+  const { entry } = span.rows;
+  for (;;) {
+    const row = firstRow(span, picture.entry + 1) + ROWS_AT_ONCE;
+    const next = row < entry.length ? span.from + entry[row]! - 1 : upTo;
+    applySpan(picture, span, Math.min(upTo, Math.max(picture.entry + 1, next)));
+    if (picture.entry >= upTo) return picture;
+    await setImmediate();
   }
 }
 

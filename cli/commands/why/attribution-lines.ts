@@ -62,10 +62,12 @@ function rowLine(row: AblationRow, margin: number | null): string {
     return `  ${kind} ${what}: not measured: it was left out in ${row.acted} of ${pairs} pairs`;
   }
   const alike = row.within_margin ? `, below ${margin} with p ${row.p_margin!.toPrecision(2)}` : '';
+  const sign = row.significant ? '*' : row.within_margin ? '=' : ' ';
+  const p = row.p_holm.toPrecision(2);
   return (
-    `${row.significant ? '*' : row.within_margin ? '=' : ' '} ${kind} ${what}: finalized ` +
-    `${both + only_with} of ${pairs} with it, ${both + only_without} without: ` +
-    `${signed(difference)} [${signed(low)}, ${signed(high)}], p ${row.p_holm.toPrecision(2)}${alike}`
+    `${sign} ${kind} ${what}: finalized ${both + only_with} of ${pairs} with it, ` +
+    `${both + only_without} without: ${signed(difference)} ` +
+    `[${signed(low)}, ${signed(high)}], p ${p}${alike}`
   );
 }
 

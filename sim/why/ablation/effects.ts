@@ -150,8 +150,8 @@ function exactEnds(hits: number, trials: number, error: number): { low: number; 
 }
 
 /**
- * Tests that the effect is smaller than a margin in both directions. Each of the two shares of pairs
- * that differ has an exact bound with half of the error, so the test errs on the safe side.
+ * Tests that the effect is smaller than a margin in both directions. Each of the two shares of
+ * pairs that differ has an exact bound with half of the error: the test errs on the safe side.
  *
  * @returns p: at most the chance of this result where the effect is the margin or larger.
  */

@@ -66,7 +66,7 @@ test('ablation: an alliance that nobody can leave in time is not measured', asyn
   });
 });
 
-test('ablation: pairs are doubled for open candidates until each is shown or within the margin', async () => {
+test('ablation: pairs are doubled until each candidate is shown or within the margin', async () => {
   const world = await worldOf('memes', 'planted');
   const { ablation } = await attributed(world, {
     ...{ most: 4, replicates: 8, mostReplicates: 64, margin: 0.3 },

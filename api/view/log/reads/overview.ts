@@ -14,10 +14,14 @@ const MOST_CLOSINGS = 1_000;
 const FIRST_EVENTS = 16;
 
 /** The index must be prepared. */
-export function overviewOf(network: ServedNetwork, index: IndexSource, buckets: number): Overview {
+export function* overviewOf(
+  network: ServedNetwork,
+  index: IndexSource,
+  buckets: number,
+): Generator<undefined, Overview> {
   const { read, epoch } = network;
   const { seq, at, event_seq } = read.position;
-  const closings = closingsOf(network, index);
+  const closings = yield* closingsOf(network, index, seq);
   const { ends } = index.rowOf(seq).totals;
   const closed = ends.reduce((sum, count) => sum + count, 0);
   return {
@@ -27,20 +31,25 @@ export function overviewOf(network: ServedNetwork, index: IndexSource, buckets: 
     event_seq,
     event_types: eventTypes,
     block_ends: blockEnds,
-    buckets: bucketsOf(network, index, buckets),
+    buckets: yield* bucketsOf(network, index, seq, buckets),
     closings,
     closings_omitted: closed - closings.length,
   };
 }
 
-function bucketsOf({ read }: ServedNetwork, index: IndexSource, count: number): Bucket[] {
-  const { seq } = read.position;
+function* bucketsOf(
+  { read }: ServedNetwork,
+  index: IndexSource,
+  seq: number,
+  count: number,
+): Generator<undefined, Bucket[]> {
   const found: Bucket[] = [];
   let before: IndexRow | null = null;
   let from = 0;
   for (let number = 1; number <= count && from <= seq; number += 1) {
     const last = index.rowOf(Math.max(from, Math.ceil((number * (seq + 1)) / count) - 1));
     found.push(bucketOf(read.log.entry(from)!.at, from, before, last));
+    yield;
     from = last.last + 1;
     before = last;
   }
@@ -62,10 +71,15 @@ function bucketOf(at: number, from: number, before: IndexRow | null, to: IndexRo
 }
 
 /** Backwards, from row to row; those in which no block closed are passed over in leaps. */
-function closingsOf({ read }: ServedNetwork, index: IndexSource): Closing[] {
+function* closingsOf(
+  { read }: ServedNetwork,
+  index: IndexSource,
+  seq: number,
+): Generator<undefined, Closing[]> {
   const found: Closing[] = [];
-  let row: IndexRow | null = index.rowOf(read.position.seq);
+  let row: IndexRow | null = index.rowOf(seq);
   while (row && found.length < MOST_CLOSINGS) {
+    yield;
     found.push(...closingsIn(read, row).reverse());
     row = beforeWithClosing(index, row);
   }
