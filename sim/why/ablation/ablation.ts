@@ -173,14 +173,16 @@ function* forksOf(
   const common = { seed, audit: false, watch: block, ...(folder === undefined ? {} : { folder }) };
   const moments = new Set(open.map(({ fromMs }) => fromMs));
   for (let replicate = from; replicate < to; replicate += 1) {
+    // Of the run's own seed: other runs have other futures.
+    const chance = `${seed}/why/${replicate}`;
     for (const fromMs of moments) {
-      const whole = forkOf(scenario, fromMs, replicate, []);
+      const whole = forkOf(scenario, { fromMs, chance }, []);
       yield { ...common, scenario: whole, candidate: null, fromMs, replicate };
     }
     for (const one of open) {
       const { fromMs, intervention } = one;
       const candidate = candidates.indexOf(one);
-      const without = forkOf(scenario, fromMs, replicate, [intervention]);
+      const without = forkOf(scenario, { fromMs, chance }, [intervention]);
       yield { ...common, scenario: without, candidate, fromMs, replicate };
     }
   }
@@ -189,11 +191,10 @@ function* forksOf(
 /** A signature that is made and not checked is the same one. */
 function forkOf(
   scenario: Scenario,
-  fromMs: number,
-  replicate: number,
+  { fromMs, chance }: { fromMs: number; chance: string },
   added: readonly Intervention[],
 ): Scenario {
-  const redraw = { kind: 'redraw', seed: `why/${replicate}`, at_ms: fromMs } as const;
+  const redraw = { kind: 'redraw', seed: chance, at_ms: fromMs } as const;
   return {
     ...scenario,
     signatures: scenario.signatures === 'none' ? 'none' : 'unverified',

@@ -57,7 +57,7 @@ test.each([20, 1_000, 2_500])('ablation: an alliance that decides, links of %d m
 });
 
 test('ablation: an alliance that nobody can leave in time is not measured', async () => {
-  const world = await alliedWorld(2_500, 22_700);
+  const world = await alliedWorld(2_500, 24_500);
   const { ablation } = await attributed(world, { kinds: ['alliance'], replicates: 6 });
   expect(ablation.rows).toHaveLength(1);
   expect(ablation.rows[0]).toMatchObject({

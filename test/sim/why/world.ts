@@ -31,10 +31,10 @@ function edges(): string {
   return `a,b\n${links.map((link) => link.join(',')).join('\n')}\n`;
 }
 
-/** Traits of the crowd: `memes` turn it, or nothing but its whim does. */
+/** Traits of the crowd: memes turn it, or only its whim does. A third approves: with others half. */
 const minds = {
   memes: { technical: 0, social: 0, meme: 90, random: 10, threshold: 60 },
-  whim: { technical: 0, social: 0, meme: 0, random: 100, threshold: 50 },
+  whim: { technical: 0, social: 0, meme: 0, random: 100, threshold: 66 },
 };
 
 export interface World {
