@@ -251,22 +251,34 @@ export function* events({ network, query }: ReadRequest): Sliced<ReadResult> {
   let bytes = 0;
   let seq = after;
   const last = Math.min(head, after + SCANNED);
-  scan: for (let from = after + 1; from <= last; from += AT_ONCE) {
-    const to = Math.min(last, from + AT_ONCE - 1);
-    for (const event of [...readable(network.read.eventTexts(from, to))]) {
-      yield;
-      const wanted = about(event.type);
-      if (wanted) bytes += Buffer.byteLength(event.json);
-      const full = chosen.length === limit || bytes > serverBounds.pageBytes;
-      if (full && chosen.length > 0) break scan;
-      seq = event.seq;
-      if (wanted) chosen.push(JSON.parse(event.json));
-    }
+  for (const event of readable(eventTexts(network, after + 1, last))) {
+    yield;
+    const wanted = about(event.type);
+    if (wanted) bytes += Buffer.byteLength(event.json);
+    const full = chosen.length === limit || bytes > serverBounds.pageBytes;
+    if (full && chosen.length > 0) break;
+    seq = event.seq;
+    if (wanted) chosen.push(JSON.parse(event.json));
   }
   const { epoch } = network;
   return {
     data: { events: chosen, epoch, last_seq: head, next_cursor: seq < head ? `${seq}` : null },
   };
+}
+
+/** Some at once: no reader of the data stays open over a pause. */
+function* eventTexts({ read }: ReadNetwork, from: number, last: number) {
+  for (let at = from; at <= last; at += AT_ONCE) {
+    const some: { seq: number; type: EventType; json: string }[] = [];
+    let failure: unknown;
+    try {
+      for (const event of read.eventTexts(at, Math.min(last, at + AT_ONCE - 1))) some.push(event);
+    } catch (error) {
+      failure = error;
+    }
+    yield* some;
+    if (failure !== undefined) throw failure;
+  }
 }
 
 /** Events that one page of /events reads at the most. */
