@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 import { full } from './test/support/counts.js';
 import { nodes } from './test/support/runner/nodes.js';
 import { namedForks } from './test/support/runner/pool.js';
-import { LongestFirst } from './test/support/runner/sequence.js';
+import { LongestFirst, longest } from './test/support/runner/sequence.js';
 import { SkipReporter } from './test/support/runner/skips.js';
 
 // Slow tests drive programs and browsers, and full counts take hours: only a hang reaches these.
@@ -14,6 +14,10 @@ const slowMs = full ? 3_600_000 : 900_000;
 const fastMs = full ? slowMs : 60_000;
 const fastPollMs = full ? 600_000 : 10_000;
 const slow = 'test/**/*.slow.test.ts';
+// The gate has minutes: the files that take most of them run with all others in `npm run test:slow`.
+const left = process.env.FOLKMOOT_TEST_GATE
+  ? longest.map((name) => `test/${name}.slow.test.ts`)
+  : [];
 const otherNodes = 'test/**/*.nodes.test.ts';
 
 /**
@@ -48,7 +52,7 @@ export default defineConfig({
           expect: { poll: { timeout: fastPollMs } },
         },
       },
-      { extends: true, test: { name: 'slow', include: [slow] } },
+      { extends: true, test: { name: 'slow', include: [slow], exclude: left } },
       // A project without tests would be a mistake.
       ...(nodes.length > 0
         ? [{ extends: true as const, test: { name: 'nodes', include: [otherNodes] } }]
