@@ -31,7 +31,7 @@ function edges(): string {
   return `a,b\n${links.map((link) => link.join(',')).join('\n')}\n`;
 }
 
-/** Traits of the crowd: memes turn it, or only its whim does. A third approves: with others half. */
+/** Traits of the crowd: memes turn it, or only its whim does: then a block has an even chance. */
 const minds = {
   memes: { technical: 0, social: 0, meme: 90, random: 10, threshold: 60 },
   whim: { technical: 0, social: 0, meme: 0, random: 100, threshold: 66 },
