@@ -74,6 +74,8 @@ async function readsAt(url: string): Promise<Read[]> {
   // biome-ignore lint/suspicious/noExplicitAny: members are taken as the interface has them
   const dataOf = async (path: string): Promise<any> =>
     ((await (await fetch(url + path)).json()) as { data: unknown }).data;
+  // Until the rows of the whole log are made, reads of them are refused.
+  while (!(await dataOf('/api/v1/view/progress')).made);
   const { validators } = await dataOf('/api/v1/network/agents');
   const id = validators.at(-1).id as string;
   const { blocks } = await dataOf('/api/v1/blocks?limit=1000');
