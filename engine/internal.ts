@@ -79,6 +79,7 @@ export {
 export { validator } from './protocol/schema/validator.js';
 export { splitLines } from './replay/split-lines.js';
 export { type CrashPoint, crashPoint, crashPoints } from './store/crash.js';
+export { FileTooLarge, fileBounds, readBounded } from './store/file/read-bounded.js';
 export {
   checkStorePages,
   copiedName,

@@ -1,8 +1,8 @@
 /** Reads what a run or a sweep has left in its folder, however long its tables are. */
-import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse';
-import { StoreError } from '../engine/internal.js';
+import { fileBounds, readBounded, StoreError } from '../engine/internal.js';
 
 export type TableRow = Record<string, string>;
 
@@ -11,7 +11,7 @@ export const has = (folder: string, name: string): boolean => existsSync(join(fo
 /** @throws {StoreError} `UNREADABLE` */
 export function readJson<T>(folder: string, name: string): T {
   try {
-    return JSON.parse(readFileSync(join(folder, name), 'utf8')) as T;
+    return JSON.parse(readBounded(join(folder, name), fileBounds.result).toString()) as T;
   } catch (cause) {
     throw unreadable(folder, name, cause);
   }

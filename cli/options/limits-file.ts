@@ -1,5 +1,4 @@
 /** `serve --limits-file`: an operator's own figures in place of some of the profile's. */
-import { readFileSync } from 'node:fs';
 import type { LimitName } from '../../api/index.js';
 import { UsageError } from '../output/exit.js';
 
@@ -10,10 +9,11 @@ const MOST = Number.MAX_SAFE_INTEGER;
 /** @throws {UsageError} that names the file and what in it is not a limit. */
 export async function limitsFile(path: string): Promise<Own> {
   const { limitNames } = await import('../../api/index.js');
+  const { fileBounds, readBounded } = await import('../../engine/internal.js');
   const bad = (why: string) => new UsageError(`--limits-file ${path}: ${why}`);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(path, 'utf8'));
+    parsed = JSON.parse(readBounded(path, fileBounds.text).toString());
   } catch (error) {
     throw bad((error as Error).message);
   }

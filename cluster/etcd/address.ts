@@ -1,5 +1,5 @@
 /** Where an etcd is: `etcd://host:port,host:port`, and the files by which it and we are known. */
-import { readFileSync } from 'node:fs';
+import { fileBounds, readBounded } from '../../engine/internal.js';
 
 const DEFAULT_PORT = 2379;
 /** More members no etcd should have. */
@@ -63,7 +63,7 @@ export function readTls(files: { ca?: string; cert?: string; key?: string }): Et
 function pemIn(path: string): Buffer {
   let text: Buffer;
   try {
-    text = readFileSync(path);
+    text = readBounded(path, fileBounds.text);
   } catch (error) {
     throw new EtcdAddressError(`${path} cannot be read: ${(error as Error).message}`);
   }

@@ -1,7 +1,14 @@
 /** Compares what another implementation made of a suite with what was expected, line by line. */
-import { createReadStream, readFileSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { canonical, StoreError, splitLines, validator } from '../../engine/internal.js';
+import {
+  canonical,
+  fileBounds,
+  readBounded,
+  StoreError,
+  splitLines,
+  validator,
+} from '../../engine/internal.js';
 import {
   type CaseRow,
   type ExpectedEntry,
@@ -86,7 +93,7 @@ function readCases(suite: string): Map<string, CaseRow> {
   const path = join(suite, 'suite.json');
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
+    value = JSON.parse(readBounded(path, fileBounds.result).toString());
   } catch (cause) {
     throw unreadable(`${path}: expected the suite.json that conformance --out writes`, cause);
   }

@@ -1,6 +1,7 @@
 /** Where the scripts, prompts and data files of a kept run are: the same ones, by their hashes. */
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { fileBounds, readBounded } from '../../engine/internal.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import type { SimResult } from '../run/result.js';
 import { fileInside } from '../scenario/files/inside.js';
@@ -30,7 +31,7 @@ function problemIn(folder: string, { modules, files }: Named): string | null {
     // Whoever wrote the folder must not choose what is copied, and to where.
     const found = fileInside(path, folder, 'a file');
     if ('why' in found) return `a file that the run needs ${found.why}`;
-    if (sha256Hex(readFileSync(found.file)) === sha256) continue;
+    if (sha256Hex(readBounded(found.file, fileBounds.result)) === sha256) continue;
     return `${join(folder, path)} is not what the run had: its sha256 was ${sha256}`;
   }
   return null;

@@ -1,7 +1,8 @@
 /** The files that travel with a queue: scripts and data that its scenarios name, by hashes. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
+import { fileBounds, readBounded } from '../../engine/internal.js';
 import { fileInside } from '../scenario/files/inside.js';
 import type { CarriedFile } from './head.js';
 import { QueueError } from './told.js';
@@ -34,7 +35,7 @@ export function readFiles({
   return Object.entries(modules).map(([path, expected]) => {
     const found = fileInside(path, folder, 'a file');
     if ('why' in found) throw new QueueError(`a file of the scenario ${found.why}`);
-    const body = readFileSync(found.file);
+    const body = readBounded(found.file, fileBounds.result);
     const sha256 = sha256Of(body);
     if (sha256 !== expected) throw new QueueError(`${path} has changed since the sweep was begun`);
     total += body.length;

@@ -1,8 +1,7 @@
 /** The plan of a sweep: all cells completed and checked before the first run, then its tasks. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { canonical } from '../../engine/internal.js';
+import { canonical, fileBounds, readBounded } from '../../engine/internal.js';
 import type { Job } from '../run/jobs/index.js';
 import { strategiesIn } from '../scenario/external.js';
 import { dataFiles } from '../scenario/files/data.js';
@@ -205,7 +204,7 @@ function scenarioOf({ base, sweep, folder }: Uncounted, cell: Cell): Scenario {
 
 function fileHash(path: string): string {
   try {
-    return createHash('sha256').update(readFileSync(path)).digest('hex');
+    return createHash('sha256').update(readBounded(path, fileBounds.result)).digest('hex');
   } catch (error) {
     throw new ScenarioError(`the file ${path} cannot be read: ${(error as Error).message}`);
   }

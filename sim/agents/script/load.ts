@@ -1,5 +1,5 @@
 /** Loads the module of a script: anew for each group of each run, so that none knows of another. */
-import { readFileSync } from 'node:fs';
+import { fileBounds, readBounded } from '../../../engine/internal.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { fileInside } from '../../scenario/files/inside.js';
 import { ScenarioError } from '../../scenario/problem.js';
@@ -31,7 +31,7 @@ export async function loadModule(
     const found = fileInside(path, folder, 'a module');
     if ('why' in found) throw new Error(`it ${found.why}`);
     const { file } = found;
-    const text = readFileSync(file, 'utf8');
+    const text = readBounded(file, fileBounds.text).toString();
     const functions = functionsOf(await evaluated(file, folder, limitMs));
     return { functions, sha256: sha256Hex(text) };
   } catch (cause) {

@@ -1,7 +1,13 @@
 /** The folder of a sweep: sweep.json says what it is, runs/ holds a file for each finished run. */
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockFolder, makeFolder, StoreError } from '../../../engine/internal.js';
+import {
+  fileBounds,
+  lockFolder,
+  makeFolder,
+  readBounded,
+  StoreError,
+} from '../../../engine/internal.js';
 import { refuseNetwork, syncFolder } from '../../../report/folder.js';
 import { removeParts, writeWhole } from '../../../report/whole-file.js';
 import { sweepTables } from '../../measure/dictionary.js';
@@ -83,7 +89,7 @@ export class SweepFolder {
   read(key: string, replicate: number): RunRecord {
     const file = join(this.path, runPath({ key, replicate }));
     try {
-      return JSON.parse(readFileSync(file, 'utf8')) as RunRecord;
+      return JSON.parse(readBounded(file, fileBounds.result).toString()) as RunRecord;
     } catch (cause) {
       const advice = 'remove it, and --resume runs it again';
       throw new StoreError('CORRUPT', `${file} cannot be read; ${advice}`, { cause });
@@ -153,7 +159,7 @@ function lock(path: string): () => void {
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readBounded(file, fileBounds.result).toString();
   } catch (error) {
     throw new SweepError(`${file} cannot be read: ${(error as Error).message}`);
   }
