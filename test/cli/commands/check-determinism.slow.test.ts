@@ -40,7 +40,7 @@ test('check: a run that cannot be says so, once', async () => {
 });
 
 test('check: a decision of its own for each run is named with its voter', async () => {
-  const from = "random: agent.rng('votes').int(101)";
+  const from = "random: agent.rng('whim', block).int(101)";
   const program = mutant('sim/agents/actions/voting.js', from, `random: ${inline} ? 0 : 100`);
   const set = ['--set', 'agents.town.traits={"random":100,"technical":0,"social":0,"meme":0}'];
   const { code, stdout } = await check([personal(), ...set], program);

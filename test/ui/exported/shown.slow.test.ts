@@ -134,10 +134,11 @@ test.skipIf(!hasBrowser)(`exported: goes from view to view, and back ${needs}`, 
   await tab.getByRole('heading', { name: /^Entry 12[1-9]/ }).waitFor();
   await tab.goBack();
   await tab.waitForURL(/view=agents/);
-  // As a link that somebody was sent.
+  // As a link that somebody was sent, once the page has come back to its entry.
+  const talk = tab.getByRole('link', { name: 'Talk', exact: true });
   const [other] = await Promise.all([
     tab.context().waitForEvent('page'),
-    tab.getByRole('link', { name: 'Talk', exact: true }).click({ modifiers: ['Control'] }),
+    talk.and(tab.locator('[href*="at=12"]')).click({ modifiers: ['Control'] }),
   ]);
   await other.getByRole('link', { name: 'Talk', exact: true, includeHidden: false }).waitFor();
   expect(other.url()).toContain('?view=talk&at=12');
