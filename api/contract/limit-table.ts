@@ -105,11 +105,11 @@ export const serverBounds = {
   earlyProposals: { most: 8, most_of_one: 2, ms: 10_000 },
   /** What a page that looks at the network is given at a time. */
   view: {
-    columnRows: 16_384,
-    columnBytes: 2 * MIB,
+    columnRows: 8_192,
+    columnBytes: MIB,
     /** Texts that were said: votes may all have reasons. */
     columnSaid: 500,
-    logBytes: 4 * MIB,
+    logBytes: MIB,
     buckets: 2_000,
     defaultBuckets: 240,
     /** Rows of the index that one page of memes goes through. */

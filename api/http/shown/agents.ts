@@ -34,13 +34,20 @@ function* rosterOf(read: ServedNetwork['read'], from: number, limit: number): Sl
     const range = { from: at, limit: Math.min(AT_ONCE, end - at) };
     const some = [...read.records('agent_numbers', range)];
     for (const { key, value } of some) {
-      const {
-        reason: _,
-        expected_duration: __,
-        description: ___,
-        ...agent
-      } = read.agent(value.agent_id)!;
-      agents.push({ number: key, ...agent });
+      const agent = read.agent(value.agent_id)!;
+      agents.push({
+        number: key,
+        id: agent.id,
+        public_key: agent.public_key,
+        personality: agent.personality,
+        name: agent.name,
+        capabilities: agent.capabilities,
+        status: agent.status,
+        registration_time: agent.registration_time,
+        dormant: agent.dormant,
+        reputation_score: agent.reputation_score,
+        blocks_produced: agent.blocks_produced,
+      });
       yield;
     }
     if (some.length < range.limit) return success(200, { agents, next_cursor: null });

@@ -20,9 +20,9 @@ import { Turns } from './turns.js';
 const CHUNK_ROWS = 32_768;
 const CHUNK_CHARACTERS = 1_000_000;
 /** How long one turn of the event loop works. */
-const TURN_MS = 3;
+const TURN_MS = 2;
 /** Rows that are folded into a picture at once, and entries whose index is read at once. */
-const ROWS_AT_ONCE = 2_000;
+const ROWS_AT_ONCE = 1_000;
 const INDEX_ROWS = 250;
 
 /** Where a view keeps its files, and how large one may be. */
@@ -129,12 +129,16 @@ export class ViewLog {
   /** The same as JSON; that of the last entry is made once. */
   async pictureText(at?: number): Promise<string> {
     const entry = await this.#reach(at, {});
-    if (!this.#isHead(entry)) return JSON.stringify(await this.#past(entry, {}));
+    await setImmediate();
+    if (!this.#isHead(entry)) return textOf(await this.#past(entry, {}));
     const { head } = this.#tail!;
-    if (this.#text?.digest !== head.digest) {
-      this.#text = { digest: head.digest, json: JSON.stringify(head) };
-    }
-    return this.#text.json;
+    const { digest } = head;
+    if (this.#text?.digest === digest) return this.#text.json;
+    const json = await textOf(head);
+    // What was committed meanwhile may have changed some of it.
+    if (head.digest !== digest || head.entry !== entry) return this.pictureText(at);
+    this.#text = { digest, json };
+    return json;
   }
 
   /** Whether the tail ends with the entry, and its head is the picture after it. */
@@ -151,10 +155,13 @@ export class ViewLog {
     if (!tail) return this.picture(entry, work);
     if (entry > this.#chunks.end) {
       const before = decodePicture(tail.before, this.#roster);
+      await setImmediate();
       return this.#signed(await inTurns(before, this.#tailSpan(tail), entry));
     }
     const chunk = await this.#chunks.of(entry);
-    return this.#signed(await inTurns(this.#chunks.before(chunk), chunk.span, entry));
+    const before = this.#chunks.before(chunk);
+    await setImmediate();
+    return this.#signed(await inTurns(before, chunk.span, entry));
   }
 
   /**
@@ -184,6 +191,7 @@ export class ViewLog {
     most: Required<SpanBounds> & { bytes: number },
   ) {
     let span = await this.span(from, to, most);
+    await setImmediate();
     let bytes = encodeSpan(span);
     while (bytes.length > most.bytes && span.to > span.from) {
       const half = span.from + Math.floor((span.to - span.from) / 2);
@@ -317,6 +325,27 @@ export class ViewLog {
     }
     return { before: tail.before, span: this.#tailSpan(tail) };
   }
+}
+
+/** Agents, blocks and other rows of which a text is made in one turn. */
+const TEXTS_AT_ONCE = 200;
+
+/** A picture as JSON, a part each turn of the event loop. */
+async function textOf(picture: Picture): Promise<string> {
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(picture)) {
+    if (!Array.isArray(value)) {
+      members.push(`"${name}":${JSON.stringify(value)}`);
+      continue;
+    }
+    const parts: string[] = [];
+    for (let at = 0; at < value.length; at += TEXTS_AT_ONCE) {
+      parts.push(JSON.stringify(value.slice(at, at + TEXTS_AT_ONCE)).slice(1, -1));
+      await setImmediate();
+    }
+    members.push(`"${name}":[${parts.join(',')}]`);
+  }
+  return `{${members.join(',')}}`;
 }
 
 /** Takes a picture on by a span, some rows each turn of the event loop. */
