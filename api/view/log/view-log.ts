@@ -20,7 +20,7 @@ import { Turns } from './turns.js';
 const CHUNK_ROWS = 32_768;
 const CHUNK_CHARACTERS = 1_000_000;
 /** How long one turn of the event loop works. */
-const TURN_MS = 2;
+const TURN_MS = 4;
 /** Rows that are folded into a picture at once, and entries whose index is read at once. */
 const ROWS_AT_ONCE = 1_000;
 const INDEX_ROWS = 250;
@@ -126,19 +126,26 @@ export class ViewLog {
     return this.#isHead(entry) ? structuredClone(this.#tail!.head) : this.#past(entry, work);
   }
 
-  /** The same as JSON; that of the last entry is made once. */
+  /**
+   * The same as JSON; that of the last entry is made once. Nothing is added to the rows meanwhile,
+   * and a run that waits for what is being made waits for the text, too.
+   */
   async pictureText(at?: number): Promise<string> {
-    const entry = await this.#reach(at, {});
-    await setImmediate();
-    if (!this.#isHead(entry)) return textOf(await this.#past(entry, {}));
-    const { head } = this.#tail!;
-    const { digest } = head;
-    if (this.#text?.digest === digest) return this.#text.json;
-    const json = await textOf(head);
-    // What was committed meanwhile may have changed some of it.
-    if (head.digest !== digest || head.entry !== entry) return this.pictureText(at);
-    this.#text = { digest, json };
-    return json;
+    if (at !== undefined) return textOf(await this.#past(await this.#reach(at, {}), {}));
+    let text = '';
+    await this.#turns.take(async (noting) => {
+      await this.#catchUp(noting);
+      const tail = this.#tail!;
+      await setImmediate();
+      this.#fold(tail);
+      const { head } = tail;
+      noting.onProgress?.(head.entry, head.entry);
+      if (this.#text?.digest !== head.digest) {
+        this.#text = { digest: head.digest, json: await textOf(head) };
+      }
+      text = this.#text.json;
+    }, {});
+    return text;
   }
 
   /** Whether the tail ends with the entry, and its head is the picture after it. */

@@ -137,7 +137,8 @@ test('explore: a folder that is deleted is told, and what was read is still show
 });
 
 test.each([
-  ['cut off', (data: string) => truncateSync(data, statSync(data).size - 3 * 8192), 13],
+  // Half of it: the last pages may be in use by nothing.
+  ['cut off', (data: string) => truncateSync(data, 4096 * (statSync(data).size >> 13)), 13],
   [
     'overwritten',
     (data: string) => {

@@ -37,15 +37,15 @@ test.skipIf(!hasBrowser)(`link: a page that comes in part fetches the rest ${nee
   await vote(1);
   const tab = await newTab(browser, modes.light);
   // As when a machine joins another network just then.
-  let failures = 2;
-  await tab.route(/\/assets\/player/, (route) => {
-    failures -= 1;
-    return failures < 0 ? route.continue() : route.abort('connectionaborted');
-  });
+  let isDown = true;
+  await tab.route(/\/assets\/player/, (route) =>
+    isDown ? route.abort('connectionaborted') : route.continue(),
+  );
   await tab.goto(`${there.url}/ui/`);
   await tab.getByText('a part of this page could not be fetched').waitFor();
   // What a reader asks for meanwhile counts.
   await tab.keyboard.press('[');
+  isDown = false;
   await tab.getByRole('heading', { name: /^Block 1/ }).waitFor();
   await tab.getByText(/^paused/).waitFor();
   await tab.keyboard.press('l');
