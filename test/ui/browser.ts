@@ -30,7 +30,7 @@ export const checkedModes: readonly string[] = full
   : ['light', 'narrow and dark', 'forced colours'];
 
 /** Only what hangs is ended: a machine may be as busy as it likes. */
-const MOST_MS = 60_000;
+const MOST_MS = 120_000;
 
 /** Without anything in it, until the test is over. */
 export async function newTab(browser: Browser, mode: Mode = {}): Promise<Page> {
