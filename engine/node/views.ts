@@ -34,7 +34,7 @@ export interface CommittedView {
 const MOST_ROWS = 100_000;
 /** Records that are read between two pauses. */
 const AT_ONCE = 50;
-/** How often rows that changed meanwhile are read again. */
+/** The number of times that a list is read when agents change meanwhile. */
 const ROUNDS = 3;
 
 /** A score as it is shown: 0 to 100. */

@@ -17,7 +17,9 @@ export async function* splitLines(stream: AsyncIterable<Uint8Array>): AsyncGener
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    const lines = decoder.decode(chunk, { stream: true }).split('\n');
+    // Only the new text is searched: a long line is not gone through again with each chunk.
+    lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
     if (rest.length > MOST_CHARACTERS) {
       const why = `a line has more than ${MOST_CHARACTERS} characters`;

@@ -6,7 +6,7 @@ export const runVerdicts = {
   safety: 'The network broke one of its own rules. The run ended there.',
 } as const;
 
-/** How the blocks of a run ended; null where a measure has no value. */
+/** Counts of blocks by their end; null where a measure has no value. */
 type Ends = Record<'finalized' | 'rejected' | 'expired' | 'orphaned', number | null>;
 
 /** Counts the blocks that were decided, and says what the verdict makes of the others. */

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { inSlices, type Sliced } from '../../dist/api/slices.js';
 
-/** Works for so many milliseconds of processor time, in steps of a tenth. */
+/** Keeps the processor busy for `ms` milliseconds, in steps of 0.1 ms. */
 function* work(ms: number, steps: string[], name: string): Sliced<string> {
   for (let step = 0; step < 10 * ms; step += 1) {
     const until = performance.now() + 0.1;

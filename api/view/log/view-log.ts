@@ -38,7 +38,7 @@ interface Tail {
   /** The picture that it begins with, as text. */
   before: string;
   builder: Builder;
-  /** The picture after `entry`: at most some rows behind, and folded when somebody asks. */
+  /** The picture after `entry`. It may be some rows behind until the last picture is read. */
   head: Picture;
   /** Rows of the builder that are in the head. */
   folded: number;
@@ -148,7 +148,7 @@ export class ViewLog {
     return text;
   }
 
-  /** Whether the tail ends with the entry, and its head is the picture after it. */
+  /** True when the tail ends with the entry. Its head is the picture after the entry then. */
   #isHead(entry: number): boolean {
     const tail = this.#tail;
     if (!tail || entry <= this.#chunks.end) return false;

@@ -4,11 +4,11 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 const MIB = 1_048_576;
 const PIPE_BYTES = 65_536;
 
-/** What the largest file of each kind may have, in bytes. */
+/** Size limits of files, in bytes. */
 export const fileBounds = {
   /** A scenario's script, a limits file, a key or certificate of TLS. */
   text: 4 * MIB,
-  /** What a run, a sweep or a suite of tests says of itself, and data that a scenario names. */
+  /** Results of runs, sweeps and test suites, and data files of a scenario. */
   result: 256 * MIB,
 } as const;
 
@@ -18,7 +18,7 @@ export class FileTooLarge extends Error {
 }
 
 /**
- * The bytes of a file; also of a pipe, whose size nobody knows before.
+ * Reads a file. A pipe or a device, whose size is unknown, has the same limit.
  *
  * @param most in bytes.
  * @throws {FileTooLarge} before more than that is in memory.

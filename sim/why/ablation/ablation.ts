@@ -60,7 +60,7 @@ export interface Ablation {
   /** Pairs of each candidate at the first look, and at most. */
   replicates: number;
   most_replicates: number;
-  /** How many looks share the level. */
+  /** The number of looks that share the level. */
   looks: number;
   /** The largest effect that counts as none; null: that was not tested. */
   margin: number | null;
@@ -172,6 +172,7 @@ function* forksOf(
 ): Iterable<Fork> {
   const common = { seed, audit: false, watch: block, ...(folder === undefined ? {} : { folder }) };
   const moments = new Set(open.map(({ fromMs }) => fromMs));
+  const asked = new Set(open);
   for (let replicate = from; replicate < to; replicate += 1) {
     // Of the run's own seed: other runs have other futures.
     const chance = `${seed}/why/${replicate}`;
@@ -179,9 +180,9 @@ function* forksOf(
       const whole = forkOf(scenario, { fromMs, chance }, []);
       yield { ...common, scenario: whole, candidate: null, fromMs, replicate };
     }
-    for (const one of open) {
+    for (const [candidate, one] of candidates.entries()) {
+      if (!asked.has(one)) continue;
       const { fromMs, intervention } = one;
-      const candidate = candidates.indexOf(one);
       const without = forkOf(scenario, { fromMs, chance }, [intervention]);
       yield { ...common, scenario: without, candidate, fromMs, replicate };
     }

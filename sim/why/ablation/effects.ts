@@ -102,8 +102,8 @@ export function detectableWith(pairs: number, level: number): number | null {
 }
 
 /**
- * The chance of at least so many hits in so many trials (binomial). Terms are relative to that of
- * the likeliest count, so that none underflows where it matters.
+ * The probability of `least` hits or more in `trials` (binomial). Terms are relative to the term of
+ * the most likely count, so no term that matters underflows.
  */
 function atLeast(least: number, trials: number, share: number): number {
   if (least <= 0) return 1;
@@ -171,14 +171,14 @@ export function equivalence({ pairs, only_with, only_without }: Pairs, margin: n
   return high;
 }
 
-/** How many pairs there are at each look: twice as many as at the one before. */
+/** The number of pairs at each look: twice as many as at the look before. */
 export function looksOf(first: number, most: number): number[] {
   const sizes = [first];
   while (sizes.at(-1)! < most) sizes.push(Math.min(most, 2 * sizes.at(-1)!));
   return sizes;
 }
 
-/** What the looks so far say of a candidate. */
+/** The result of the looks so far for one candidate. */
 export interface Judgement {
   /** Adjusted for all candidates and looks; null where the pairs measure nothing. */
   p_holm: number | null;

@@ -134,7 +134,7 @@ test.skipIf(!hasBrowser)(`exported: goes from view to view, and back ${needs}`, 
   await tab.getByRole('heading', { name: /^Entry 12[1-9]/ }).waitFor();
   await tab.goBack();
   await tab.waitForURL(/view=agents/);
-  // As a link that somebody was sent, once the page has come back to its entry.
+  // Open the link in a second tab. It names the entry once the page has gone back.
   const talk = tab.getByRole('link', { name: 'Talk', exact: true });
   const [other] = await Promise.all([
     tab.context().waitForEvent('page'),
